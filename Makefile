@@ -1,0 +1,77 @@
+# The project's commands; `make` alone lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-model lint clean chromium
+
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+# What answers in the demo: the embedded model, or "none" for a scripted stand-in.
+MODEL ?=
+# More for pytest, as in: make test ARGS="tests/tools -x"
+ARGS ?=
+HAS_BROWSER := command -v "$$CHROMIUM" chromium chromium-browser google-chrome >/dev/null
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+help:  ## List the commands
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+demo: $(VENV)/.installed  ## Serve the demo on 127.0.0.1:8000 (MODEL=none: no language model; PORT=...)
+	@$(BIN)/python manage.py demo --port $(PORT) $(if $(MODEL),--model $(MODEL))
+
+test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
+	@if $(HAS_BROWSER); then \
+		$(BIN)/python -m pytest --ignore=tests/model -n 2 --dist loadfile $(ARGS); \
+	else \
+		$(BIN)/python -m pytest --ignore=tests/model -n 2 --dist loadfile -m "not browser" $(ARGS) && \
+		echo "Left out: the tests in a real browser, since there is no Chromium. As root: apt-get install chromium"; \
+	fi
+
+test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo's questions (fetches 1.1 GB once)
+	@$(BIN)/python -m pytest tests/model -s $(ARGS)
+
+# Secrets made on the spot: the checks ask only whether a deployment has them.
+lint: export ENV_FILE = /dev/null
+lint: export DEBUG = false
+lint: export ALLOWED_HOSTS = assistant.example.com
+lint: export DATABASE_URL = sqlite://:memory:
+lint: $(VENV)/.installed-dev  ## Check style, types, production settings and migrations
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy assistant tools config
+	@export SECRET_KEY="$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')" \
+		FIELD_ENCRYPTION_KEYS="$$($(BIN)/python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())')"; \
+	set -ex; \
+	$(BIN)/python manage.py check --deploy --fail-level WARNING; \
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+clean:  ## Remove what these commands made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Python 3.11 or newer is needed. On Debian or Ubuntu: apt-get install python3 python3-venv"; exit 1; fi
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "Python's venv module is missing. On Debian or Ubuntu: apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/.installed: requirements.txt | $(BIN)/python
+	@echo "Installing what it runs on into $(VENV) ..."
+	@$(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	@echo "Installing what the tests need into $(VENV) ..."
+	@$(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+chromium:
+	@if ! $(HAS_BROWSER) && command -v apt-get >/dev/null; then \
+		as_root=; [ "$$(id -u)" = 0 ] || as_root="sudo -n"; \
+		if $$as_root true 2>/dev/null; then \
+			echo "Installing Chromium for the browser tests ..."; \
+			{ $$as_root apt-get update && $$as_root apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 || true; \
+		fi; \
+	fi

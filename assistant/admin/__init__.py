@@ -1,0 +1,35 @@
+"""Django's admin as the control panel; every page about tenants' rows keeps to `scope`."""
+
+from django.contrib import admin
+
+from assistant.admin import (
+    approvals,
+    assistants,
+    history,
+    keys,
+    library,
+    prompts,
+    providers,
+    records,
+    switches,
+    tenants,
+    users,
+)
+
+__all__ = [
+    "approvals",
+    "assistants",
+    "history",
+    "keys",
+    "library",
+    "prompts",
+    "providers",
+    "records",
+    "switches",
+    "tenants",
+    "users",
+]
+
+admin.site.site_header = "Tenant Assistant"
+admin.site.site_title = "Tenant Assistant"
+admin.site.index_title = "Control panel"

@@ -1,0 +1,188 @@
+"""Assistants: what they are, who answers for them, and their tools' switches at a glance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from assistant.admin.filters import TENANT
+from assistant.admin.links import link_to_list, person
+from assistant.admin.scope import TenantForm, TenantScopedAdmin, TenantScopedInline
+from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
+from assistant.services import catalogue
+from assistant.services.providers import describe_provider
+from assistant.services.switches import set_switch
+
+MAX_STARTERS = 4
+
+
+def tool_choices() -> list[tuple[str, str]]:
+    """The catalogue's tools, asked for when a form is shown: a new tool needs no migration."""
+    return [(tool.name, tool.name) for tool in catalogue.registry()]
+
+
+class AssistantForm(TenantForm):
+    """Starter prompts are edited as lines."""
+
+    starters = forms.CharField(
+        label="Starter prompts",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
+        help_text=f"What the chat offers to begin with: one a line, {MAX_STARTERS} at most.",
+    )
+
+    class Meta:
+        model = Assistant
+        exclude = ("created_at", "updated_at")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            self.initial["starters"] = "\n".join(str(line) for line in self.instance.starters)
+
+    def clean_starters(self) -> list[str]:
+        lines = [line.strip() for line in self.cleaned_data["starters"].splitlines() if line.strip()]
+        if len(lines) > MAX_STARTERS:
+            raise forms.ValidationError(f"At most {MAX_STARTERS} starter prompts.")
+        return lines
+
+
+class PromptVersionInline(TenantScopedInline):
+    """The newest versions; they are written and published on their own pages."""
+
+    model = PromptVersion
+    possible = frozenset({"view"})
+    fields = ("number", "status", "note", "author", "created_at", "published_at")
+    readonly_fields = fields
+    author = person("created_by")
+    show_change_link = True
+    verbose_name_plural = "prompt versions"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("assistant", "created_by")
+
+
+class SwitchForm(forms.ModelForm[ToolSetting]):
+    """One tool's switch for this assistant."""
+
+    tool = forms.ChoiceField(choices=tool_choices)
+
+    class Meta:
+        model = ToolSetting
+        fields = ("tool", "policy")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            self.fields["tool"] = forms.CharField(disabled=True)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if self.has_changed() and cleaned.get("tool") not in catalogue.registry():
+            raise forms.ValidationError("This deployment has no such tool any more; its switch can only be deleted.")
+        return cleaned
+
+
+class SwitchFormSet(forms.BaseInlineFormSet[ToolSetting, Assistant, SwitchForm]):
+    """No tool twice."""
+
+    def clean(self) -> None:
+        super().clean()
+        names = [form.cleaned_data["tool"] for form in self.forms if form.cleaned_data.get("tool")]
+        doubled = {name for name in names if names.count(name) > 1}
+        if doubled:
+            raise forms.ValidationError(f"Each tool has one switch: {', '.join(sorted(doubled))}.")
+
+
+class SwitchInline(TenantScopedInline):
+    """This assistant's own switches; without one a tool follows the tenant's."""
+
+    model = ToolSetting
+    form = SwitchForm
+    formset = SwitchFormSet  # type: ignore[assignment]
+    fields = ("tool", "policy")
+    show_change_link = True
+    verbose_name = "switch"
+    verbose_name_plural = "tool switches of this assistant (they narrow the tenant's)"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).defer("secrets")
+
+
+@admin.register(Assistant)
+class AssistantAdmin(TenantScopedAdmin):
+    """A tenant's assistants."""
+
+    form = AssistantForm
+    list_display = ("name", "slug", "tenant", "answers_with", "is_active", "updated_at")
+    list_filter = (TENANT, "is_active")
+    search_fields = ("name", "slug", "description")
+    list_select_related = ("tenant", "provider", "tenant__default_provider")
+    readonly_fields = ("answers_with", "published_prompt", "pages")
+    filter_horizontal = ("delegates",)
+    inlines = (PromptVersionInline, SwitchInline)
+    fieldsets = (
+        (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
+        ("Who answers", {"fields": ("answers_with", "provider", "model", "temperature")}),
+        ("What it is told", {"fields": ("published_prompt", "starters")}),
+        ("Whom it may ask", {"fields": ("delegates",)}),
+        (
+            "Limits of one run",
+            {"fields": ("max_rounds", "max_tool_calls", "max_tokens", "max_seconds", "history_tokens")},
+        ),
+    )
+
+    @admin.display(description="answers with")
+    def answers_with(self, assistant: Assistant) -> str:
+        return describe_provider(assistant) if assistant.pk else "—"
+
+    @admin.display(description="published prompt")
+    def published_prompt(self, assistant: Assistant) -> SafeString | str:
+        if not assistant.pk:
+            return "Save the assistant, then write its first prompt."
+        version = assistant.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED).first()
+        new = f"{reverse('admin:assistant_promptversion_add')}?assistant={assistant.pk}"
+        if version is None:
+            return format_html('None yet. <a href="{}">Write a draft</a>', new)
+        return format_html(
+            '<pre class="prompt">{}</pre><a href="{}">Version {}</a> · <a href="{}">Write a new draft</a>',
+            version.text,
+            reverse("admin:assistant_promptversion_change", args=[version.pk]),
+            version.number,
+            new,
+        )
+
+    @admin.display(description="see also")
+    def pages(self, assistant: Assistant) -> SafeString | str:
+        if not assistant.pk:
+            return "—"
+        return format_html(
+            '<a href="{}">Switchboard</a> · {}',
+            reverse("admin:switchboard_of_tenant", args=[assistant.tenant.slug]),
+            link_to_list(Conversation, "Conversations", assistant__id__exact=assistant.pk),
+        )
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """A switch goes through the service that every switch goes through."""
+        if formset.model is not ToolSetting:
+            super().save_formset(request, form, formset, change)
+            return
+        formset.save(commit=False)
+        for gone in formset.deleted_objects:
+            gone.delete()
+        assistant = form.instance
+        for row in [*formset.new_objects, *(row for row, _ in formset.changed_objects)]:
+            set_switch(
+                actor=request.user,
+                tenant=assistant.tenant,
+                assistant=assistant,
+                tool=row.tool,
+                policy=row.policy,
+            )

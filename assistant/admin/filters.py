@@ -1,0 +1,34 @@
+"""Filters beside lists: only what the user's own rows hold is offered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.http import HttpRequest
+
+from assistant.services import catalogue
+
+TENANT = ("tenant", RelatedOnlyFieldListFilter)
+ASSISTANT = ("assistant", RelatedOnlyFieldListFilter)
+
+
+class ToolFilter(admin.SimpleListFilter):
+    """By the name of a tool of the catalogue; `field` is the column that holds it."""
+
+    title = "tool"
+    parameter_name = "tool"
+    field = "tool"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(tool.name, tool.name) for tool in catalogue.registry()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset.filter(**{self.field: self.value()}) if self.value() else queryset
+
+
+class CalledToolFilter(ToolFilter):
+    """By the tool that was called."""
+
+    field = "name"

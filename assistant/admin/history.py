@@ -1,0 +1,221 @@
+"""What was said and done: conversations, messages, runs and tool calls, leading to each other; to look at only."""
+
+from __future__ import annotations
+
+import json
+
+from django.contrib import admin
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
+from assistant.admin.links import link, link_to_list, person
+from assistant.admin.scope import ReadOnlyAdmin
+from assistant.models import Conversation, Message, Run, ToolCall
+
+SHOWN_MESSAGES = 50
+
+
+def pretty(text: str) -> SafeString:
+    """A text as it is, or indented if it is JSON."""
+    try:
+        shown = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        shown = text
+    return format_html("<pre>{}</pre>", shown)
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnlyAdmin):
+    """Threads, with their last messages and links to their runs."""
+
+    list_display = ("__str__", "tenant", "member", "assistant", "created_at", "updated_at")
+    list_filter = (TENANT, ASSISTANT, "updated_at")
+    search_fields = ("title", "user__username", "id")
+    list_select_related = ("tenant", "user", "assistant")
+    date_hierarchy = "updated_at"
+    fields = ("id", "title", "tenant", "member", "assistant", "created_at", "updated_at", "pages", "transcript")
+    readonly_fields = ("member", "pages", "transcript")
+    member = person("user")
+
+    @admin.display(description="see also")
+    def pages(self, conversation: Conversation) -> SafeString:
+        return format_html(
+            "{} · {} · {}",
+            link_to_list(Run, "Runs", conversation__id__exact=conversation.pk),
+            link_to_list(ToolCall, "Tool calls", run__conversation__id__exact=conversation.pk),
+            link_to_list(Message, "All messages", conversation__id__exact=conversation.pk),
+        )
+
+    @admin.display(description="last messages")
+    def transcript(self, conversation: Conversation) -> SafeString:
+        newest = conversation.messages.select_related("run").order_by("-position")[:SHOWN_MESSAGES]
+        rows = (
+            (message.role, message.get_role_display(), link(message.run, "run"), self._text(message))
+            for message in reversed(newest)
+        )
+        body = format_html_join("", '<li class="{}"><strong>{}</strong> {}<pre>{}</pre></li>', rows)
+        return format_html('<ol class="transcript">{}</ol>', body)
+
+    def _text(self, message: Message) -> str:
+        calls = [f"→ {call.get('name')}({call.get('arguments', '')})" for call in message.tool_calls]
+        return "\n".join(([message.content] if message.content else []) + calls) + (
+            " […]" if message.is_partial else ""
+        )
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin):
+    """Single messages, to be searched."""
+
+    tenant_path = "conversation__tenant"
+    list_display = ("position", "role", "beginning", "conversation_link", "run_link", "is_partial", "created_at")
+    list_display_links = ("beginning",)
+    list_filter = (("conversation__tenant", RelatedOnlyFieldListFilter), "role", "is_partial", "created_at")
+    search_fields = ("content", "message_id")
+    list_select_related = ("conversation", "run")
+    ordering = ("-created_at", "-position")
+    fields = (
+        "conversation_link",
+        "run_link",
+        "position",
+        "message_id",
+        "role",
+        "content",
+        "reasoning",
+        "tool_calls",
+        "tool_call_id",
+        "is_partial",
+        "created_at",
+    )
+    readonly_fields = ("conversation_link", "run_link")
+
+    @admin.display(description="content", ordering="content")
+    def beginning(self, message: Message) -> str:
+        return message.content[:100] or "—"
+
+    @admin.display(description="conversation")
+    def conversation_link(self, message: Message) -> str:
+        return link(message.conversation)
+
+    @admin.display(description="run")
+    def run_link(self, message: Message) -> str:
+        return link(message.run)
+
+    def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
+        return lookup == "conversation__id__exact" or super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    """Turns: who answered, how it ended, what it took."""
+
+    list_display = (
+        "started_at",
+        "status",
+        "tenant",
+        "member",
+        "assistant",
+        "conversation_link",
+        "tokens",
+        "error_code",
+        "model",
+    )
+    list_filter = ("status", TENANT, ASSISTANT, "error_code", "model", "started_at")
+    search_fields = ("run_id", "user__username", "conversation__title", "error_message")
+    list_select_related = ("tenant", "user", "assistant", "conversation")
+    date_hierarchy = "started_at"
+    fields = (
+        "run_id",
+        "number",
+        "status",
+        "tenant",
+        "member",
+        "assistant",
+        "conversation_link",
+        "tool_calls_link",
+        "prompt_version",
+        "provider_name",
+        "model",
+        "input_tokens",
+        "output_tokens",
+        "error_code",
+        "error_message",
+        "started_at",
+        "ended_at",
+        "cancel_requested_at",
+        "lease_until",
+    )
+    readonly_fields = ("member", "conversation_link", "tool_calls_link")
+    member = person("user")
+
+    @admin.display(description="tokens", ordering="output_tokens")
+    def tokens(self, run: Run) -> str:
+        return f"{run.input_tokens} in, {run.output_tokens} out"
+
+    @admin.display(description="conversation")
+    def conversation_link(self, run: Run) -> str:
+        return link(run.conversation)
+
+    @admin.display(description="tool calls")
+    def tool_calls_link(self, run: Run) -> SafeString:
+        return link_to_list(ToolCall, f"{run.tool_calls.count()} tool calls", run__id__exact=run.pk)
+
+    def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
+        return lookup == "conversation__id__exact" or super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
+
+
+@admin.register(ToolCall)
+class ToolCallAdmin(ReadOnlyAdmin):
+    """The audit of every tool call: who asked, with which arguments, by which rule, and what came of it."""
+
+    list_display = ("name", "status", "tenant", "member", "run_link", "rule", "duration_ms", "started_at")
+    list_filter = ("status", CalledToolFilter, TENANT, "started_at")
+    search_fields = ("name", "call_id", "error_id", "arguments", "run__run_id", "run__user__username")
+    list_select_related = ("tenant", "run", "run__user")
+    date_hierarchy = "started_at"
+    fields = (
+        "name",
+        "call_id",
+        "status",
+        "rule",
+        "tenant",
+        "member",
+        "run_link",
+        "conversation_link",
+        "arguments_pretty",
+        "result_pretty",
+        "error",
+        "error_id",
+        "duration_ms",
+        "approver",
+        "decided_at",
+        "started_at",
+    )
+    readonly_fields = ("member", "run_link", "conversation_link", "arguments_pretty", "result_pretty", "approver")
+    approver = person("decided_by")
+
+    @admin.display(description="member", ordering="run__user__username")
+    def member(self, call: ToolCall) -> str:
+        return call.run.user.get_username()
+
+    @admin.display(description="run")
+    def run_link(self, call: ToolCall) -> str:
+        return link(call.run, call.run.run_id)
+
+    @admin.display(description="conversation")
+    def conversation_link(self, call: ToolCall) -> str:
+        return link(call.run.conversation)
+
+    @admin.display(description="arguments")
+    def arguments_pretty(self, call: ToolCall) -> SafeString:
+        return pretty(call.arguments)
+
+    @admin.display(description="result")
+    def result_pretty(self, call: ToolCall) -> SafeString:
+        return pretty(call.result)
+
+    def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
+        allowed = {"run__id__exact", "run__conversation__id__exact"}
+        return lookup in allowed or super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]

@@ -1,0 +1,114 @@
+"""API keys: made here, shown once on the answer to the form, revoked for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST
+
+from assistant.admin.filters import TENANT
+from assistant.admin.links import person
+from assistant.admin.scope import TenantForm, TenantScopedAdmin, choices_of, is_operator
+from assistant.models import ApiKey
+from assistant.services.keys import revoke_api_keys
+from assistant.services.members import SCOPES, create_api_key
+
+
+class KeyForm(TenantForm):
+    """What a new key may do, and for whom it speaks."""
+
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope) for scope in SCOPES],
+        initial=list(SCOPES),
+        widget=forms.CheckboxSelectMultiple,
+        help_text="chat: hold conversations. read: read them. tools: call tools directly.",
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ("tenant", "user", "name", "scopes", "expires_at")
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(TenantScopedAdmin):
+    """Keys of programs; a key's row does not change but by being revoked."""
+
+    form = KeyForm
+    possible = frozenset({"view", "add"})
+    change_form_template = "admin/assistant/apikey/change_form.html"
+    list_display = ("name", "tenant", "user", "prefix", "scopes", "is_good", "last_used_at", "expires_at", "created_at")
+    list_filter = (TENANT, ("revoked_at", admin.EmptyFieldListFilter))
+    search_fields = ("name", "prefix", "user__username")
+    list_select_related = ("tenant", "user")
+    actions = ("revoke",)
+    readonly_fields = ("member",)
+    member = person("user")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        if obj is None:
+            return ("tenant", "user", "name", "scopes", "expires_at")
+        return (
+            "tenant",
+            "member",
+            "name",
+            "prefix",
+            "scopes",
+            "expires_at",
+            "revoked_at",
+            "last_used_at",
+            "created_at",
+        )
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "user" and not is_operator(request):
+            # A superuser holds every permission that a tool may ask for, and lends them to no tenant's admin.
+            kwargs["queryset"] = choices_of(request, db_field.related_model).filter(is_superuser=False)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    @admin.display(description="not revoked", boolean=True, ordering="revoked_at")
+    def is_good(self, key: ApiKey) -> bool:
+        return key.revoked_at is None
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        row, key = create_api_key(
+            tenant=obj.tenant, user=obj.user, name=obj.name, scopes=obj.scopes, expires_at=obj.expires_at
+        )
+        obj.pk, obj.prefix, obj.created_at = row.pk, row.prefix, row.created_at
+        obj._state.adding = False
+        obj.shown_once = key
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        """The key itself, which is kept nowhere: not in the session either, so that it is this page or never."""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "The new API key",
+            "row": obj,
+            "key": obj.shown_once,
+        }
+        response = TemplateResponse(request, "admin/assistant/apikey/made.html", context)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @admin.action(description="Revoke selected API keys", permissions=["view"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        count = revoke_api_keys(keys=queryset.select_related("tenant"), actor=request.user)
+        self.message_user(request, f"Revoked {count} of {queryset.count()} selected keys.", messages.SUCCESS)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.revoke_view))
+        return [path("<path:object_id>/revoke/", view, name="assistant_apikey_revoke"), *super().get_urls()]
+
+    def revoke_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        key = self.get_object(request, object_id)
+        if key is None or not self.has_view_permission(request, key):
+            raise Http404("There is no such API key.")
+        revoke_api_keys(keys=[key], actor=request.user)
+        self.message_user(request, f"The key {key} is revoked.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:assistant_apikey_change", args=[key.pk]))

@@ -1,0 +1,116 @@
+"""Prompt versions: drafts are edited, one is published, and what was published stays as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST
+
+from assistant.admin.filters import ASSISTANT
+from assistant.admin.links import person
+from assistant.admin.scope import TenantForm, TenantScopedAdmin
+from assistant.models import PromptVersion
+from assistant.services import prompts
+
+
+class PromptForm(TenantForm):
+    """A draft; once saved it stays with its assistant."""
+
+    class Meta:
+        model = PromptVersion
+        fields = ("assistant", "text", "note")
+        widgets = {"text": forms.Textarea(attrs={"rows": 24, "cols": 100})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and "assistant" in self.fields:
+            self.fields["assistant"].disabled = True
+
+
+@admin.register(PromptVersion)
+class PromptVersionAdmin(TenantScopedAdmin):
+    """What assistants are told, version by version."""
+
+    form = PromptForm
+    tenant_path = "assistant__tenant"
+    change_form_template = "admin/assistant/promptversion/change_form.html"
+    list_display = ("version", "assistant", "tenant", "status", "note", "author", "created_at", "published_at")
+    list_filter = ("status", ("assistant__tenant", RelatedOnlyFieldListFilter), ASSISTANT)
+    search_fields = ("text", "note", "assistant__name", "assistant__slug")
+    list_select_related = ("assistant", "assistant__tenant", "created_by")
+    ordering = ("assistant", "-number")
+    fields = ("assistant", "number", "status", "text", "note", "author", "created_at", "published_at")
+    readonly_fields = ("number", "status", "author", "created_at", "published_at")
+    actions = ("publish",)
+    audited_by_services = frozenset({"add", "change"})
+    author = person("created_by")
+
+    @admin.display(description="version", ordering="number")
+    def version(self, row: PromptVersion) -> str:
+        return f"v{row.number}"
+
+    @admin.display(description="tenant", ordering="assistant__tenant__slug")
+    def tenant(self, row: PromptVersion) -> str:
+        return row.assistant.tenant.slug
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("assistant", "text", "note") if obj is None else self.fields
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and self._is_draft(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and self._is_draft(obj)
+
+    def _is_draft(self, version: Any) -> bool:
+        return not isinstance(version, PromptVersion) or version.status == PromptVersion.Status.DRAFT
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A new draft begins as what is published now."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        assistant = str(initial.get("assistant", ""))
+        if assistant.isascii() and assistant.isdigit() and len(assistant) < 19:
+            published = self.get_queryset(request).filter(
+                assistant_id=int(assistant), status=PromptVersion.Status.PUBLISHED
+            )
+            initial["text"] = published.values_list("text", flat=True).first() or ""
+        return initial
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if change:
+            prompts.edit_draft(version=obj, text=obj.text, note=obj.note, actor=request.user)
+            return
+        made = prompts.draft_prompt(assistant=obj.assistant, text=obj.text, note=obj.note, actor=request.user)
+        obj.pk, obj.number, obj.status, obj.created_at = made.pk, made.number, made.status, made.created_at
+        obj._state.adding = False
+
+    @admin.action(description="Publish the selected version (one of an assistant)", permissions=["add"])
+    def publish(self, request: HttpRequest, queryset: QuerySet[PromptVersion]) -> None:
+        versions = list(queryset.select_related("assistant__tenant"))
+        if len({version.assistant_id for version in versions}) != len(versions):
+            self.message_user(request, "Select one version of an assistant.", messages.ERROR)
+            return
+        for version in versions:
+            self._publish(request, version)
+
+    def _publish(self, request: HttpRequest, version: PromptVersion) -> None:
+        prompts.publish_prompt(version=version, actor=request.user)
+        text = f"Version {version.number} of {version.assistant} is published: it answers from the next run on."
+        self.message_user(request, text, messages.SUCCESS)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.publish_view))
+        return [path("<path:object_id>/publish/", view, name="assistant_promptversion_publish"), *super().get_urls()]
+
+    def publish_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        version = self.get_object(request, object_id)
+        if version is None or not self.has_add_permission(request):
+            raise Http404("There is no such prompt version.")
+        self._publish(request, version)
+        return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))

@@ -1,0 +1,79 @@
+"""Providers: where models answer; their keys go in and never come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
+from django.http import HttpRequest
+
+from assistant.admin.filters import TENANT
+from assistant.admin.scope import TenantForm, TenantScopedAdmin
+from assistant.models import Provider
+
+
+class ProviderForm(TenantForm):
+    """The stored key is not loaded, let alone shown: an empty field keeps it."""
+
+    base_url = forms.URLField(label="base URL", max_length=500, assume_scheme="https", help_text="Up to and with /v1.")
+    new_api_key = forms.CharField(
+        label="API key",
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Encrypted at rest and never shown again. Empty: the stored one stays.",
+    )
+    clear_api_key = forms.BooleanField(label="Delete the stored API key", required=False)
+
+    class Meta:
+        model = Provider
+        fields = ("tenant", "name", "base_url", "default_model", "is_small")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("new_api_key") and cleaned.get("clear_api_key"):
+            self.add_error("clear_api_key", "Either give a new key or delete the stored one.")
+        keeps_key = not cleaned.get("new_api_key") and not cleaned.get("clear_api_key")
+        if "base_url" in self.changed_data and keeps_key and getattr(self.instance, "key_is_stored", False):
+            # Otherwise whoever may edit this form could have the stored key sent to a server of their own.
+            self.add_error("new_api_key", "The address changes: give the key for it, or delete the stored one.")
+        return cleaned
+
+
+@admin.register(Provider)
+class ProviderAdmin(TenantScopedAdmin):
+    """A tenant's own providers; those of the deployment are the operators' pages."""
+
+    form = ProviderForm
+    list_display = ("name", "tenant", "base_url", "default_model", "has_api_key", "is_small")
+    list_filter = (TENANT, "is_small")
+    search_fields = ("name", "base_url", "default_model")
+    list_select_related = ("tenant",)
+    fields = (
+        "tenant",
+        "name",
+        "base_url",
+        "has_api_key",
+        "new_api_key",
+        "clear_api_key",
+        "default_model",
+        "is_small",
+    )
+    readonly_fields = ("has_api_key",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
+        has_key = Case(When(~Q(api_key=""), then=Value(True)), default=Value(False), output_field=BooleanField())
+        rows: QuerySet[Provider] = super().get_queryset(request).defer("api_key").annotate(key_is_stored=has_key)
+        return rows
+
+    @admin.display(description="API key stored", boolean=True)
+    def has_api_key(self, provider: Provider) -> bool:
+        return bool(getattr(provider, "key_is_stored", False))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if form.cleaned_data["clear_api_key"]:
+            obj.api_key = ""
+        elif form.cleaned_data["new_api_key"]:
+            obj.api_key = form.cleaned_data["new_api_key"]
+        super().save_model(request, obj, form, change)

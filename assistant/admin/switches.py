@@ -1,0 +1,205 @@
+"""Tool settings: the switchboard of tenants and tools, one click a switch, and the form of a tool's own settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.paginator import Paginator
+from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from assistant.admin.assistants import tool_choices
+from assistant.admin.filters import TENANT, ToolFilter
+from assistant.admin.scope import TenantForm, TenantScopedAdmin, administered, is_operator, tenants_of
+from assistant.models import Assistant, Tenant, ToolSetting
+from assistant.services import catalogue
+from assistant.services.switches import (
+    FOLLOW,
+    board_of_assistants,
+    board_of_tenants,
+    reach_of,
+    set_switch,
+)
+from assistant.services.toolsettings import read_config, read_secrets
+
+TENANTS_ON_A_PAGE = 5
+
+
+class SettingForm(TenantForm):
+    """A tool's settings are checked against what the tool declares; its stored secrets are not loaded."""
+
+    tool = forms.ChoiceField(choices=tool_choices)
+    new_secrets = forms.CharField(
+        label="Secrets",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60, "autocomplete": "off"}),
+        help_text='A JSON object such as {"token": "…"}; encrypted at rest, never shown again. Empty: they stay.',
+    )
+    clear_secrets = forms.BooleanField(label="Delete the stored secrets", required=False)
+
+    class Meta:
+        model = ToolSetting
+        fields = ("tenant", "assistant", "tool", "policy", "config")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            for name in ("assistant", "tool"):
+                if name in self.fields:
+                    self.fields[name].disabled = True
+
+    def clean_config(self) -> dict[str, Any]:
+        config = self.cleaned_data["config"]
+        if not isinstance(config, dict):
+            raise forms.ValidationError("Give a JSON object.")
+        return config
+
+    def clean_new_secrets(self) -> str:
+        text: str = self.cleaned_data["new_secrets"].strip()
+        try:
+            read_secrets([text])
+        except ValueError as exc:
+            raise forms.ValidationError(str(exc)) from None
+        return text
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        tool, tenant, config = cleaned.get("tool"), cleaned.get("tenant"), cleaned.get("config")
+        if isinstance(tool, str) and tool in catalogue.registry() and tenant is not None and config is not None:
+            layers = [config]
+            if cleaned.get("assistant") is not None:
+                of_tenant = ToolSetting.objects.filter(tenant=tenant, assistant=None, tool=tool)
+                layers = [*of_tenant.values_list("config", flat=True), config]
+            try:
+                read_config(catalogue.registry().get(tool), layers)
+            except ValueError as exc:
+                self.add_error("config", str(exc))
+        return cleaned
+
+
+@admin.register(ToolSetting)
+class ToolSettingAdmin(TenantScopedAdmin):
+    """Stored switches with their settings; the switchboard is where they are turned."""
+
+    form = SettingForm
+    change_list_template = "admin/assistant/toolsetting/change_list.html"
+    list_display = ("tool", "tenant", "assistant", "policy", "has_secrets", "updated_at")
+    list_filter = (TENANT, "policy", ToolFilter)
+    search_fields = ("tool", "tenant__slug", "assistant__slug")
+    list_select_related = ("tenant", "assistant")
+    fields = (
+        "tenant",
+        "assistant",
+        "tool",
+        "policy",
+        "config",
+        "declared",
+        "has_secrets",
+        "new_secrets",
+        "clear_secrets",
+    )
+    readonly_fields = ("declared", "has_secrets")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("tenant", "assistant", "tool", "policy", "config", "new_secrets") if obj is None else self.fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ToolSetting]:
+        stored = Case(When(~Q(secrets=""), then=Value(True)), default=Value(False), output_field=BooleanField())
+        rows: QuerySet[ToolSetting] = super().get_queryset(request).defer("secrets").annotate(secrets_are_stored=stored)
+        return rows
+
+    @admin.display(description="secrets stored", boolean=True)
+    def has_secrets(self, setting: ToolSetting) -> bool:
+        return bool(getattr(setting, "secrets_are_stored", False))
+
+    @admin.display(description="this tool knows")
+    def declared(self, setting: ToolSetting) -> str:
+        """The settings and secrets that the tool names."""
+        if setting.tool not in catalogue.registry():
+            return "—"
+        tool = catalogue.registry().get(setting.tool)
+        properties = tool.config.model_json_schema().get("properties", {}) if tool.config else {}
+        told = [f"{name}: {json.dumps(schema)}" for name, schema in properties.items()]
+        told += [f"secret {name}" for name in tool.secrets]
+        return "; ".join(told) or "No settings."
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if form.cleaned_data.get("clear_secrets"):
+            obj.secrets = ""
+        elif form.cleaned_data["new_secrets"]:
+            obj.secrets = form.cleaned_data["new_secrets"]
+        super().save_model(request, obj, form, change)
+
+    def get_urls(self) -> list[Any]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("switchboard/", wrap(self.switchboard_view), name="switchboard"),
+            path("switchboard/<slug:tenant>/", wrap(self.tenant_view), name="switchboard_of_tenant"),
+            *super().get_urls(),
+        ]
+
+    def switchboard_view(self, request: HttpRequest) -> HttpResponse:
+        """Tenants by tools; whoever has one tenant goes straight to its assistants."""
+        if not is_operator(request) and len(administered(request)) == 1:
+            return HttpResponseRedirect(reverse("admin:switchboard_of_tenant", args=[tenants_of(request).get().slug]))
+        if request.method == "POST":
+            return self._flip(request)
+        wanted = request.GET.get("q", "").replace("\x00", "").strip()
+        tenants = tenants_of(request).filter(Q(slug__icontains=wanted) | Q(name__icontains=wanted)).order_by("name")
+        page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(request.GET.get("page"))
+        reach = reach_of(tenants=page.object_list)
+        columns = [{"tenant": tenant, "reach": reach[tenant.pk]} for tenant in page.object_list]
+        rows = board_of_tenants(tenants=page.object_list)
+        return self._render(request, "Switchboard", columns=columns, rows=rows, page=page, q=wanted)
+
+    def tenant_view(self, request: HttpRequest, tenant: str) -> HttpResponse:
+        """One tenant and its assistants by tools."""
+        row = tenants_of(request).filter(slug=tenant).first()
+        if row is None:
+            raise Http404("There is no such tenant.")
+        if request.method == "POST":
+            return self._flip(request)
+        assistants = list(row.assistants.order_by("slug"))
+        columns: list[dict[str, Any]] = [{"tenant": row, "reach": reach_of(tenants=[row])[row.pk], "is_own": True}]
+        columns += [{"tenant": row, "assistant": assistant} for assistant in assistants]
+        rows = board_of_assistants(tenant=row, assistants=assistants)
+        return self._render(request, f"Switchboard of {row.name}", columns=columns, rows=rows, tenant=row)
+
+    def _render(self, request: HttpRequest, title: str, **context: Any) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise Http404("There is no such page.")
+        context |= {**self.admin_site.each_context(request), "title": title, "opts": self.opts}
+        lines = [(row, list(zip(row.cells, context["columns"], strict=True))) for row in context.pop("rows")]
+        context["lines"] = lines
+        return TemplateResponse(request, "admin/assistant/toolsetting/switchboard.html", context)
+
+    def _flip(self, request: HttpRequest) -> HttpResponse:
+        """Turn the switch that a button names as `tenant:assistant:tool:policy`."""
+        tenant_id, assistant_id, tool, policy = (*request.POST.get("set", "").split(":"), "", "", "", "")[:4]
+        tenant = tenants_of(request).filter(pk=_number(tenant_id)).first()
+        assistant = Assistant.objects.filter(pk=_number(assistant_id), tenant=tenant).first() if assistant_id else None
+        if tenant is None or (assistant_id and assistant is None):
+            raise Http404("There is no such tenant.")
+        try:
+            set_switch(actor=request.user, tenant=tenant, assistant=assistant, tool=tool, policy=policy)
+        except ValueError as exc:
+            self.message_user(request, f"Nothing was changed: {exc}.", messages.ERROR)
+        else:
+            self.message_user(request, _told(tenant, assistant, tool, policy), messages.SUCCESS)
+        return HttpResponseRedirect(request.get_full_path())
+
+
+def _number(text: str) -> int:
+    """An id, or 0 for what is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def _told(tenant: Tenant, assistant: Assistant | None, tool: str, policy: str) -> str:
+    whom = f"{assistant.name} of {tenant.name}" if assistant else tenant.name
+    what = {"on": "is on", "ask": "asks first", "off": "is off", FOLLOW: "has no switch of its own"}[policy]
+    return f"For {whom} {tool} {what}, from the next tool call on."

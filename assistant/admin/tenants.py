@@ -1,0 +1,164 @@
+"""Tenants and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.password_validation import validate_password
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from assistant.admin.filters import TENANT
+from assistant.admin.links import link_to_list, person
+from assistant.admin.scope import TenantForm, TenantScopedAdmin, is_operator
+from assistant.models import Assistant, Membership, Tenant
+from assistant.services import memberships
+
+
+@admin.register(Tenant)
+class TenantAdmin(TenantScopedAdmin):
+    """Operators make tenants; a tenant's admin keeps its name, time zone and default provider."""
+
+    tenant_path = "pk"
+    tenant_admins_may = frozenset({"view", "change"})
+    list_display = ("name", "slug", "timezone", "is_active", "member_count", "assistant_count", "switchboard")
+    list_filter = ("is_active", "timezone")
+    search_fields = ("slug", "name")
+    ordering = ("slug",)
+    fields = ("name", "slug", "timezone", "is_active", "default_provider", "switchboard", "created_at")
+    readonly_fields = ("switchboard", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
+        counted: QuerySet[Tenant] = (
+            super()
+            .get_queryset(request)
+            .annotate(
+                members=Count("memberships", distinct=True),
+                number_of_assistants=Count("assistants", distinct=True),
+            )
+        )
+        return counted
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return self.readonly_fields if is_operator(request) else ("slug", "is_active", *self.readonly_fields)
+
+    def tenant_of(self, row: Tenant) -> Tenant:
+        return row
+
+    @admin.display(description="members", ordering="members")
+    def member_count(self, tenant: Any) -> SafeString:
+        return link_to_list(Membership, tenant.members, tenant__id__exact=tenant.pk)
+
+    @admin.display(description="assistants", ordering="number_of_assistants")
+    def assistant_count(self, tenant: Any) -> SafeString:
+        return link_to_list(Assistant, tenant.number_of_assistants, tenant__id__exact=tenant.pk)
+
+    @admin.display(description="tools")
+    def switchboard(self, tenant: Tenant) -> SafeString | str:
+        if tenant._state.adding:
+            return "—"
+        return format_html('<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[tenant.slug]))
+
+
+class MembershipForm(TenantForm):
+    """A new member is an existing user, named exactly, or a new one with a password; later only the role changes."""
+
+    actor: Any = None
+    username = forms.CharField(max_length=150, help_text="Of somebody who can sign in already, or a new one.")
+    password = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="Only for a new user. They change it after signing in.",
+    )
+
+    class Meta:
+        model = Membership
+        fields = ("tenant", "role")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        tenant, role = cleaned.get("tenant") or getattr(self.instance, "tenant", None), cleaned.get("role")
+        if tenant is None or role is None:
+            return cleaned
+        if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
+            self.add_error("role", "Only an owner makes owners.")
+        if self.instance.pk is None and "username" in cleaned:
+            self._check_user(tenant, cleaned["username"], cleaned.get("password") or "")
+        return cleaned
+
+    def _check_user(self, tenant: Tenant, username: str, password: str) -> None:
+        user = memberships.find_user(username)
+        if user is None and not password:
+            self.add_error("password", "Nobody has this username yet. A new user needs a password.")
+        elif user is None:
+            self._check_with(memberships.check_username, "username", username)
+            self._check_with(validate_password, "password", password)
+        elif password:
+            self.add_error("password", "This user exists and keeps their own password. Leave this empty.")
+        elif Membership.objects.filter(tenant=tenant, user=user).exists():
+            self.add_error("username", "This user is a member already.")
+
+    def _check_with(self, check: Callable[[str], object], field: str, value: str) -> None:
+        try:
+            check(value)
+        except forms.ValidationError as exc:
+            self.add_error(field, exc)
+
+
+@admin.register(Membership)
+class MembershipAdmin(TenantScopedAdmin):
+    """Who belongs to a tenant. Users themselves are the operators' to edit."""
+
+    form = MembershipForm
+    list_display = ("user", "tenant", "role", "created_at")
+    list_filter = (TENANT, "role")
+    search_fields = ("user__username", "tenant__slug")
+    list_select_related = ("user", "tenant")
+    member = person("user")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("tenant", "username", "password", "role") if obj is None else ("tenant", "member", "role", "created_at")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return () if obj is None else ("member", "created_at")
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change=change, **kwargs)
+        form.actor = request.user
+        if obj is not None:
+            for name in ("username", "password"):
+                form.base_fields.pop(name, None)
+                form.declared_fields.pop(name, None)
+        return form
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and self._may_touch(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
+
+    def _may_touch(self, request: HttpRequest, membership: Membership | None) -> bool:
+        """An owner's place is changed by owners and operators only."""
+        if membership is None or membership.role != Membership.Role.OWNER:
+            return True
+        return memberships.may_grant(actor=request.user, tenant=membership.tenant, role=membership.role)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if change:
+            memberships.set_role(membership=obj, role=obj.role)
+            return
+        made = memberships.add_member(
+            tenant=obj.tenant,
+            username=form.cleaned_data["username"],
+            role=obj.role,
+            password=form.cleaned_data["password"],
+        )
+        obj.pk, obj.user, obj.created_at = made.pk, made.user, made.created_at
+        obj._state.adding = False

@@ -1,0 +1,264 @@
+"""ChatClient: a whole chat with tools, and no database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+
+from assistant.core.chatting import ReplyStream, Turn, execute_calls, finish_typed, stream_typed
+from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
+from assistant.core.messages import Message
+from assistant.core.model import Model
+from assistant.core.output import Mode, OutputType
+from assistant.core.plan import Limits, Plan
+from assistant.core.replies import CalledTool, ChatReply, Ledger, RunFailed
+from assistant.core.searching import SearchingToolset
+from assistant.core.stores import ConversationStore, InMemoryStore
+from assistant.core.summarising import HEADING, summarise
+from assistant.core.toolbox import Decision, FixedToolset, Toolset
+from tools import Registry, TenantInfo, Tool, ToolContext, UnknownTool, UserInfo
+
+__all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
+
+T = TypeVar("T")
+AnyTool = Tool | Callable[..., Any] | str
+Prompt = str | Sequence[Message | Mapping[str, Any]] | None
+Resolver = Registry | Callable[[str], Tool | None]
+
+
+class CallSettings(TypedDict, total=False):
+    """What one call can set for itself.
+
+    `tools` replace the client's; `context` is merged over the client's. `history` is the conversation so far, as
+    `reply.messages` gives it; `conversation` is its key in the client's store. With `execute_tools=False` calls are
+    left to the caller. `decisions` answer calls that wait for approval, by call id. With
+    `on_error="raise"` an unexpected failure of any tool ends the turn.
+    """
+
+    tools: Iterable[AnyTool] | None
+    context: Mapping[str, Any] | None
+    history: Sequence[Message | Mapping[str, Any]]
+    conversation: str
+    execute_tools: bool
+    decisions: Mapping[str, Decision]
+    client_tools: Sequence[Tool]
+    system: str
+    options: Mapping[str, Any]
+    limits: Limits
+    on_error: Literal["model", "raise"]
+
+
+class ChatClient:
+    """Chats with a model, and runs the tools it calls.
+
+    Args:
+        model: who answers.
+        system: the system prompt.
+        tools: the default tools: `Tool` values, plain functions, or names that `resolvers` know.
+        context: what tools get to know: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their
+            fields), and anything else, which tools find in `context.extra`.
+        limits: how much one turn may use.
+        options: what the provider is sent besides, such as `temperature`.
+        history_tokens: how much of the conversation the model is sent, as estimated; 0 for all of it.
+        configs: settings of tools, by tool name.
+        secrets: secrets of tools, by tool name and then by secret name.
+        resolvers: asked in turn for a tool that is given by name; the first that has it wins.
+        store: keeps the conversations of calls that name one.
+        search_over: with more tools than this the model searches for them instead of seeing them all; 0 for never.
+        interceptors: stand around every tool call, the first outermost.
+        model_interceptors: stand around every question to the model, the first outermost.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Model,
+        system: str = "",
+        tools: Iterable[AnyTool] = (),
+        context: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        options: Mapping[str, Any] | None = None,
+        history_tokens: int = 0,
+        configs: Mapping[str, Any] | None = None,
+        secrets: Mapping[str, Mapping[str, str]] | None = None,
+        resolvers: Sequence[Resolver] = (),
+        store: ConversationStore | None = None,
+        search_over: int = 0,
+        interceptors: Sequence[ToolInterceptor] = (),
+        model_interceptors: Sequence[ModelInterceptor] = (),
+    ) -> None:
+        self.model = InterceptedModel(model, model_interceptors) if model_interceptors else model
+        self._output_mode: Mode = getattr(model, "output_mode", "native")
+        self.system = system
+        self._resolvers = tuple(resolvers)
+        self._tools = self._resolve(tools)
+        self._context = dict(context or {})
+        self._limits = limits or Limits()
+        self._options = dict(options or {})
+        self._history_tokens = history_tokens
+        self._configs, self._secrets = configs, secrets
+        self._store = store
+        self._search_over = search_over
+        self._interceptors = tuple(interceptors)
+
+    @overload
+    async def call(
+        self,
+        message: Prompt = None,
+        *,
+        output_type: type[T],
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings],
+    ) -> ChatReply[T]: ...
+    @overload
+    async def call(self, message: Prompt = None, **settings: Unpack[CallSettings]) -> ChatReply[Any]: ...
+    async def call(
+        self,
+        message: Prompt = None,
+        *,
+        output_type: type[Any] | None = None,
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings],
+    ) -> ChatReply[Any]:
+        """Ask, run tools until there is an answer, and return that.
+
+        Args:
+            message: a text, or messages; None to go on from the history as it is.
+            output_type: what `reply.output` is to be.
+            output_mode: how that is asked for; default the best that the model can do.
+            **settings: see `CallSettings`.
+
+        Raises:
+            RunFailed: the provider failed, a limit was reached, or the answer never became an `output_type`.
+        """
+        turn = await self._turn(message, settings)
+        if output_type is None:
+            return await turn.finish()
+        mode: Mode = output_mode or self._output_mode
+        return await finish_typed(turn, OutputType(output_type), mode)
+
+    def stream(self, message: Prompt = None, **settings: Unpack[CallSettings]) -> ReplyStream:
+        """The same event by event; a failure is the last event, `RUN_ERROR`, and is not raised."""
+        return ReplyStream(lambda: self._turn(message, settings))
+
+    async def stream_typed(
+        self, message: Prompt = None, *, output_type: type[T], **settings: Unpack[CallSettings]
+    ) -> AsyncGenerator[T, None]:
+        """The answer as it grows: what is there so far, whenever that makes an `output_type`, and last the whole.
+
+        Raises:
+            RunFailed: as `call` does; there is no mending of an answer of which parts were given out.
+        """
+        turn = await self._turn(message, settings)
+        async with aclosing(stream_typed(turn, OutputType(output_type))) as values:
+            async for value in values:
+                yield value
+
+    async def compact(self, history: Sequence[Message], *, tokens: int) -> list[Message]:
+        """A long conversation with its older part as a summary, for the next call's `history`. Raises `ModelError`."""
+        return await summarise(self.model, history, tokens=tokens)
+
+    async def execute(
+        self, reply: ChatReply[Any], *, decisions: Mapping[str, Decision] | None = None
+    ) -> ChatReply[Any]:
+        """Run the calls that a reply left to the caller, with the tools and the context of its own call.
+
+        Args:
+            decisions: what somebody said about calls that need approval, by call id.
+
+        Returns:
+            The reply with the results; pass its `messages` on as `history`.
+
+        Raises:
+            ValueError: the reply is of no call of a client.
+        """
+        if reply.plan is None:
+            raise ValueError("This reply was not made by a client.")
+        return await execute_calls(reply.plan, reply, decisions)
+
+    async def _turn(self, message: Prompt, settings: CallSettings) -> Turn:
+        chosen = settings.get("tools")
+        tools = self._tools if chosen is None else self._resolve(chosen)
+        conversation = settings.get("conversation", "")
+        if conversation and self._store is None:
+            raise ValueError("Give the client a store to keep conversations in.")
+        stored = await self._store.load(conversation) if conversation and self._store else ()
+        new = (*_messages(settings.get("history", ())), *_messages(message))
+        sent = (*stored, *new)
+        if not sent:
+            raise ValueError("There is nothing to answer.")
+        ledger = Ledger()
+        run_id = uuid.uuid4().hex
+        thread_id = conversation or run_id
+        plan = Plan(
+            model=self.model,
+            messages=self._with_system(sent, settings.get("system", self.system)),
+            toolset=self._toolset(tools),
+            context=_context({**self._context, **(settings.get("context") or {})}, thread_id, run_id),
+            limits=settings.get("limits", self._limits),
+            options={**self._options, **settings.get("options", {})},
+            client_tools=settings.get("client_tools", ()),
+            execute_tools=settings.get("execute_tools", True),
+            decisions=settings.get("decisions", {}),
+            journal=ledger,
+            thread_id=thread_id,
+            run_id=run_id,
+            history_tokens=self._history_tokens,
+            keep_call_ids=True,
+            interceptors=self._interceptors,
+            on_error=settings.get("on_error", "model"),
+        )
+        return Turn(plan, ledger, tools, sent, new, self._store if conversation else None, conversation)
+
+    def _toolset(self, tools: Iterable[Tool]) -> Toolset:
+        toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)
+        return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
+
+    def _with_system(self, messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
+        first = messages[0]
+        if not system or (first.role == "system" and not first.content.startswith(HEADING)):
+            return messages
+        return (Message("system", system), *messages)
+
+    def _resolve(self, tools: Iterable[AnyTool]) -> tuple[Tool, ...]:
+        return tuple(self._tool(tool) for tool in tools)
+
+    def _tool(self, given: AnyTool) -> Tool:
+        if isinstance(given, Tool):
+            return given
+        if not isinstance(given, str):
+            return Tool.from_function(given)
+        defaults = {tool.name: tool for tool in getattr(self, "_tools", ())}
+        for resolver in (defaults.get, *self._resolvers):
+            found = _found(resolver, given)
+            if found is not None:
+                return found
+        raise UnknownTool(given, defaults)
+
+
+def _found(resolver: Resolver, name: str) -> Tool | None:
+    if isinstance(resolver, Registry):
+        return resolver.get(name) if name in resolver else None
+    return resolver(name)
+
+
+def _messages(given: Prompt) -> tuple[Message, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        return (Message("user", given, id=uuid.uuid4().hex),)
+    return tuple(entry if isinstance(entry, Message) else Message.from_wire(entry) for entry in given)
+
+
+def _context(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
+    extra = dict(values)
+    tenant, user = extra.pop("tenant", None), extra.pop("user", None)
+    return ToolContext(
+        tenant=TenantInfo(**tenant) if isinstance(tenant, Mapping) else tenant or TenantInfo(),
+        user=UserInfo(**user) if isinstance(user, Mapping) else user or UserInfo(),
+        thread_id=thread_id,
+        run_id=run_id,
+        extra=extra,
+    )

@@ -1,0 +1,232 @@
+"""The websocket API: reads clients' frames, calls a service for each, and follows threads; it holds no run itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from assistant.core.events import Custom
+from assistant.following import Follower
+from assistant.handshake import PROTOCOL, Caller, identify
+from assistant.services import presence
+from assistant.services.database import in_database
+from assistant.services.eventlog import Position
+from assistant.services.frames import bare_frame, refusal_frame
+from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
+from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, Bucket, member_bucket
+from assistant.services.members import Member
+from assistant.services.pictures import Picture, can_catch_up, paint, stored_messages, thread_state
+from assistant.services.presence import Presence
+from assistant.services.runs import get_runs
+
+logger = logging.getLogger(__name__)
+
+MAX_FRAME = 256 * 1024
+# Threads that one connection can follow; the one attached longest ago makes room.
+MAX_FOLLOWED = 50
+CLOSE_FAILED = 1011
+CLOSE_NOT_WELCOME = 4401
+CLOSE_TOO_MANY = 4429
+
+
+class ChatConsumer(AsyncWebsocketConsumer):
+    """One connection of one member to one assistant."""
+
+    member: Member
+
+    async def connect(self) -> None:
+        route = self.scope["url_route"]["kwargs"]
+        self._assistant = route["assistant"]
+        self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
+        self._speaks_outcomes = False
+        self._is_closing = False
+        self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
+        self._presence: Presence | None = None
+        caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
+        if caller is None:
+            await self.close()
+            return
+        self.member = caller.member
+        self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
+        await get_runs().start()
+        offered = self.scope.get("subprotocols") or ()
+        await self.accept(PROTOCOL if PROTOCOL in offered else None)
+        self._be_present(caller)
+
+    def _be_present(self, caller: Caller) -> None:
+        self._presence = Presence(
+            member=caller.member,
+            leave=lambda: self._close_soon(CLOSE_NOT_WELCOME),
+            session_key=caller.session_key,
+            session_hash=caller.session_hash,
+        )
+        presence.enter(self._presence)
+
+    def _close_soon(self, code: int) -> None:
+        self._closing = asyncio.create_task(self.close(code), name="closing")
+
+    async def disconnect(self, code: int) -> None:
+        if self._presence is not None:
+            presence.leave(self._presence)
+        tasks = [task for _, task in self._followers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._is_closing:
+            return
+        if not self._may_send():
+            self._is_closing = True
+            await self.close(CLOSE_TOO_MANY)
+            return
+        if text_data is None:
+            await self._protocol_error("binary_frame", "Frames are JSON texts.")
+            return
+        if len(text_data) > MAX_FRAME or len(text_data.encode("utf-8", "replace")) > MAX_FRAME:
+            await self._protocol_error("frame_too_large", f"A frame holds at most {MAX_FRAME} bytes.")
+            return
+        try:
+            frame = read_json(text_data)
+        except ValueError:
+            await self._protocol_error("invalid_json", "The frame is not valid JSON.")
+            return
+        if not isinstance(frame, dict):
+            await self._protocol_error("invalid_frame", "A frame is a JSON object.")
+            return
+        await self._dispatch(frame)
+
+    async def _dispatch(self, frame: Mapping[str, Any]) -> None:
+        kind = frame.get("type")
+        try:
+            if kind is None and "threadId" in frame:
+                await self._run(frame)
+            elif kind == "attach":
+                await self._attach(frame)
+            elif kind == "cancel":
+                await self._cancel(frame)
+            elif kind == "ping":
+                await self.send(text_data=bare_frame(Custom("pong", {})))
+            else:
+                await self._protocol_error("unknown_frame", "Known frames: a RunAgentInput, attach, cancel, ping.")
+        except Refused as exc:
+            await self._refuse(frame, exc.code, str(exc))
+        except Exception:
+            error_id = uuid.uuid4().hex[:12]
+            logger.exception("A frame of tenant %s failed [%s]", self.member.tenant_id, error_id)
+            await self._refuse(frame, "internal_error", f"Something went wrong on our side (error {error_id}).")
+
+    async def _run(self, frame: Mapping[str, Any]) -> None:
+        if "chat" not in self.member.scopes:
+            raise Refused("invalid_input", "This key may not chat.")
+        given = parse_input(frame)
+        self._learn(frame)
+        opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given)
+        forwarded = frame.get("forwardedProps")
+        renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
+        start = Position(opened.key.number, 0)
+        # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
+        is_new_thread = opened.setup is not None and opened.key.number == 1
+        if is_new_thread or opened.key.thread not in self._followers:
+            log = await get_runs().log.open(opened.key.thread)
+            is_whole = opened.setup is not None or log.holds(start)
+            await self._follow(given.thread_id, start if is_whole else None, renders=renders)
+
+    async def _cancel(self, frame: Mapping[str, Any]) -> None:
+        run_id = parse_run_id(frame.get("runId"))
+        if "chat" not in self.member.scopes:
+            # Not a RUN_ERROR: the run goes on, and this connection may be watching it.
+            await self._protocol_error("forbidden", "This key may not chat.")
+            return
+        await get_runs().cancel(member=self.member, run_id=run_id)
+
+    async def _attach(self, frame: Mapping[str, Any]) -> None:
+        thread_id = parse_thread_id(frame.get("threadId"))
+        after_run, after_seq = _parse_after(frame.get("after"))
+        self._learn(frame)
+        state = await in_database(
+            thread_state, member=self.member, thread_id=thread_id, after_run=after_run, after_seq=after_seq
+        )
+        if state is None:
+            raise Refused("thread_not_found", "There is no such conversation.")
+        log = await get_runs().log.open(str(thread_id))
+        position = state.after if can_catch_up(state, log) else None
+        await self._follow(thread_id, position, renders=frame.get("render") == "html")
+
+    def _learn(self, frame: Mapping[str, Any]) -> None:
+        """A client that says its protocol version once is told outcomes from then on."""
+        if frame.get("protocolVersion"):
+            self._speaks_outcomes = True
+            for follower, _ in self._followers.values():
+                follower.speaks_outcomes = True
+
+    async def _follow(self, thread_id: uuid.UUID, position: Position | None, *, renders: bool) -> None:
+        thread = str(thread_id)
+        await self._unfollow(thread)
+        if len(self._followers) >= MAX_FOLLOWED:
+            await self._unfollow(next(iter(self._followers)))
+        follower = Follower(
+            thread=thread,
+            log=await get_runs().log.open(thread),
+            send=self._send_frame,
+            refresh=lambda: self._picture(thread_id),
+            renders=renders,
+            speaks_outcomes=self._speaks_outcomes,
+        )
+        task = asyncio.create_task(follower.follow(position), name=f"follow-{thread}")
+        task.add_done_callback(self._on_follower_done)
+        self._followers[thread] = (follower, task)
+
+    async def _unfollow(self, thread: str) -> None:
+        _, task = self._followers.pop(thread, (None, None))
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _on_follower_done(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("Following a thread of tenant %s failed", self.member.tenant_id, exc_info=task.exception())
+            # The client reconnects and attaches again; a silent connection would look alive for ever.
+            self._close_soon(CLOSE_FAILED)
+
+    async def _send_frame(self, frame: str) -> None:
+        await self.send(text_data=frame)
+
+    async def _picture(self, thread_id: uuid.UUID) -> Picture:
+        state = await in_database(thread_state, member=self.member, thread_id=thread_id)
+        if state is None:
+            raise Refused("thread_not_found", "There is no such conversation.")
+        messages, calls = await in_database(stored_messages, member=self.member, thread_id=thread_id)
+        return paint(state=state, log=await get_runs().log.open(str(thread_id)), messages=messages, calls=calls)
+
+    async def _refuse(self, frame: Mapping[str, Any], code: str, message: str) -> None:
+        run_id, thread = frame.get("runId"), frame.get("threadId")
+        text = refusal_frame(
+            run_id=run_id[:128] if isinstance(run_id, str) else "",
+            thread=thread[:128] if isinstance(thread, str) else "",
+            code=code,
+            message=message,
+        )
+        await self.send(text_data=text)
+
+    async def _protocol_error(self, code: str, reason: str) -> None:
+        await self.send(text_data=bare_frame(Custom("protocol_error", {"code": code, "reason": reason})))
+
+    def _may_send(self) -> bool:
+        return self._bucket.take() and self._member_bucket.take()
+
+
+def _parse_after(value: object) -> tuple[str | None, int]:
+    if value is None:
+        return None, 0
+    if not isinstance(value, dict):
+        raise Refused("invalid_input", "after must be an object with runId and seq.")
+    seq = value.get("seq")
+    if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
+        raise Refused("invalid_input", "after.seq must be a whole number from 0.")
+    return parse_run_id(value.get("runId")), seq

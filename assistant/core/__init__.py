@@ -1,0 +1,1 @@
+"""The pure room: a whole chat runs here, with no Django, no network and no provider's package."""

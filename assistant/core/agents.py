@@ -1,0 +1,175 @@
+"""An assistant as a tool of another: its own prompt, model, tools and limits; the same tenant, user, run and books."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+import pydantic_core
+
+from assistant.core import events
+from assistant.core.events import Event, RunError, RunFinished, RunStarted
+from assistant.core.loop import run_turn
+from assistant.core.messages import Message
+from assistant.core.model import Model
+from assistant.core.output import InvalidOutput, OutputType
+from assistant.core.performing import Stage, current_stage
+from assistant.core.plan import Limits, Plan, new_id
+from assistant.core.toolbox import Toolset
+from assistant.core.transcript import Transcript
+from tools import Tool, ToolContext, ToolError
+
+# How deep assistants may ask each other, the first one not counted.
+MAX_DEPTH = 3
+# How often a typed answer may be mended.
+REPAIRS = 2
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in the tree of agents the code runs: the names on the way here, and the innermost one's run."""
+
+    names: tuple[str, ...] = ()
+    run_id: str | None = None
+
+
+_TOP = _Place()
+_place: ContextVar[_Place] = ContextVar("agent_place", default=_TOP)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An assistant that others can ask.
+
+    `name` is a tool's name. `input_type` is a pydantic model or a dataclass that the task has to be; without one it is
+    a text. `output_type` is what the answer has to be; without one it is a text, too. `toolset` decides for the same
+    user as everywhere, so that asking an agent opens no door.
+    """
+
+    name: str
+    description: str
+    model: Model
+    toolset: Toolset
+    system: str = ""
+    limits: Limits = field(default_factory=Limits)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    input_type: type | None = None
+    output_type: Any = None
+
+    def as_tool(self) -> Tool:
+        """The agent as a tool: ask it, and its answer is the result."""
+        agent = self
+
+        async def ask(task: str, context: ToolContext) -> Any:
+            return await agent.ask(task, context)
+
+        async def ask_typed(task: Any, context: ToolContext) -> Any:
+            return await agent.ask(pydantic_core.to_json(task).decode(), context)
+
+        function: Callable[..., Any] = ask if self.input_type is None else ask_typed
+        return Tool.from_function(
+            function,
+            name=self.name,
+            description=self.description,
+            input_type=self.input_type,
+            timeout=self.limits.seconds or None,
+        )
+
+    async def ask(self, task: str, context: ToolContext) -> Any:
+        """Give the agent a task, from within a running tool; returns its answer.
+
+        Raises:
+            ToolError: it failed, or the agents ask each other in a circle or too deep.
+        """
+        place, stage = _place.get(), current_stage.get()
+        if self.name in place.names:
+            raise ToolError(f"{self.name!r} is already at work on this; it cannot be asked again from within.")
+        if len(place.names) >= MAX_DEPTH:
+            raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
+        run_id = new_id()
+        token = _place.set(_Place((*place.names, self.name), run_id))
+        stage.emit(events.SubagentStarted(run_id, self.name, context.tool_call_id, place.run_id))
+        try:
+            answer = await self._answer(task, context, stage, run_id)
+        except asyncio.CancelledError:
+            stage.emit(events.SubagentError(run_id, "Stopped before it had an answer."))
+            raise
+        except ToolError as exc:
+            stage.emit(events.SubagentError(run_id, str(exc)))
+            raise
+        finally:
+            _place.reset(token)
+        stage.emit(events.SubagentFinished(run_id))
+        return answer
+
+    async def _answer(self, task: str, context: ToolContext, stage: Stage, run_id: str) -> Any:
+        messages = [Message("user", task)]
+        if self.system:
+            messages.insert(0, Message("system", self.system))
+        if self.output_type is None:
+            said = await self._play(self._plan(messages, context, stage), stage, run_id)
+            return said[-1].content
+        output: OutputType[Any] = OutputType(self.output_type)
+        mended = 0
+        while True:
+            plan = self._plan(messages, context, stage, response_format=output.response_format())
+            said = await self._play(plan, stage, run_id)
+            try:
+                return output.parse(said[-1].content)
+            except InvalidOutput as exc:
+                if mended == REPAIRS:
+                    raise ToolError(f"{self.name!r} gave no valid answer. {exc}") from exc
+                mended += 1
+                messages += [*said, Message("user", f"This answer is not of the form that was asked for. {exc}")]
+
+    def _plan(self, messages: list[Message], context: ToolContext, stage: Stage, **settings: Any) -> Plan:
+        remaining = stage.shop.deadline.remaining()
+        seconds = min(self.limits.seconds or remaining, remaining)
+        return Plan(
+            model=self.model,
+            messages=tuple(messages),
+            toolset=self.toolset,
+            context=replace(
+                context, assistant=self.name, tool_call_id="", config=None, secrets={}, progress=None, history=()
+            ),
+            limits=replace(self.limits, seconds=seconds if math.isfinite(seconds) else 0.0),
+            options=self.options,
+            journal=stage.shop.journal,
+            thread_id=context.thread_id,
+            run_id=context.run_id,
+            can_ask=False,
+            interceptors=stage.shop.interceptors,
+            **settings,
+        )
+
+    async def _play(self, plan: Plan, stage: Stage, run_id: str) -> tuple[Message, ...]:
+        """Play one turn of the agent within the run of the one that asked; returns what it said."""
+        transcript = Transcript()
+        try:
+            async with aclosing(run_turn(plan, transcript)) as played:
+                async for event in played:
+                    if not isinstance(event, RunStarted | RunFinished | RunError):
+                        stage.emit(_attributed(event, run_id))
+        except asyncio.CancelledError:
+            for event in transcript.close("cancelled"):
+                stage.emit(_attributed(event, run_id))
+            raise
+        finally:
+            for (provider, model), spent in transcript.usage.items():
+                stage.shop.transcript.add_usage(provider, model, spent)
+        if isinstance(transcript.ending, RunError):
+            raise ToolError(f"{self.name!r} could not finish: {transcript.ending.message}")
+        return transcript.messages
+
+
+def _attributed(event: Event, run_id: str) -> Event:
+    """An event that says which agent it comes from; what deeper agents said does so already."""
+    if getattr(event, "subagent_run_id", run_id) is None:
+        return msgspec.structs.replace(event, subagent_run_id=run_id)
+    return event

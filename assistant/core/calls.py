@@ -1,0 +1,157 @@
+"""Puts tool calls together from their pieces: which piece belongs to which call, and when a call can be shown."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from assistant.core.chunks import CallPiece
+from assistant.core.messages import ToolCall
+from assistant.core.model import ModelError
+from assistant.core.stitching import Stitcher, clean
+
+NO_NAME = "The model asked for a tool without naming it."
+MIXED_UP = "The provider mixed up the model's tool calls."
+
+
+class OpenCall:
+    """A call that is still growing; `index` is its place in the reply, which need not be the provider's."""
+
+    __slots__ = ("given_id", "id", "index", "is_shown", "is_whole", "name", "parts", "stitcher", "wire_index")
+
+    def __init__(self, index: int, call_id: str, given_id: str, wire_index: int | None) -> None:
+        self.index = index
+        self.id = call_id
+        self.given_id = given_id
+        self.wire_index = wire_index
+        self.name = ""
+        self.parts: list[str] = []
+        self.stitcher = Stitcher(exact=True)
+        self.is_whole = False
+        self.is_shown = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the arguments are a whole JSON value, so that more of them would spoil them."""
+        if self.is_whole or not self.parts:
+            return self.is_whole
+        return self.parts[-1].rstrip().endswith("}") and _is_json("".join(self.parts))
+
+
+class CallAssembler:
+    """All calls of one reply.
+
+    `names` are the tools on offer: they tell a name in pieces from a name sent again. `taken` are the ids of earlier
+    calls of the conversation: some providers count from zero in every reply, and an id must mean one call.
+    """
+
+    def __init__(self, names: Collection[str] = (), taken: Collection[str] = ()) -> None:
+        self.calls: list[OpenCall] = []
+        self._names = names
+        self._taken = set(taken)
+        self._by_wire_index: dict[int, OpenCall] = {}
+
+    def add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
+        """Take one piece; gives the calls whose arguments have grown visibly, each with what is new."""
+        name = clean((piece.function and piece.function.name) or "")
+        arguments = piece.function.arguments if piece.function else None
+        call = self._find(clean(piece.id or ""), piece.index, name, arguments)
+        if name:
+            self._name(call, name)
+        if not isinstance(arguments, str):
+            if arguments is None:
+                return
+            call.is_whole = True
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        if text := call.stitcher.add(arguments):
+            call.parts.append(text)
+            yield from self._show(call, text)
+
+    def finish(self) -> Iterator[tuple[OpenCall, str]]:
+        """Close all calls; gives what had not been shown. Raises `ModelError` for a call without a name."""
+        for call in self.calls:
+            if not call.name:
+                raise ModelError(NO_NAME)
+            rest = call.stitcher.finish() or ("" if call.parts else "{}")
+            if rest or not call.is_shown:
+                call.parts.append(rest)
+                yield from self._show(call, rest)
+
+    def result(self) -> tuple[ToolCall, ...]:
+        return tuple(ToolCall(call.id, call.name, "".join(call.parts)) for call in self.calls)
+
+    def _show(self, call: OpenCall, text: str) -> Iterator[tuple[OpenCall, str]]:
+        """A call is shown when its arguments begin, for then its name is whole; and never before an earlier one."""
+        if call.is_shown:
+            yield call, text
+            return
+        for earlier in self.calls[: call.index + 1]:
+            if not earlier.name:
+                return
+            if not earlier.is_shown:
+                earlier.is_shown = True
+                yield earlier, "".join(earlier.parts)
+
+    def _find(self, given_id: str, wire_index: int | None, name: str, arguments: Any) -> OpenCall:
+        if given_id:
+            same = next((call for call in self.calls if call.given_id == given_id), None)
+            if same is not None and wire_index in (None, same.wire_index):
+                return same
+        call = self._standing_at(wire_index)
+        if call is None or self._is_another(call, given_id, name, arguments):
+            return self._open(given_id, wire_index)
+        if given_id and not call.given_id:
+            self._adopt(call, given_id)
+        return call
+
+    def _standing_at(self, wire_index: int | None) -> OpenCall | None:
+        if wire_index is not None:
+            return self._by_wire_index.get(wire_index)
+        return self.calls[-1] if self.calls else None
+
+    def _is_another(self, call: OpenCall, given_id: str, name: str, arguments: Any) -> bool:
+        """Whether a piece that stands where `call` stands begins another call."""
+        if given_id and call.given_id and given_id != call.given_id:
+            # Some servers make up an id for every piece: with no name, and arguments still open, it is the same call.
+            return bool(name) or not arguments or call.is_complete
+        if not name or not call.name:
+            return False
+        if call.is_complete:
+            return bool(arguments) or name != call.name
+        return not call.parts and name != call.name and call.name in self._names and name in self._names
+
+    def _open(self, given_id: str, wire_index: int | None) -> OpenCall:
+        call = OpenCall(len(self.calls), f"call_{uuid.uuid4().hex[:24]}", "", wire_index)
+        if given_id:
+            self._adopt(call, given_id)
+        self.calls.append(call)
+        if wire_index is not None:
+            self._by_wire_index[wire_index] = call
+        return call
+
+    def _adopt(self, call: OpenCall, given_id: str) -> None:
+        call.given_id = given_id
+        if given_id not in self._taken and not call.is_shown:
+            call.id = given_id
+            self._taken.add(given_id)
+
+    def _name(self, call: OpenCall, piece: str) -> None:
+        if call.parts:
+            if not call.name:
+                call.name = piece
+            elif piece != call.name:
+                raise ModelError(MIXED_UP)
+            return
+        grown = call.name + piece
+        if not (piece == call.name and piece in self._names and grown not in self._names):
+            call.name = grown
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,63 @@
+"""The pieces of a chat-completions stream as typed values, as lenient as providers are inventive.
+
+Fields that providers fill with more than one type are `Any` here; `assembling` says what each means.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class FunctionPiece(msgspec.Struct, gc=False):
+    """More of a function's name and arguments; `arguments` is text, and an object where a provider sends one."""
+
+    name: str | None = None
+    arguments: Any = None
+
+
+class CallPiece(msgspec.Struct, gc=False):
+    """More of one tool call."""
+
+    index: int | None = None
+    id: str | None = None
+    function: FunctionPiece | None = None
+
+
+class Piece(msgspec.Struct, gc=False):
+    """What one chunk adds to the message; `content` is text or a list of parts."""
+
+    content: str | list[Any] | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    refusal: str | None = None
+    tool_calls: list[CallPiece | None] | None = None
+    function_call: FunctionPiece | None = None
+
+
+class Choice(msgspec.Struct, gc=False):
+    """One alternative answer; a whole reply, and a few streams, say `message` where the others say `delta`."""
+
+    index: int | None = 0
+    delta: Piece | None = None
+    message: Piece | None = None
+    finish_reason: str | None = None
+
+
+class Chunk(msgspec.Struct, gc=False):
+    """One event of the stream, or one whole reply; servers report failures in `error`, `message` or `detail`."""
+
+    choices: list[Choice | None] | None = None
+    usage: Any = None
+    model: str | None = None
+    error: Any = None
+    message: Any = None
+    detail: Any = None
+
+    @property
+    def failure(self) -> Any:
+        """What the provider says went wrong, in whatever form it says it; None if nothing did."""
+        if self.error:
+            return self.error
+        return (self.message or self.detail) if self.choices is None and self.usage is None else None

@@ -1,0 +1,53 @@
+"""How a turn ends other than with a whole answer: by a failure, a question to a person, or an answer cut short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.core import events
+from assistant.core.events import Event
+from assistant.core.messages import Reply, ToolCall
+from assistant.core.model import ModelError
+from assistant.core.transcript import MESSAGE_CUT
+
+APPROVAL_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "editedArgs": {"type": "object", "description": "Arguments to use in place of the model's."},
+        "reason": {"type": "string", "description": "Why not; the model reads it."},
+    },
+    "required": ["approved"],
+}
+
+
+class TurnFailed(Exception):
+    """The turn cannot go on; `code` is one of the run error codes, the text is safe to show."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def ask_approval(call: ToolCall) -> events.Interrupt:
+    """What a client is told of a call that a person must approve."""
+    return events.Interrupt(
+        id=call.id,
+        reason="tool_approval",
+        message=f"The assistant wants to call {call.name}. Is that all right?",
+        tool_call_id=call.id,
+        response_schema=APPROVAL_SCHEMA,
+    )
+
+
+def cut_short(reply: Reply, message_id: str) -> Event | None:
+    """What is said of an answer that was cut short. Raises `TurnFailed` or `ModelError` if nothing is left of it."""
+    if reply.tool_calls or reply.finish_reason not in {"length", "content_filter"}:
+        if not (reply.tool_calls or reply.text):
+            raise ModelError("The model gave an empty answer.")
+        return None
+    if not reply.text:
+        if reply.finish_reason == "length":
+            raise TurnFailed("The model used up its limit of tokens before it answered.", "limit_reached")
+        raise ModelError("The provider's content filter withheld the answer.")
+    return events.Custom(MESSAGE_CUT, {"messageId": message_id, "reason": reply.finish_reason})

@@ -1,0 +1,204 @@
+"""What a run can say: AG-UI 1.0 events as light frozen values, with Python's names here and AG-UI's on the wire.
+
+Source: https://ag-ui.com/spec/1.0/schema.json. Optional fields that are unset are left out, never null.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+PROTOCOL_VERSION = "1.0"
+
+
+class Event(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type"):
+    """One event; `event.type` is AG-UI's name of it."""
+
+    @property
+    def type(self) -> str:
+        return str(self.__struct_config__.tag)
+
+
+class RunStarted(Event, frozen=True, tag="RUN_STARTED"):
+    thread_id: str
+    run_id: str
+    protocol_version: str | None = None
+
+
+class TextMessageStart(Event, frozen=True, tag="TEXT_MESSAGE_START"):
+    message_id: str
+    role: str | None = None
+    subagent_run_id: str | None = None
+
+
+class TextMessageContent(Event, frozen=True, tag="TEXT_MESSAGE_CONTENT"):
+    message_id: str
+    delta: str
+    subagent_run_id: str | None = None
+
+
+class TextMessageEnd(Event, frozen=True, tag="TEXT_MESSAGE_END"):
+    message_id: str
+    subagent_run_id: str | None = None
+
+
+class ReasoningStart(Event, frozen=True, tag="REASONING_START"):
+    message_id: str
+    subagent_run_id: str | None = None
+
+
+class ReasoningMessageStart(Event, frozen=True, tag="REASONING_MESSAGE_START"):
+    message_id: str
+    role: str | None = None
+    subagent_run_id: str | None = None
+
+
+class ReasoningMessageContent(Event, frozen=True, tag="REASONING_MESSAGE_CONTENT"):
+    message_id: str
+    delta: str
+    subagent_run_id: str | None = None
+
+
+class ReasoningMessageEnd(Event, frozen=True, tag="REASONING_MESSAGE_END"):
+    message_id: str
+    subagent_run_id: str | None = None
+
+
+class ReasoningEnd(Event, frozen=True, tag="REASONING_END"):
+    message_id: str
+    subagent_run_id: str | None = None
+
+
+class ToolCallStart(Event, frozen=True, tag="TOOL_CALL_START"):
+    tool_call_id: str
+    tool_call_name: str
+    parent_message_id: str | None = None
+    subagent_run_id: str | None = None
+
+
+class ToolCallArgs(Event, frozen=True, tag="TOOL_CALL_ARGS"):
+    tool_call_id: str
+    delta: str
+    subagent_run_id: str | None = None
+
+
+class ToolCallEnd(Event, frozen=True, tag="TOOL_CALL_END"):
+    tool_call_id: str
+    subagent_run_id: str | None = None
+
+
+class ToolCallResult(Event, frozen=True, tag="TOOL_CALL_RESULT"):
+    message_id: str
+    tool_call_id: str
+    content: str
+    role: str | None = None
+    subagent_run_id: str | None = None
+
+
+class MessagesSnapshot(Event, frozen=True, tag="MESSAGES_SNAPSHOT"):
+    """`messages` are AG-UI messages (camelCase dictionaries)."""
+
+    messages: list[dict[str, Any]]
+
+
+class SubagentStarted(Event, frozen=True, tag="SUBAGENT_STARTED"):
+    subagent_run_id: str
+    name: str
+    parent_tool_call_id: str | None = None
+    parent_subagent_run_id: str | None = None
+
+
+class SubagentFinished(Event, frozen=True, tag="SUBAGENT_FINISHED"):
+    subagent_run_id: str
+
+
+class SubagentError(Event, frozen=True, tag="SUBAGENT_ERROR"):
+    subagent_run_id: str
+    message: str
+    code: str | None = None
+
+
+class Custom(Event, frozen=True, tag="CUSTOM"):
+    """What AG-UI has no event for; the names in use are listed in docs/websocket.md."""
+
+    name: str
+    value: Any
+    subagent_run_id: str | None = None
+
+
+class TokenUsage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Tokens of one model within a run."""
+
+    provider: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
+
+
+class Interrupt(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Something a person must answer before the work can go on."""
+
+    id: str
+    reason: str
+    message: str | None = None
+    tool_call_id: str | None = None
+    response_schema: dict[str, Any] | None = None
+    expires_at: str | None = None
+
+
+class Success(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type", tag="success"):
+    pending_tool_call_ids: list[str] | None = None
+
+
+class Interrupted(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type", tag="interrupt"):
+    interrupts: list[Interrupt]
+
+
+class Cancelled(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type", tag="cancelled"):
+    pass
+
+
+Outcome = Success | Interrupted | Cancelled
+
+
+class RunFinished(Event, frozen=True, tag="RUN_FINISHED"):
+    thread_id: str
+    run_id: str
+    outcome: Outcome | None = None
+    usage: list[TokenUsage] | None = None
+
+
+class RunError(Event, frozen=True, tag="RUN_ERROR"):
+    message: str
+    code: str | None = None
+    usage: list[TokenUsage] | None = None
+
+
+encode = msgspec.json.Encoder().encode
+
+AnyEvent = (
+    RunStarted
+    | TextMessageStart
+    | TextMessageContent
+    | TextMessageEnd
+    | ReasoningStart
+    | ReasoningMessageStart
+    | ReasoningMessageContent
+    | ReasoningMessageEnd
+    | ReasoningEnd
+    | ToolCallStart
+    | ToolCallArgs
+    | ToolCallEnd
+    | ToolCallResult
+    | MessagesSnapshot
+    | SubagentStarted
+    | SubagentFinished
+    | SubagentError
+    | Custom
+    | RunFinished
+    | RunError
+)

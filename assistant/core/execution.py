@@ -1,0 +1,200 @@
+"""One batch of tool calls: admitted, run side by side, recorded, and told in the order of the calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from assistant.core.admitting import NO_DECISION, judge
+from assistant.core.events import Custom, Event, ToolCallResult
+from assistant.core.messages import ToolCall
+from assistant.core.performing import Workshop, perform
+from assistant.core.toolbox import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
+from assistant.core.transcript import result_id
+
+__all__ = ["Admission", "Batch", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset", "Workshop"]
+
+logger = logging.getLogger(__name__)
+
+# How long a cancelled tool may take to clean up.
+CANCEL_SECONDS = 5.0
+
+
+@dataclass
+class Batch:
+    """The calls of one reply; `run` yields the events, and afterwards the rest says what came of it.
+
+    Args:
+        decisions: what a person decided on calls that waited for approval; a call that waited and has none is declined.
+            None while nobody was asked.
+    """
+
+    calls: Sequence[ToolCall]
+    shop: Workshop
+    decisions: Mapping[str, Decision] | None = None
+    outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
+    client_calls: list[ToolCall] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._planned: list[PlannedCall] = []
+        self._queue: asyncio.Queue[Event | ToolOutcome] = asyncio.Queue()
+        self._told: set[str] = set()
+        self._is_recorded = False
+
+    @property
+    def awaiting(self) -> list[ToolCall]:
+        """The calls that a person must approve."""
+        return [outcome.call for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
+
+    @property
+    def direct(self) -> list[str] | None:
+        """The results that are the answer: only if every call was of such a tool, and succeeded."""
+        outcomes = self.outcomes.values()
+        if not outcomes or self.client_calls or not all(o.return_direct and o.status == "ok" for o in outcomes):
+            return None
+        return [self.outcomes[call.id].content for call in self.calls]
+
+    async def run(self) -> AsyncGenerator[Event, None]:
+        """Run the batch. However it ends, the journal has an outcome of every call that was started."""
+        admissions = await self.shop.toolset.admit(self.calls)
+        for call, admission in zip(self.calls, admissions, strict=True):
+            self._plan(call, admission)
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            if self._planned:
+                for outcome in (await self.shop.journal.starting(tuple(self._planned))).values():
+                    self._take(outcome)
+            planned = [work for work in self._planned if work.call.id not in self.outcomes]
+            tasks = self._start(planned)
+            for event in self._tell():
+                yield event
+            for event in self._in_order():
+                yield event
+            while len(self.outcomes) + len(self.client_calls) < len(self.calls):
+                item = await self._queue.get()
+                if isinstance(item, ToolOutcome):
+                    self._take(item)
+                    yield _finished(item)
+                    for event in self._in_order():
+                        yield event
+                else:
+                    yield item
+            while not self._queue.empty():
+                late = self._queue.get_nowait()
+                if not isinstance(late, ToolOutcome):
+                    yield late
+            self._is_recorded = True
+            await self._record()
+        finally:
+            await self._stop(tasks)
+
+    def _plan(self, call: ToolCall, admission: Admission) -> None:
+        """Sort a call: to be run, settled already, waiting for a person, or the client's."""
+        shop = self.shop
+        if admission.tool is None and call.name in shop.client_tools and self.decisions is None:
+            self.client_calls.append(call)
+            return
+        decision = None if self.decisions is None else self.decisions.get(call.id, NO_DECISION)
+        judged = judge(call, admission, decision=decision, guard=shop.guard, context=shop.context, can_ask=shop.can_ask)
+        if isinstance(judged, PlannedCall):
+            self._planned.append(judged)
+        else:
+            self._take(judged)
+
+    def _start(self, planned: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
+        limit = asyncio.Semaphore(self.shop.parallel)
+        tasks: list[asyncio.Task[None]] = []
+        barrier: list[asyncio.Task[None]] = []
+        for work in planned:
+            after = list(tasks) if work.tool.barrier else list(barrier)
+            task = asyncio.create_task(self._work(work, limit, after), name=f"tool-{work.tool.name}")
+            tasks.append(task)
+            if work.tool.barrier:
+                barrier = [task]
+        return tasks
+
+    async def _work(self, work: PlannedCall, limit: asyncio.Semaphore, after: Sequence[asyncio.Task[None]]) -> None:
+        if after:
+            await asyncio.wait(after)
+        async with limit:
+            self._queue.put_nowait(Custom("tool.started", {"toolCallId": work.call.id, "name": work.tool.name}))
+            began = time.perf_counter()
+            blank = ToolOutcome(
+                work.call, "cancelled", "The tool was cancelled.", rule=work.rule, started_at=datetime.now(UTC)
+            )
+            outcome = blank
+            try:
+                outcome = await perform(work, blank, self.shop, self._queue.put_nowait)
+            finally:
+                duration = round((time.perf_counter() - began) * 1000)
+                self._queue.put_nowait(replace(outcome, duration_ms=duration))
+
+    def _take(self, outcome: ToolOutcome) -> None:
+        if not outcome.content.isascii():
+            # Half a character, from a model's or a person's JSON, could be stored and sent by nobody.
+            outcome = replace(outcome, content=outcome.content.encode("utf-8", "replace").decode())
+        self.outcomes[outcome.call.id] = outcome
+        if outcome.status != "awaiting_approval":
+            self.shop.transcript.settle(outcome.call.id, outcome.content)
+
+    def _tell(self) -> list[Event]:
+        """Of the calls that were settled without being run: that they are."""
+        return [_finished(outcome) for outcome in self.outcomes.values() if outcome.status != "awaiting_approval"]
+
+    def _in_order(self) -> list[Event]:
+        """The results that may be told now: each call's after those before it."""
+        events: list[Event] = []
+        waiting = {call.id for call in self.client_calls}
+        for call in self.calls:
+            outcome = self.outcomes.get(call.id)
+            if call.id in self._told or call.id in waiting:
+                continue
+            if outcome is None:
+                break
+            if outcome.status != "awaiting_approval":
+                self._told.add(call.id)
+                events.append(ToolCallResult(result_id(call.id), call.id, outcome.content, role="tool"))
+        return events
+
+    async def _record(self) -> None:
+        if self.outcomes:
+            await self.shop.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
+
+    async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """End what still runs, and record what came of it."""
+        if self._is_recorded:
+            return
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            # A tool that will not be cancelled is not waited for any longer.
+            await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
+        while not self._queue.empty():
+            item = self._queue.get_nowait()
+            if isinstance(item, ToolOutcome):
+                self.outcomes[item.call.id] = item
+                if item.status != "cancelled":
+                    self.shop.transcript.settle(item.call.id, item.content)
+        for work in self._planned:
+            self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
+        try:
+            await self._record()
+        except Exception:
+            # What ended the batch must be seen, not this.
+            logger.exception("The outcomes of run %s could not be recorded", self.shop.context.run_id)
+
+
+def _finished(outcome: ToolOutcome) -> Custom:
+    value = {
+        "toolCallId": outcome.call.id,
+        "name": outcome.call.name,
+        "status": outcome.status,
+        "durationMs": outcome.duration_ms,
+    }
+    if outcome.display is not None:
+        value["display"] = outcome.display
+    return Custom("tool.finished", value)

@@ -1,0 +1,158 @@
+"""What may stand around every tool call and every question to a model: to log, cache, redact, change or refuse.
+
+A tool interceptor gets the invocation and the next one in line; it may change the invocation, not go on, go on more
+than once, or change the result. The first in the list is the outermost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from assistant.core.messages import Reply
+from assistant.core.model import Delta, Model, ModelRequest
+from tools import Tool, ToolContext, ToolResult
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A tool about to be run with these arguments, as the model's text or as a mapping."""
+
+    tool: Tool
+    arguments: str | Mapping[str, Any]
+    context: ToolContext = field(repr=False)
+
+    def parsed(self) -> dict[str, Any]:
+        """The arguments as the handler's keywords. Raises `InvalidArguments`."""
+        return self.tool.check(self.arguments)
+
+
+CallTool = Callable[[Invocation], Awaitable[ToolResult]]
+ToolInterceptor = Callable[[Invocation, CallTool], Awaitable[ToolResult]]
+AskModel = Callable[[ModelRequest], AsyncIterator[Delta | Reply]]
+ModelInterceptor = Callable[[ModelRequest, AskModel], AsyncIterator[Delta | Reply]]
+
+
+async def invoke(invocation: Invocation, interceptors: Sequence[ToolInterceptor]) -> ToolResult:
+    """Run a tool with these interceptors around it. Raises what they or the tool raise."""
+    call: CallTool = _run
+    for interceptor in reversed(interceptors):
+        call = partial(_step, interceptor, call)
+    return await call(invocation)
+
+
+async def _run(invocation: Invocation) -> ToolResult:
+    return await invocation.tool.call(invocation.arguments, invocation.context)
+
+
+async def _step(interceptor: ToolInterceptor, following: CallTool, invocation: Invocation) -> ToolResult:
+    return await interceptor(invocation, following)
+
+
+class InterceptedModel:
+    """A model with interceptors around every question to it."""
+
+    def __init__(self, model: Model, interceptors: Sequence[ModelInterceptor]) -> None:
+        self._model = model
+        self._interceptors = tuple(interceptors)
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def provider(self) -> str:
+        return self._model.provider
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+        ask: AskModel = self._model.stream
+        for interceptor in reversed(self._interceptors):
+            ask = partial(_ask, interceptor, ask)
+        return ask(request)
+
+
+def _ask(interceptor: ModelInterceptor, following: AskModel, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+    return interceptor(request, following)
+
+
+async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
+    """Log each call with its tenant, run and duration; never what was said."""
+    began = time.perf_counter()
+    ending = "failed"
+    try:
+        result = await call(invocation)
+        ending = "returned"
+        return result
+    finally:
+        context = invocation.context
+        milliseconds = (time.perf_counter() - began) * 1000
+        logger.info(
+            "Tool %s %s after %.0f ms (tenant %s, run %s, call %s)",
+            invocation.tool.name,
+            ending,
+            milliseconds,
+            context.tenant.slug,
+            context.run_id,
+            context.tool_call_id,
+        )
+
+
+class Cache:
+    """Remembers what idempotent, read-only calls returned, for each tenant and user apart.
+
+    Args:
+        seconds: how long a result is good for.
+        size: how many are kept; the oldest go first.
+    """
+
+    def __init__(self, seconds: float = 60.0, size: int = 1000) -> None:
+        self._seconds = seconds
+        self._size = size
+        self._results: dict[tuple[object, ...], tuple[float, ToolResult]] = {}
+
+    async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
+        tool, context = invocation.tool, invocation.context
+        if not (tool.idempotent and tool.read_only):
+            return await call(invocation)
+        arguments = json.dumps(invocation.parsed(), sort_keys=True, default=repr)
+        key = (tool.name, context.tenant.id, context.tenant.slug, context.user.id, context.user.username, arguments)
+        now = asyncio.get_running_loop().time()
+        found = self._results.get(key)
+        if found is not None and now - found[0] < self._seconds:
+            return found[1]
+        result = await call(invocation)
+        if not result.is_error:
+            self._results.pop(key, None)
+            self._results[key] = (now, result)
+            while len(self._results) > self._size:
+                del self._results[next(iter(self._results))]
+        return result
+
+
+class Redact:
+    """Hides what matches a pattern from the model, such as card numbers.
+
+    Args:
+        patterns: regular expressions.
+        mark: what stands in the place of a match.
+    """
+
+    def __init__(self, *patterns: str, mark: str = "[hidden]") -> None:
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._mark = mark
+
+    async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
+        result = await call(invocation)
+        content = result.content
+        for pattern in self._patterns:
+            content = pattern.sub(self._mark, content)
+        return result if content == result.content else replace(result, content=content, full="")

@@ -1,0 +1,107 @@
+"""What a conversation is made of: frozen values, and their form in the chat-completions wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model's request to run a tool.
+
+    `arguments` is the JSON text exactly as the model sent it; nobody has parsed or repaired it.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+    def to_wire(self) -> dict[str, Any]:
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a conversation.
+
+    `id` identifies it to clients and is never sent to a provider, and so are `reasoning` and `is_partial`
+    (a text that was cut off by a cancel, a crash or an error).
+    """
+
+    role: Role
+    content: str = ""
+    id: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    reasoning: str = ""
+    is_partial: bool = False
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Message:
+        """A message from its form in a chat-completions request. Raises `ValueError` for what is none."""
+        role, content = wire.get("role"), wire.get("content") or ""
+        if role not in ("system", "user", "assistant", "tool") or not isinstance(content, str):
+            raise ValueError("A message needs a role (system, user, assistant or tool) and a text as its content.")
+        calls = tuple(
+            ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+            for call in wire.get("tool_calls") or ()
+        )
+        return cls(role, content, str(wire.get("id", "")), calls, str(wire.get("tool_call_id", "")))
+
+    def to_wire(self) -> dict[str, Any]:
+        """The message as a chat-completions request carries it."""
+        if self.role == "tool":
+            return {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
+        if self.tool_calls:
+            return {
+                "role": self.role,
+                "content": self.content or None,
+                "tool_calls": [call.to_wire() for call in self.tool_calls],
+            }
+        return {"role": self.role, "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_input_tokens + other.cached_input_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One whole answer of a model: what every stream ends with, and nothing less than whole."""
+
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: FinishReason = "stop"
+    model: str = ""
+
+
+def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """A conversation as a chat-completions request carries it."""
+    return [message.to_wire() for message in messages]

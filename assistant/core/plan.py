@@ -1,0 +1,68 @@
+"""Everything a turn needs to know beforehand, as one frozen value."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assistant.core.events import PROTOCOL_VERSION
+from assistant.core.interceptors import ToolInterceptor
+from assistant.core.messages import Message
+from assistant.core.model import Model
+from assistant.core.toolbox import Decision, Journal, NullJournal, Toolset
+from tools import Tool, ToolContext
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may use; 0 is no limit. `rounds` counts questions to the model, `tokens` those in and out."""
+
+    rounds: int = 20
+    tool_calls: int = 150
+    calls_per_tool: int = 40
+    tokens: int = 0
+    seconds: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a turn needs.
+
+    `messages` is the conversation so far, the system prompt first. `decisions` answer calls of its last assistant
+    message that wait for approval, by call id. `history_tokens` is how much of the conversation the model is sent, as
+    estimated; 0 for all of it. `client_tools` are offered but not run here; with `execute_tools` false none is.
+    `keep_call_ids` takes the provider's ids of calls where they are new to `messages`, which must then be the whole
+    thread: many providers count from 0 in every answer. Else all are of our own making.
+    `can_ask` is whether a person can be asked for an approval. `interceptors` stand around every tool call. With
+    `on_error="raise"` an unexpected failure of any tool ends the run.
+    """
+
+    model: Model
+    messages: Sequence[Message]
+    toolset: Toolset
+    context: ToolContext = field(default_factory=ToolContext)
+    limits: Limits = field(default_factory=Limits)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    client_tools: Sequence[Tool] = ()
+    execute_tools: bool = True
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    journal: Journal = field(default_factory=NullJournal)
+    thread_id: str = ""
+    run_id: str = ""
+    protocol_version: str | None = PROTOCOL_VERSION
+    new_id: Callable[[], str] = new_id
+    parallel: int = 8
+    default_timeout: float = 30.0
+    history_tokens: int = 0
+    tool_choice: str | None = None
+    response_format: Mapping[str, Any] | None = None
+    keep_call_ids: bool = False
+    can_ask: bool = True
+    interceptors: tuple[ToolInterceptor, ...] = ()
+    on_error: Literal["model", "raise"] = "model"

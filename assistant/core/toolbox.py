@@ -1,0 +1,160 @@
+"""What the loop asks of whoever hands out tools and keeps the books, and the values that pass between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from assistant.core.messages import ToolCall
+from tools import Registry, Tool, ToolContext
+
+Policy = Literal["on", "ask", "off"]
+Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined"]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What may be done with one call now; `rule` is a sentence that says which rule decided.
+
+    `tool` is None if there is none of that name; `callable_names` are those that may be called instead.
+    """
+
+    tool: Tool | None
+    policy: Policy = "on"
+    rule: str = ""
+    config: Any = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    callable_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person said about a call that waited for approval.
+
+    `edited_arguments` run in place of the model's; `response` is the result in the tool's place, which is then not run.
+    """
+
+    approved: bool
+    edited_arguments: Mapping[str, Any] | None = None
+    reason: str = ""
+    response: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call that is about to be run, with `arguments` (a person may have edited the model's)."""
+
+    call: ToolCall
+    tool: Tool
+    admission: Admission
+    arguments: str | Mapping[str, Any]
+    decision: Decision | None = None
+
+    @property
+    def is_edited(self) -> bool:
+        return not isinstance(self.arguments, str)
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments as JSON text."""
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments, ensure_ascii=False)
+
+    @property
+    def rule(self) -> str:
+        return self.admission.rule
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What came of one call.
+
+    `content` is what the model reads, `display` what a page shows, `full` the whole of a content that was cut;
+    `error` is for the audit. `ends_run`: the tool chose that its failure ends the run.
+    """
+
+    call: ToolCall
+    status: Status
+    content: str = ""
+    display: Any = None
+    error: str = ""
+    error_id: str = ""
+    rule: str = ""
+    started_at: datetime | None = None
+    duration_ms: int = 0
+    return_direct: bool = False
+    full: str = field(default="", repr=False)
+    ends_run: bool = False
+
+
+class Toolset(Protocol):
+    """Hands out tools."""
+
+    async def offered(self) -> Sequence[Tool]:
+        """The tools to offer; asked before every question to the model."""
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        """What may be done with each call, in their order; asked again for every batch."""
+
+
+class Journal(Protocol):
+    """Keeps the books on tool calls."""
+
+    async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
+        """Note calls before they run. Returns, by call id, the outcomes of those that ran before and must not again."""
+
+    async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
+        """Note what came of a batch, the calls that were not run included."""
+
+
+class NullJournal:
+    """Keeps no books."""
+
+    async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
+        return {}
+
+    async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
+        return None
+
+
+class FixedToolset:
+    """The same tools throughout, all switched on.
+
+    Args:
+        configs: the settings of tools that declare some, by tool name; default each tool's own defaults.
+        secrets: the secrets of tools, by tool name and then by secret name.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        *,
+        configs: Mapping[str, Any] | None = None,
+        secrets: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self._tools = {tool.name: tool for tool in Registry(tools)}
+        self._configs = configs or {}
+        self._secrets = secrets or {}
+
+    async def offered(self) -> Sequence[Tool]:
+        return list(self._tools.values())
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        return [self._admission(self._tools.get(call.name)) for call in calls]
+
+    def _admission(self, tool: Tool | None) -> Admission:
+        names = tuple(self._tools)
+        if tool is None:
+            return Admission(None, "off", "Not among the tools that were given.", callable_names=names)
+        config = self._configs.get(tool.name)
+        if config is None and tool.config is not None:
+            config = tool.config()
+        secrets = self._secrets.get(tool.name, {})
+        return Admission(tool, "on", "Given by the caller.", config, secrets, names)
+
+
+def is_available(tool: Tool, context: ToolContext) -> bool:
+    """Whether the tool itself wants to be used in these circumstances."""
+    return tool.for_context(context) is not None

@@ -1,0 +1,113 @@
+"""Sends one thread's events to one connection, each reader at its own pace from its own place in the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from assistant.core.events import Event
+from assistant.rendering import BlockRenderer
+from assistant.services.eventlog import Entry, Position, ThreadLog
+from assistant.services.frames import Numbering, decode_event
+from assistant.services.pictures import Picture
+
+Send = Callable[[str], Awaitable[None]]
+Refresh = Callable[[], Awaitable[Picture]]
+
+# Rendering a long history is work: other connections get their turn after this many texts.
+TEXTS_PER_TURN = 5
+
+
+class Follower:
+    """Follows a thread from a position on.
+
+    `refresh` paints a fresh picture when the reader has fallen out of the log. A client that did not say which protocol
+    version it speaks does not get the outcome `cancelled`, which is newer than the protocol.
+    """
+
+    def __init__(
+        self, *, thread: str, log: ThreadLog, send: Send, refresh: Refresh, renders: bool, speaks_outcomes: bool
+    ) -> None:
+        self.thread = thread
+        self.speaks_outcomes = speaks_outcomes
+        self._log = log
+        self._send = send
+        self._refresh = refresh
+        self._renderer = BlockRenderer() if renders else None
+        self._is_at_end = False
+
+    async def follow(self, position: Position | None) -> None:
+        """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled."""
+        with self._log.watching() as changed:
+            if position is None:
+                position = await self._send_picture()
+            else:
+                await self._prime(position)
+            while True:
+                changed.clear()
+                if not self._is_reachable(position):
+                    position = await self._send_picture()
+                entries = self._log.read(position)
+                if not entries:
+                    await changed.wait()
+                    continue
+                for entry in entries:
+                    await self._send_entry(entry)
+                position = entries[-1].position
+                self._is_at_end = entries[-1].is_end
+
+    def _is_reachable(self, position: Position) -> bool:
+        """Whether the log has all that follows: a run's last event is followed by the next run's first."""
+        last = self._log.last
+        if last is None or last <= position or position.seq == 0 or self._log.holds(position):
+            return True
+        return self._is_at_end and self._log.holds(Position(position.number + 1, 0))
+
+    async def _send_entry(self, entry: Entry) -> None:
+        frame = entry.frame
+        if not self.speaks_outcomes and '"outcome":{"type":"cancelled"}' in frame:
+            frame = _without_outcome(frame)
+        await self._send(frame)
+        if self._renderer is not None:
+            await self._send_blocks(self._renderer.apply(decode_event(entry.frame)), entry)
+
+    async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
+        if blocks:
+            run = msgspec.json.decode(entry.frame)["metadata"]["run"]
+            numbering = Numbering(run_id=run["id"], thread=run["thread"])
+            for block in blocks:
+                await self._send(numbering.frame(block, entry.seq))
+
+    async def _send_picture(self) -> Position:
+        picture = await self._refresh()
+        for frame in picture.frames[: picture.head]:
+            await self._send(frame)
+        if self._renderer is not None:
+            self._renderer = BlockRenderer()
+            for turn, (message_id, text) in enumerate(picture.texts):
+                is_open = message_id in picture.open_texts
+                for block in self._renderer.catch_up(message_id, text, is_open=is_open):
+                    await self._send(picture.numbering.frame(block, picture.position.seq))
+                if turn % TEXTS_PER_TURN == 0:
+                    await asyncio.sleep(0)
+        for frame in picture.frames[picture.head :]:
+            await self._send(frame)
+        self._is_at_end = picture.is_end
+        return picture.position
+
+    async def _prime(self, position: Position) -> None:
+        """Bring the renderer to where the client is; blocks of this run are sent again, for the last may be lost."""
+        if self._renderer is None:
+            return
+        for entry in self._log.read(Position(position.number, 0)):
+            if entry.position <= position:
+                await self._send_blocks(self._renderer.apply(decode_event(entry.frame)), entry)
+
+
+def _without_outcome(frame: str) -> str:
+    event: dict[str, Any] = msgspec.json.decode(frame)
+    event.pop("outcome", None)
+    return msgspec.json.encode(event).decode()

@@ -1,0 +1,96 @@
+"""Who opens a websocket: a member by API key, or by session cookie from an allowed origin; anybody else gets 403."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY, get_user
+from django.http.request import HttpRequest, validate_host
+
+from assistant.models import Assistant
+from assistant.services.members import Member, find_member, member_by_key
+
+PROTOCOL = "agui.v1"
+BEARER_PREFIX = "bearer."
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A welcome caller; `session_key` and `session_hash` are set if a session cookie spoke for them."""
+
+    member: Member
+    session_key: str = ""
+    session_hash: str = ""
+
+
+def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of a handshake, names in lower case."""
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def given_key(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | None:
+    """The API key of a handshake, from its header or its subprotocols; never from the query string."""
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return credentials.strip()
+    for name in subprotocols:
+        if name.startswith(BEARER_PREFIX):
+            return name.removeprefix(BEARER_PREFIX)
+    return None
+
+
+def is_allowed_origin(headers: Mapping[str, str]) -> bool:
+    """Whether a browser's page may use its cookie here: the site itself, or an origin the deployment trusts."""
+    origin = headers.get("origin", "")
+    if not origin:
+        return False
+    parts = urlsplit(origin)
+    host = headers.get("host", "")
+    if parts.netloc == host and validate_host(host.rsplit(":", 1)[0], _allowed_hosts()):
+        return True
+    return any(_matches(parts.scheme, parts.netloc, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
+
+
+def _allowed_hosts() -> list[str]:
+    return settings.ALLOWED_HOSTS or (["localhost", "127.0.0.1", "[::1]"] if settings.DEBUG else [])
+
+
+def _matches(scheme: str, netloc: str, trusted: str) -> bool:
+    parts = urlsplit(trusted)
+    if parts.scheme != scheme:
+        return False
+    if parts.netloc.startswith("*."):
+        return netloc.endswith(parts.netloc[1:])
+    return parts.netloc == netloc
+
+
+def identify(scope: Mapping[str, Any], tenant_slug: str, assistant_slug: str) -> Caller | None:
+    """The caller of a handshake, or None: whoever may not come in is not told why. Queries the database."""
+    headers = headers_of(scope)
+    key = given_key(headers, scope.get("subprotocols") or ())
+    caller = _by_session(scope, headers, tenant_slug) if key is None else _by_key(key, tenant_slug)
+    if caller is None or not caller.member.scopes & {"chat", "read"}:
+        return None
+    exists = Assistant.objects.filter(tenant_id=caller.member.tenant_id, slug=assistant_slug, is_active=True).exists()
+    return caller if exists else None
+
+
+def _by_key(key: str, tenant_slug: str) -> Caller | None:
+    member = member_by_key(key=key, tenant_slug=tenant_slug)
+    return Caller(member) if member else None
+
+
+def _by_session(scope: Mapping[str, Any], headers: Mapping[str, str], tenant_slug: str) -> Caller | None:
+    session = scope["session"]
+    if not is_allowed_origin(headers):
+        return None
+    # Django's own look: the backend is known, and the session was made with the user's present password.
+    request = HttpRequest()
+    request.session = session
+    user = get_user(request)
+    member = find_member(user_id=user.pk, tenant_slug=tenant_slug) if user.is_authenticated else None
+    return Caller(member, session.session_key or "", session.get(HASH_SESSION_KEY, "")) if member else None

@@ -1,0 +1,172 @@
+"""`manage.py chat`: a conversation with a tenant's assistant in the terminal, by the same runs as everywhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from assistant.core import events
+from assistant.models import Assistant, Membership, Tenant
+from assistant.services.eventlog import Position
+from assistant.services.frames import decode_event
+from assistant.services.inputs import Refused, Resume, RunInput, TextMessage, clean_text
+from assistant.services.members import Member, find_member
+from assistant.services.providers import describe_provider
+from assistant.services.runs import Runs, get_runs
+
+ROLES = [Membership.Role.OWNER, Membership.Role.ADMIN, Membership.Role.MEMBER]
+SHOWN = 400
+
+
+class Command(BaseCommand):
+    help = "Talk to a tenant's assistant. An empty line, or the end of the input, ends it; Ctrl-C stops an answer."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("tenant", help="The tenant's slug.")
+        parser.add_argument("assistant", nargs="?", help="The assistant's slug; default the tenant's first.")
+        parser.add_argument("--user", metavar="USERNAME", help="Who talks; default the tenant's first owner or admin.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        member = _member(options["tenant"], options["user"])
+        assistant = _assistant(member, options["assistant"])
+        self.stdout.write(f"{assistant.name} of {member.tenant.name}. Answers: {describe_provider(assistant)}.")
+        self.stdout.write(f"You are {member.user.username}; conversations are kept like those of the browser.")
+        asyncio.run(Talk(self, member, assistant.slug).go())
+
+
+def _member(tenant_slug: str, username: str | None) -> Member:
+    places = Membership.objects.filter(tenant__slug=tenant_slug).select_related("user")
+    if username is not None:
+        places = places.filter(user__username=username)
+    ranked = sorted(places, key=lambda place: ROLES.index(Membership.Role(place.role)))
+    member = find_member(user_id=ranked[0].user_id, tenant_slug=tenant_slug) if ranked else None
+    if member is None:
+        if not Tenant.objects.filter(slug=tenant_slug, is_active=True).exists():
+            raise CommandError(f"There is no active tenant {tenant_slug!r}.")
+        raise CommandError(f"{username!r} is no active member of {tenant_slug}." if username else "It has no members.")
+    return member
+
+
+def _assistant(member: Member, slug: str | None) -> Assistant:
+    rows = Assistant.objects.filter(tenant_id=member.tenant_id, is_active=True)
+    rows = rows.select_related("provider", "tenant", "tenant__default_provider").order_by("pk")
+    found = (rows.filter(slug=slug) if slug else rows).first()
+    if found is None:
+        raise CommandError(f"{member.tenant.slug} has no active assistant{f' {slug!r}' if slug else ''}.")
+    return found
+
+
+class Talk:
+    """One thread, turn by turn."""
+
+    def __init__(self, command: BaseCommand, member: Member, assistant_slug: str) -> None:
+        self._command = command
+        self._member = member
+        self._assistant = assistant_slug
+        self._thread = uuid.uuid4()
+        self._is_mid_line = False
+
+    async def go(self) -> None:
+        runs = get_runs()
+        try:
+            while text := (await self._read("\n> ")).strip():
+                message = TextMessage(str(uuid.uuid4()), clean_text(text))
+                waiting = await self._turn(runs, message=message)
+                while waiting:
+                    waiting = await self._turn(runs, resume=await self._ask(waiting))
+        finally:
+            await runs.stop()
+
+    async def _read(self, prompt: str) -> str:
+        self._command.stdout.write(prompt if sys.stdin.isatty() else "", ending="")
+        self._command.stdout.flush()
+        try:
+            return await asyncio.to_thread(sys.stdin.readline)
+        except UnicodeDecodeError:
+            self._say("That is not UTF-8 text.")
+            return ""
+
+    async def _ask(self, waiting: list[events.Interrupt]) -> tuple[Resume, ...]:
+        answers = []
+        for interrupt in waiting:
+            self._say(interrupt.message or "A tool asks for your approval.")
+            given = (await self._read("Run it? [y/N] ")).strip().lower()
+            answers.append(Resume(interrupt.id, approved=given in {"y", "yes"}))
+        return tuple(answers)
+
+    async def _turn(
+        self, runs: Runs, *, message: TextMessage | None = None, resume: tuple[Resume, ...] = ()
+    ) -> list[events.Interrupt]:
+        """Run one turn and show it; gives what waits for an approval."""
+        given = RunInput(
+            thread_id=self._thread,
+            run_id=str(uuid.uuid4()),
+            message=message,
+            resume=resume,
+            protocol_version=events.PROTOCOL_VERSION,
+        )
+        try:
+            opened = await runs.open(member=self._member, assistant_slug=self._assistant, given=given)
+        except Refused as exc:
+            self._say(str(exc))
+            return []
+        shown = asyncio.create_task(self._show(runs, opened.key.thread, opened.key.number))
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        loop.add_signal_handler(signal.SIGINT, stop.set)
+        try:
+            stopping = asyncio.create_task(stop.wait())
+            await asyncio.wait({shown, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not shown.done():
+                await runs.cancel(member=self._member, run_id=given.run_id)
+            stopping.cancel()
+            return await shown
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    async def _show(self, runs: Runs, thread: str, number: int) -> list[events.Interrupt]:
+        async for event in _follow(runs, thread, number):
+            match event:
+                case events.TextMessageContent(delta=delta):
+                    self._command.stdout.write(delta, ending="")
+                    self._command.stdout.flush()
+                    self._is_mid_line = not delta.endswith("\n")
+                case events.ToolCallStart(tool_call_name=name):
+                    self._say(f"[{name}]")
+                case events.ToolCallResult(content=content):
+                    self._say(f"  = {content[:SHOWN]}{' …' if len(content) > SHOWN else ''}")
+                case events.RunError(message=message):
+                    self._say(message)
+                case events.RunFinished(outcome=events.Interrupted(interrupts=interrupts)):
+                    return interrupts
+                case events.RunFinished(outcome=events.Cancelled()):
+                    self._say("[stopped]")
+        self._say("")
+        return []
+
+    def _say(self, line: str) -> None:
+        """A line of its own."""
+        self._command.stdout.write(("\n" if self._is_mid_line else "") + line, ending="\n" if line else "")
+        self._command.stdout.flush()
+        self._is_mid_line = False
+
+
+async def _follow(runs: Runs, thread: str, number: int) -> AsyncIterator[events.Event]:
+    """The events of one run, from the first to the last."""
+    log = await runs.log.open(thread)
+    position = Position(number, 0)
+    with log.watching() as changed:
+        while True:
+            changed.clear()
+            for entry in log.read(position):
+                yield decode_event(entry.frame)
+                position = entry.position
+                if entry.is_end:
+                    return
+            await changed.wait()

@@ -1,0 +1,54 @@
+"""`manage.py create_api_key`: makes an API key and prints it, once, alone on the last line."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from assistant.models import Tenant
+from assistant.services import audit
+from assistant.services.members import SCOPES, create_api_key
+from assistant.services.memberships import find_user
+
+MAX_DAYS = 36_500
+
+
+class Command(BaseCommand):
+    help = "Make an API key of a member. It is printed once and kept nowhere."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("tenant", help="The tenant's slug.")
+        parser.add_argument("username")
+        parser.add_argument("--name", default="command line", help="What the key is for.")
+        parser.add_argument("--scopes", default=",".join(SCOPES), help=f"Any of {','.join(SCOPES)}; default all.")
+        parser.add_argument("--expires", type=int, metavar="DAYS", help="When it ends; default never.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tenant = Tenant.objects.filter(slug=options["tenant"]).first()
+        if tenant is None:
+            raise CommandError(f"There is no tenant {options['tenant']!r}.")
+        user = find_user(options["username"])
+        if user is None:
+            raise CommandError(f"There is no user {options['username']!r}.")
+        days = options["expires"]
+        if days is not None and not 1 <= days <= MAX_DAYS:
+            raise CommandError(f"--expires takes 1 to {MAX_DAYS} days.")
+        try:
+            row, key = create_api_key(
+                tenant=tenant,
+                user=user,
+                name=options["name"],
+                scopes=[scope.strip() for scope in options["scopes"].split(",") if scope.strip()],
+                expires_at=timezone.now() + timedelta(days=days) if days else None,
+            )
+        except ValueError as exc:
+            raise CommandError(str(exc)) from exc
+        audit.record(actor=None, action="apikey.add", target=str(row), tenant=tenant)
+        ends = f"until {row.expires_at:%Y-%m-%d}" if row.expires_at else "until it is revoked"
+        self.stdout.write(
+            f"{row.name}: speaks for {options['username']} of {tenant.slug}, {ends}. It is not shown again:"
+        )
+        self.stdout.write(key)

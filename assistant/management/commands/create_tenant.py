@@ -1,0 +1,33 @@
+"""`manage.py create_tenant`: makes a tenant and its owner's place in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from assistant.services.tenants import create_tenant
+
+
+class Command(BaseCommand):
+    help = "Make a tenant; its owner is a user that exists."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="What stands in addresses: letters, digits, - and _.")
+        parser.add_argument("--name", required=True, help="What people read.")
+        parser.add_argument("--owner", required=True, metavar="USERNAME")
+        parser.add_argument("--timezone", default="UTC", help="An IANA zone such as Europe/Vienna; default UTC.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            tenant = create_tenant(
+                slug=options["slug"], name=options["name"], owner=options["owner"], timezone=options["timezone"]
+            )
+        except ValidationError as exc:
+            raise CommandError(
+                "; ".join(f"{field}: {' '.join(told)}" for field, told in exc.message_dict.items())
+            ) from exc
+        except ValueError as exc:
+            raise CommandError(str(exc)) from exc
+        self.stdout.write(f"Tenant {tenant.slug} is there; {options['owner']} owns it.")

@@ -1,0 +1,102 @@
+"""`manage.py demo`: migrates, loads the demo tenants, starts the embedded model and serves on this machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import ExitStack
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from assistant.management.commands.local_model import ProgressBar
+from assistant.models import Assistant
+from assistant.providers.embedded import start_server
+from assistant.providers.embedded.fetch import fetch
+from assistant.providers.embedded.weights import WeightsError
+from assistant.services.demo import SignIn, load_demo_tenants
+from assistant.services.providers import describe_provider
+
+HOST = "127.0.0.1"
+
+
+class Command(BaseCommand):
+    help = "Serve the demo on 127.0.0.1; safe to repeat."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument(
+            "--model",
+            choices=("embedded", "none"),
+            default=os.environ.get("MODEL") or "embedded",
+            help="Who answers if no provider is configured: the embedded model (1.1 GB, fetched once) or a stand-in.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["model"] not in ("embedded", "none"):
+            raise CommandError("The environment variable MODEL is either empty, embedded or none.")
+        _check_port(options["port"])
+        call_command("migrate", verbosity=0, interactive=False)
+        try:
+            sign_ins = load_demo_tenants()
+        except ImproperlyConfigured as exc:
+            raise CommandError(str(exc)) from exc
+        with ExitStack() as running:
+            if options["model"] == "embedded" and not _has_provider():
+                self._start_model(running)
+            self._greet(options["port"], sign_ins)
+            uvicorn.run(
+                "config.asgi:application",
+                host=HOST,
+                port=options["port"],
+                ws="websockets-sansio",
+                ws_per_message_deflate=False,
+                log_level="warning",
+            )
+
+    def _start_model(self, running: ExitStack) -> None:
+        """Fetch and start the embedded model; without it the stand-in answers."""
+        try:
+            fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)
+        except WeightsError as exc:
+            self.stderr.write(f"{exc}\nGoing on without a language model.")
+            return
+        settings.LOCAL_MODEL_URL = running.enter_context(start_server()).base_url
+
+    def _greet(self, port: int, sign_ins: list[SignIn]) -> None:
+        assistant = (
+            Assistant.objects.select_related("provider", "tenant", "tenant__default_provider")
+            .filter(tenant__slug="acme", slug="support")
+            .get()
+        )
+        width = max(len(entry.username) for entry in sign_ins)
+        lines = [
+            "",
+            f"  Chat     http://{HOST}:{port}/",
+            f"  Admin    http://{HOST}:{port}/admin/",
+            f"  Answers  {describe_provider(assistant)}",
+            "",
+            "  Sign in as",
+            *(f"    {entry.username:{width}}  {entry.password:{width + 10}}  {entry.who}" for entry in sign_ins),
+            "",
+            '  Ask "tell me about customer 42" as alice and as mallory. Ctrl-C ends the demo.',
+        ]
+        self.stdout.write("\n".join(lines))
+        self.stdout.flush()
+
+
+def _has_provider() -> bool:
+    return bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL or settings.LOCAL_MODEL_URL)
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except (OSError, OverflowError) as exc:
+            raise CommandError(f"Port {port} is not free on {HOST}; choose another with --port.") from exc

@@ -1,0 +1,112 @@
+"""`manage.py local_model`: fetches the embedded language model, serves it, and says how it is."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from assistant.providers.embedded.fetch import fetch
+from assistant.providers.embedded.readiness import health
+from assistant.providers.embedded.reading import SLOTS
+from assistant.providers.embedded.server import DEFAULT_PORT
+from assistant.providers.embedded.weights import MODEL_NAME, WeightsError, cache_directory, find
+from assistant.services.likely import likely_requests
+
+_BAR = 40
+_REDRAW_SECONDS = 0.2
+
+
+class Command(BaseCommand):
+    help = "Fetch, serve or look at the language model that comes along."
+    # What it needs of the deployment is a path and the tools; a database that is not there yet must not stop it.
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        actions.add_parser("fetch", help="Fetch the weights (1.1 GB) unless they are there, and check them.")
+        serve = actions.add_parser("serve", help="Serve the model on 127.0.0.1, OpenAI-compatible.")
+        serve.add_argument("--port", type=int, default=DEFAULT_PORT)
+        serve.add_argument("--until-stdin-closes", action="store_true", help="End when standard input does.")
+        serve.add_argument("--no-read-ahead", action="store_true", help="Do not read the assistants' tools yet.")
+        status = actions.add_parser("status", help="Say whether it is fetched and running; exits 1 if not running.")
+        status.add_argument("--port", type=int, help="Where it would run; default: where LOCAL_MODEL_URL says.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            match options["action"]:
+                case "fetch":
+                    self.stdout.write(f"The weights are in {fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)}")
+                case "serve":
+                    self._serve(options)
+                case _:
+                    self._status(options["port"])
+        except WeightsError as exc:
+            raise CommandError(str(exc)) from exc
+
+    def _serve(self, options: dict[str, Any]) -> None:
+        # Loads a library of 100 MB, which only this process is to have.
+        from assistant.providers.embedded.serve import serve
+
+        port = options["port"]
+        weights = fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)
+        self.stdout.write(f"Loading {MODEL_NAME}; it will answer on http://127.0.0.1:{port}/v1")
+        self.stdout.flush()
+        expected = [] if options["no_read_ahead"] else likely_requests(count=SLOTS)
+        states = cache_directory() / "states"
+        try:
+            serve(
+                weights, port=port, expected=expected, states=states, until_stdin_closes=options["until_stdin_closes"]
+            )
+        except RuntimeError as exc:
+            raise CommandError(f"The server did not start on port {port}; is something else there? ({exc})") from exc
+
+    def _status(self, port: int | None) -> None:
+        try:
+            weights = find(path=settings.LOCAL_MODEL_PATH)
+        except WeightsError as exc:
+            self.stdout.write(f"weights: {exc}")
+        else:
+            self.stdout.write(f"weights: {weights or 'not fetched'}")
+        default = settings.LOCAL_MODEL_URL or f"http://127.0.0.1:{DEFAULT_PORT}"
+        url = f"http://127.0.0.1:{port}" if port else default
+        state = asyncio.run(health(url))
+        words = {"ready": "ready", "loading": "loading", "absent": "not running"}[state]
+        self.stdout.write(f"server: {words}, {url}")
+        self.stdout.write(f"model: {MODEL_NAME}")
+        if state == "absent":
+            sys.exit(1)
+
+
+class ProgressBar:
+    """Draws on a terminal; elsewhere it says every tenth."""
+
+    def __init__(self, command: BaseCommand) -> None:
+        self._out = command.stdout
+        self._is_terminal = self._out.isatty()
+        self._drawn_at = 0.0
+        self._said = 0
+
+    def say(self, sentence: str) -> None:
+        self._out.write(sentence)
+        self._out.flush()
+
+    def progress(self, done: int, total: int) -> None:
+        share = done / total
+        if self._is_terminal:
+            now = time.monotonic()
+            if now - self._drawn_at >= _REDRAW_SECONDS or done == total:
+                self._drawn_at = now
+                bar = "#" * round(share * _BAR)
+                end = "\n" if done == total else ""
+                self._out.write(f"\r  [{bar:.<{_BAR}}] {share:4.0%} {done / 1e6:,.0f} MB", ending=end)
+                self._out.flush()
+        elif int(share * 10) > self._said:
+            self._said = int(share * 10)
+            self.say(f"  {share:.0%} of {total / 1e6:,.0f} MB")
+        if done == total:
+            self._said = 0

@@ -1,0 +1,52 @@
+"""`manage.py tools`: the catalogue, or what one user of a tenant may use, with the rule that decided each tool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from assistant.models import Assistant, Tenant
+from assistant.services import catalogue
+from assistant.services.memberships import find_user
+from assistant.services.toolsets import effective_tools
+
+
+class Command(BaseCommand):
+    help = "List the tools of this deployment, or those of one user with the rule that decided each."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--tenant", metavar="SLUG")
+        parser.add_argument("--user", metavar="USERNAME")
+        parser.add_argument(
+            "--assistant", metavar="SLUG", help="With this assistant's switches; default the tenant's alone."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["tenant"] is None and options["user"] is None and options["assistant"] is None:
+            self._table([(tool.name, tool.description) for tool in catalogue.registry()])
+            return
+        if options["tenant"] is None or options["user"] is None:
+            raise CommandError("Give both --tenant and --user.")
+        self._effective(options["tenant"], options["user"], options["assistant"])
+
+    def _effective(self, tenant_slug: str, username: str, assistant_slug: str | None) -> None:
+        tenant = Tenant.objects.filter(slug=tenant_slug).first()
+        user = find_user(username)
+        if tenant is None or user is None:
+            raise CommandError(
+                f"There is no {'tenant ' + repr(tenant_slug) if tenant is None else 'user ' + repr(username)}."
+            )
+        assistant_id = None
+        if assistant_slug is not None:
+            found = Assistant.objects.filter(tenant=tenant, slug=assistant_slug).first()
+            if found is None:
+                raise CommandError(f"{tenant.slug} has no assistant {assistant_slug!r}.")
+            assistant_id = found.pk
+        effective = effective_tools(tenant_id=tenant.pk, user_id=user.pk, assistant_id=assistant_id)
+        self._table([(f"{entry.policy:3}  {entry.tool.name}", entry.rule) for entry in effective])
+
+    def _table(self, rows: list[tuple[str, str]]) -> None:
+        width = max((len(name) for name, _ in rows), default=0)
+        for name, text in rows:
+            self.stdout.write(f"{name:{width}}  {text}")

@@ -1,0 +1,29 @@
+"""The rows of the product: tenants, assistants, conversations, runs, usage and the audit."""
+
+from assistant.models.assistants import Assistant, McpServer, PromptVersion, Provider, ToolSetting
+from assistant.models.audit import AuditEntry
+from assistant.models.conversations import Conversation, Feedback, Message
+from assistant.models.incidents import Incident
+from assistant.models.runs import Approval, Run, ToolCall
+from assistant.models.tenants import ApiKey, Membership, Tenant
+from assistant.models.usage import UsageEntry
+
+__all__ = [
+    "ApiKey",
+    "Approval",
+    "Assistant",
+    "AuditEntry",
+    "Conversation",
+    "Feedback",
+    "Incident",
+    "McpServer",
+    "Membership",
+    "Message",
+    "PromptVersion",
+    "Provider",
+    "Run",
+    "Tenant",
+    "ToolCall",
+    "ToolSetting",
+    "UsageEntry",
+]

@@ -1,0 +1,173 @@
+"""What answers: providers, assistants, their prompts, the switches of their tools, and outside MCP servers."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from assistant.models.fields import EncryptedTextField
+from assistant.models.tenants import Tenant
+
+
+class Provider(models.Model):
+    """An OpenAI-compatible server; without a tenant it is open to every tenant."""
+
+    tenant = models.ForeignKey(
+        Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="providers", help_text="Empty: for all."
+    )
+    name = models.CharField(max_length=100)
+    base_url = models.URLField("base URL", max_length=500, help_text="Up to and with /v1.")
+    api_key = EncryptedTextField("API key", blank=True)
+    default_model = models.CharField(max_length=200)
+    is_small = models.BooleanField(
+        "small model", default=False, help_text="Shows the model worked examples of each tool before the conversation."
+    )
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "name"], name="provider_name_per_tenant"),
+            models.UniqueConstraint(fields=["name"], condition=Q(tenant=None), name="provider_name_of_deployment"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Assistant(models.Model):
+    """A tenant's configured agent: its prompt, model, tools and limits."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="assistants")
+    slug = models.SlugField(max_length=63)
+    name = models.CharField(max_length=200)
+    description = models.CharField(max_length=500, blank=True)
+    provider = models.ForeignKey(
+        Provider,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="assistants",
+        help_text="Empty: the tenant's.",
+    )
+    model = models.CharField(max_length=200, blank=True, help_text="Empty: the provider's default model.")
+    temperature = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.0), MaxValueValidator(2.0)],
+        help_text="Empty: the model's own.",
+    )
+    is_active = models.BooleanField(default=True)
+    starters = models.JSONField(default=list, blank=True, help_text="Starter prompts the chat offers: a list of texts.")
+    max_rounds = models.PositiveIntegerField(default=20, help_text="Model calls in one run. 0: no limit.")
+    max_tool_calls = models.PositiveIntegerField(default=150, help_text="Tool calls in one run. 0: no limit.")
+    max_tokens = models.PositiveIntegerField(default=0, help_text="Tokens in one run, in and out. 0: no limit.")
+    max_seconds = models.PositiveIntegerField(default=300, help_text="Seconds for one run. 0: no limit.")
+    history_tokens = models.PositiveIntegerField(
+        default=24_000, help_text="How much of the conversation the model is sent, in tokens."
+    )
+    delegates: models.ManyToManyField[Assistant, Assistant] = models.ManyToManyField(
+        "self",
+        symmetrical=False,
+        blank=True,
+        related_name="delegators",
+        help_text="This assistant may ask these; each answers with its own prompt, model and tools.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["tenant__slug", "slug"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "slug"], name="assistant_slug_per_tenant")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PromptVersion(models.Model):
+    """One version of an assistant's system prompt; the published one is used."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        PUBLISHED = "published", "Published"
+        ARCHIVED = "archived", "Archived"
+
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="prompt_versions")
+    number = models.PositiveIntegerField(editable=False)
+    text = models.TextField()
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
+    note = models.CharField(max_length=200, blank=True, help_text="What this version changes, for your colleagues.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    published_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering = ["assistant", "-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["assistant", "number"], name="prompt_number_per_assistant"),
+            models.UniqueConstraint(
+                fields=["assistant"], condition=Q(status="published"), name="one_published_prompt_per_assistant"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.assistant} v{self.number} ({self.get_status_display()})"
+
+
+class ToolSetting(models.Model):
+    """A switch: how a tenant, or one of its assistants, may use a tool."""
+
+    class Policy(models.TextChoices):
+        ON = "on", "On"
+        ASK = "ask", "Ask first"
+        OFF = "off", "Off"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_settings")
+    assistant = models.ForeignKey(
+        Assistant,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="tool_settings",
+        help_text="Empty: for the whole tenant.",
+    )
+    tool = models.CharField(max_length=64)
+    policy = models.CharField(max_length=3, choices=Policy.choices, default=Policy.ON)
+    config = models.JSONField(default=dict, blank=True)
+    secrets = EncryptedTextField(blank=True, help_text="A JSON object of the tool's secrets, encrypted at rest.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["tenant", "tool"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "assistant", "tool"], name="one_switch_per_tool"),
+            # SQLite knows no NULLS NOT DISTINCT.
+            models.UniqueConstraint(
+                fields=["tenant", "tool"], condition=Q(assistant=None), name="one_tenant_switch_per_tool"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool}: {self.get_policy_display()}"
+
+
+class McpServer(models.Model):
+    """An outside MCP server whose tools a tenant lets in."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="mcp_servers")
+    name = models.SlugField(max_length=40)
+    url = models.URLField("URL", max_length=500)
+    headers = EncryptedTextField(blank=True, help_text="A JSON object of HTTP headers, encrypted at rest.")
+    is_active = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["tenant", "name"]
+        verbose_name = "MCP server"
+        constraints = [models.UniqueConstraint(fields=["tenant", "name"], name="mcp_server_name_per_tenant")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,27 @@
+"""Who changed what: the trail of switches, prompts, keys and settings."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from assistant.models.tenants import Tenant
+
+
+class AuditEntry(models.Model):
+    """One act of an operator or a member; never holds a secret."""
+
+    tenant = models.ForeignKey(Tenant, null=True, on_delete=models.CASCADE, related_name="audit_entries")
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    action = models.CharField(max_length=64)
+    target = models.CharField(max_length=200)
+    details = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "audit entries"
+        indexes = [models.Index(fields=["tenant", "-created_at"], name="audit_of_a_tenant")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.target}"

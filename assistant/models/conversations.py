@@ -1,0 +1,107 @@
+"""What was said: conversations (threads), their messages, and members' feedback on them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models
+
+from assistant.models.assistants import Assistant
+from assistant.models.tenants import Tenant
+
+if TYPE_CHECKING:
+    from assistant.models.runs import Run
+
+
+class ConversationQuerySet(models.QuerySet["Conversation"]):
+    """Conversations are personal: whoever asks names the tenant and the user."""
+
+    def visible_to(self, *, tenant_id: int, user_id: int) -> ConversationQuerySet:
+        return self.filter(tenant_id=tenant_id, user_id=user_id)
+
+
+class Conversation(models.Model):
+    """One thread of one member with one assistant; `id` is AG-UI's threadId."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="conversations")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
+    title = models.CharField(max_length=200, blank=True)
+    summary = models.TextField(
+        blank=True, help_text="What the model is told of the messages that it is no longer sent."
+    )
+    summarised_to = models.PositiveIntegerField(default=0, editable=False)
+    run_count = models.PositiveIntegerField(default=0, editable=False)
+    message_count = models.PositiveIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = ConversationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-updated_at"]
+        indexes = [models.Index(fields=["tenant", "user", "-updated_at"])]
+
+    def __str__(self) -> str:
+        return self.title or str(self.id)
+
+
+class Message(models.Model):
+    """One entry of a conversation, in the order of `position`."""
+
+    class Role(models.TextChoices):
+        USER = "user", "User"
+        ASSISTANT = "assistant", "Assistant"
+        TOOL = "tool", "Tool"
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    run: models.ForeignKey[Run | None, Run | None] = models.ForeignKey(
+        "assistant.Run", null=True, on_delete=models.SET_NULL, related_name="messages"
+    )
+    position = models.PositiveIntegerField()
+    message_id = models.CharField(max_length=128)
+    role = models.CharField(max_length=10, choices=Role.choices)
+    content = models.TextField(blank=True)
+    reasoning = models.TextField(blank=True)
+    tool_calls = models.JSONField(
+        default=list, blank=True, help_text="id, name and arguments (JSON text) of each call."
+    )
+    tool_call_id = models.CharField(max_length=128, blank=True)
+    is_partial = models.BooleanField(default=False, help_text="Cut off by a cancel, an error or a crash.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["conversation", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "position"], name="message_position"),
+            models.UniqueConstraint(fields=["conversation", "message_id"], name="message_id_per_conversation"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.content[:60]}"
+
+
+class Feedback(models.Model):
+    """A member's opinion of one answer."""
+
+    class Rating(models.IntegerChoices):
+        DOWN = -1, "Not helpful"
+        UP = 1, "Helpful"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="feedback")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="feedback")
+    rating = models.SmallIntegerField(choices=Rating.choices)
+    comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "feedback"
+        constraints = [models.UniqueConstraint(fields=["user", "message"], name="one_feedback_per_message")]
+
+    def __str__(self) -> str:
+        return self.get_rating_display()

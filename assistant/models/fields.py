@@ -1,0 +1,41 @@
+"""Model fields of our own: text that is encrypted at rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import models
+
+if TYPE_CHECKING:
+    TextField = models.TextField[str, str]
+else:
+    TextField = models.TextField
+
+
+def cipher() -> MultiFernet:
+    """The deployment's keys: the first encrypts, all decrypt."""
+    return MultiFernet([Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS])
+
+
+class EncryptedTextField(TextField):
+    """Text that only ciphertext of reaches the database; the empty string stays empty.
+
+    Raises `ImproperlyConfigured` on reading a value that none of FIELD_ENCRYPTION_KEYS encrypted.
+    """
+
+    def get_prep_value(self, value: Any) -> Any:
+        text = super().get_prep_value(value)
+        return cipher().encrypt(text.encode()).decode() if text else text
+
+    def from_db_value(self, value: str | None, expression: object, connection: object) -> str | None:
+        if not value:
+            return value
+        try:
+            return cipher().decrypt(value.encode()).decode()
+        except InvalidToken as exc:
+            raise ImproperlyConfigured(
+                f"FIELD_ENCRYPTION_KEYS holds no key that reads {self.model.__name__}.{self.name}"
+            ) from exc

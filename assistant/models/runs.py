@@ -1,0 +1,127 @@
+"""What was done: runs, and the audit of every tool call within them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from assistant.models.assistants import Assistant
+from assistant.models.conversations import Conversation
+from assistant.models.tenants import Tenant
+
+
+class Run(models.Model):
+    """One user turn, from the user's message to the end of the answer.
+
+    A run that is `running` with a lease in the past belongs to a process that died.
+    """
+
+    class Status(models.TextChoices):
+        RUNNING = "running", "Running"
+        FINISHED = "finished", "Finished"
+        WAITING = "waiting", "Waiting for an approval"
+        CANCELLED = "cancelled", "Cancelled"
+        FAILED = "failed", "Failed"
+        INTERRUPTED = "interrupted", "Interrupted"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="runs")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="runs")
+    run_id = models.CharField(max_length=128, help_text="The client's id of it; unique within its conversation.")
+    number = models.PositiveIntegerField(help_text="Counts the runs of a conversation from 1.")
+    status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
+    prompt_version = models.ForeignKey(
+        "assistant.PromptVersion", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    provider_name = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    error_code = models.CharField(max_length=40, blank=True)
+    error_message = models.TextField(blank=True)
+    ending = models.JSONField(null=True, help_text="The run's last event, as clients saw it.")
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
+    checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event that the checkpoint holds.")
+    lease_owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-started_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "run_id"], name="run_id_per_conversation"),
+            models.UniqueConstraint(fields=["conversation", "number"], name="run_number_per_conversation"),
+            models.UniqueConstraint(
+                fields=["conversation"], condition=Q(status="running"), name="one_running_run_per_conversation"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["lease_until"], condition=Q(status="running"), name="running_leases"),
+            models.Index(fields=["tenant", "-started_at"], name="runs_of_a_tenant"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} ({self.get_status_display()})"
+
+
+class ToolCall(models.Model):
+    """The audit of one tool call: who decided, what ran, with what, and what came of it."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running", "Running"
+        OK = "ok", "Done"
+        ERROR = "error", "Failed"
+        TIMEOUT = "timeout", "Timed out"
+        REFUSED = "refused", "Refused"
+        CANCELLED = "cancelled", "Cancelled"
+        AWAITING_APPROVAL = "awaiting_approval", "Awaiting approval"
+        DECLINED = "declined", "Declined"
+        EXPIRED = "expired", "Expired"
+        INTERRUPTED = "interrupted", "Interrupted"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_calls")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tool_calls")
+    call_id = models.CharField(max_length=128)
+    name = models.CharField(max_length=128)
+    arguments = models.TextField(blank=True)
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.RUNNING)
+    rule = models.CharField(max_length=300, blank=True, help_text="Which rule let it run, or refused it.")
+    result = models.TextField(blank=True)
+    error = models.TextField(blank=True)
+    error_id = models.CharField(max_length=32, blank=True)
+    duration_ms = models.PositiveIntegerField(null=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", help_text="Who approved it."
+    )
+    decided_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-started_at"]
+        constraints = [models.UniqueConstraint(fields=["run", "call_id"], name="one_audit_row_per_call")]
+        indexes = [models.Index(fields=["tenant", "name", "-started_at"], name="calls_of_a_tool")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.get_status_display()})"
+
+
+class ApprovalManager(models.Manager["Approval"]):
+    """Calls that wait for a person."""
+
+    def get_queryset(self) -> models.QuerySet[Approval]:
+        return super().get_queryset().filter(status=ToolCall.Status.AWAITING_APPROVAL)
+
+
+class Approval(ToolCall):
+    """A tool call that waits for a person's decision: the member's own in the chat, or an operator's in the admin."""
+
+    objects = ApprovalManager()  # type: ignore[misc]  # narrower than the manager of all calls
+
+    class Meta:
+        proxy = True
+        ordering = ["started_at"]
+        verbose_name = "pending approval"

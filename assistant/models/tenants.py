@@ -1,0 +1,88 @@
+"""Who is there: tenants, their members, and the members' API keys."""
+
+from __future__ import annotations
+
+import zoneinfo
+from functools import lru_cache
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+
+
+@lru_cache(maxsize=1)
+def _zone_names() -> frozenset[str]:
+    return frozenset(zoneinfo.available_timezones())
+
+
+def validate_timezone(name: str) -> None:
+    """Raise `ValidationError` unless `name` is an IANA time zone."""
+    if name not in _zone_names():
+        raise ValidationError("“%(name)s” is not an IANA time zone such as Europe/Vienna.", params={"name": name})
+
+
+class Tenant(models.Model):
+    """A customer organisation."""
+
+    slug = models.SlugField(max_length=63, unique=True)
+    name = models.CharField(max_length=200)
+    timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
+    is_active = models.BooleanField(default=True, help_text="A suspended tenant's members are refused at every door.")
+    default_provider = models.ForeignKey(
+        "assistant.Provider",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Answers for assistants that name no provider. Empty: the deployment's.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A user's place in a tenant."""
+
+    class Role(models.TextChoices):
+        MEMBER = "member", "Member"
+        ADMIN = "admin", "Admin"
+        OWNER = "owner", "Owner"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.MEMBER)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["tenant__slug", "user__username"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "user"], name="one_membership_per_tenant")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.tenant} ({self.get_role_display()})"
+
+
+class ApiKey(models.Model):
+    """A key that speaks for one member of one tenant; only its prefix and SHA-256 are kept."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="api_keys")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_api_keys")
+    name = models.CharField(max_length=100)
+    scopes = models.JSONField(default=list, help_text="Any of chat, read, tools.")
+    prefix = models.CharField(max_length=16, editable=False)
+    hashed = models.CharField(max_length=64, unique=True, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

@@ -1,0 +1,34 @@
+"""What it took: tokens by run and model."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from assistant.models.assistants import Assistant
+from assistant.models.runs import Run
+from assistant.models.tenants import Tenant
+
+
+class UsageEntry(models.Model):
+    """Tokens that one run took of one model, as the provider counted them."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="usage")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    assistant = models.ForeignKey(Assistant, null=True, on_delete=models.SET_NULL, related_name="+")
+    run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="usage")
+    provider = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cached_input_tokens = models.PositiveIntegerField(default=0)
+    reasoning_tokens = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "usage entries"
+        indexes = [models.Index(fields=["tenant", "created_at"], name="usage_of_a_tenant")]
+
+    def __str__(self) -> str:
+        return f"{self.model}: {self.input_tokens} in, {self.output_tokens} out"

@@ -1,0 +1,20 @@
+"""Models by provider; what is not used is not imported."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assistant.core.scripted import ScriptedModel
+    from assistant.providers.openai import OpenAIModel
+
+__all__ = ["OpenAIModel", "ScriptedModel"]
+
+_HOMES = {"OpenAIModel": "assistant.providers.openai", "ScriptedModel": "assistant.core.scripted"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,9 @@
+"""The language model that comes along: its weights, the server that runs it, and it as a `Model`; and the stand-in."""
+
+from assistant.providers.embedded.model import EmbeddedModel
+from assistant.providers.embedded.readiness import is_ready
+from assistant.providers.embedded.server import EmbeddedServer, start_server
+from assistant.providers.embedded.standin import StandIn
+from assistant.providers.embedded.weights import MODEL_NAME
+
+__all__ = ["MODEL_NAME", "EmbeddedModel", "EmbeddedServer", "StandIn", "is_ready", "start_server"]

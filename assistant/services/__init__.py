@@ -1,0 +1,1 @@
+"""What the product does, as verbs with keyword arguments; every edge enters here."""

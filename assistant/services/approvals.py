@@ -1,0 +1,49 @@
+"""Tool calls that wait for a person: found, and answered by an operator in the member's place."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable
+
+from assistant.models import Approval
+from assistant.services.database import in_database
+from assistant.services.inputs import Refused, Resume, RunInput
+from assistant.services.members import Member, find_member
+from assistant.services.opening import OpenedRun
+from assistant.services.runs import get_runs
+
+
+def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[int, list[Approval]]:
+    """All calls that wait in the runs of these calls, by run: a run goes on when each of them is answered."""
+    wanted = Approval.objects.filter(pk__in=list(calls), tenant_id__in=list(tenant_ids))
+    rows = Approval.objects.filter(run__in=wanted.values("run"), tenant_id__in=list(tenant_ids)).select_related(
+        "run", "run__tenant", "run__assistant", "run__user", "run__conversation"
+    )
+    by_run: dict[int, list[Approval]] = defaultdict(list)
+    for row in rows:
+        by_run[row.run_id].append(row)
+    return dict(by_run)
+
+
+async def answer_for_member(*, calls: list[Approval], approved: bool, decided_by: int, reason: str = "") -> OpenedRun:
+    """Answer all waiting calls of one run as an operator; the run goes on as the member's.
+
+    Raises:
+        Refused: somebody was faster, or the member or assistant is gone.
+    """
+    run = calls[0].run
+    member = await in_database(_member_of, calls[0])
+    if member is None:
+        raise Refused("invalid_input", "The member has left the tenant.")
+    given = RunInput(
+        thread_id=run.conversation_id,
+        run_id=str(uuid.uuid4()),
+        resume=tuple(Resume(call.call_id, approved=approved, reason=reason) for call in calls),
+        protocol_version="1.0",
+    )
+    return await get_runs().open(member=member, assistant_slug=run.assistant.slug, given=given, decided_by=decided_by)
+
+
+def _member_of(call: Approval) -> Member | None:
+    return find_member(user_id=call.run.user_id, tenant_slug=call.run.tenant.slug)

@@ -1,0 +1,45 @@
+"""An assistant's configuration, read once for a run: who answers, with which prompt and within which limits."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from assistant.core.plan import Limits
+from assistant.models import Assistant, PromptVersion
+
+DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
+
+
+def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
+    """The same assistants, each with what `choose_provider` and `prompt_of` need."""
+    published = PromptVersion.objects.filter(assistant=OuterRef("pk"), status=PromptVersion.Status.PUBLISHED)
+    return assistants.select_related("provider", "tenant", "tenant__default_provider").annotate(
+        published_text=Subquery(published.values("text")[:1]), published_id=Subquery(published.values("pk")[:1])
+    )
+
+
+def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
+    """A tenant's active assistant with all that decides who answers and with which prompt."""
+    links = Assistant.objects.filter(delegators=OuterRef("pk"))
+    rows = Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True)
+    return with_prompt(rows).annotate(has_delegates=Exists(links)).first()
+
+
+def prompt_of(assistant: Assistant) -> str:
+    """The published prompt of an assistant that `with_prompt` has read, or a plain one."""
+    text: str | None = getattr(assistant, "published_text")  # noqa: B009 - an annotation the type does not know
+    return text or DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
+
+
+def limits_of(assistant: Assistant) -> Limits:
+    return Limits(
+        rounds=assistant.max_rounds,
+        tool_calls=assistant.max_tool_calls,
+        tokens=assistant.max_tokens,
+        seconds=float(assistant.max_seconds),
+    )
+
+
+def options_of(assistant: Assistant) -> dict[str, float]:
+    """What goes to the provider as it is."""
+    return {} if assistant.temperature is None else {"temperature": assistant.temperature}

@@ -1,0 +1,75 @@
+"""A member's conversations: list and search them, rename and delete them."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models import Q
+from django.utils import timezone
+
+from assistant.models import Conversation, Run
+from assistant.services.inputs import clean_text
+from assistant.services.members import Member
+
+LISTED = 100
+MAX_TITLE = 200
+MAX_SEARCH = 200
+
+
+class ConversationBusy(Exception):
+    """The conversation is still being answered."""
+
+
+def list_conversations(*, member: Member, search: str = "", limit: int = LISTED) -> list[Conversation]:
+    """A member's conversations, the latest first; with `search`, those whose title or messages contain it."""
+    found = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    if words := clean_text(search)[:MAX_SEARCH].strip():
+        in_messages = Q(messages__content__icontains=words, messages__role__in=["user", "assistant"])
+        matching = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
+            Q(title__icontains=words) | in_messages
+        )
+        found = found.filter(pk__in=matching.values("pk"))
+    return list(found.filter(assistant__is_active=True).select_related("assistant").order_by("-updated_at")[:limit])
+
+
+def find_conversation(*, member: Member, conversation_id: uuid.UUID) -> Conversation | None:
+    """A member's own conversation with its assistant and what decides who answers there; None if it is not theirs."""
+    return (
+        Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+        .filter(pk=conversation_id)
+        .select_related("assistant", "assistant__provider", "assistant__tenant", "assistant__tenant__default_provider")
+        .first()
+    )
+
+
+def rename_conversation(*, member: Member, conversation_id: uuid.UUID, title: str) -> str | None:
+    """Give a conversation another title. Returns the title as kept; None if there is no such conversation.
+
+    Raises:
+        ValueError: the title is empty.
+    """
+    kept = " ".join(clean_text(title).split())[:MAX_TITLE]
+    if not kept:
+        raise ValueError("A conversation needs a title.")
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    return kept if own.filter(pk=conversation_id).update(title=kept) else None
+
+
+def delete_conversation(*, member: Member, conversation_id: uuid.UUID) -> bool:
+    """Delete a conversation and all that was said in it; false if there is no such conversation.
+
+    Raises:
+        ConversationBusy: it is still being answered.
+    """
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    running = Run.objects.filter(
+        tenant_id=member.tenant_id,
+        conversation_id=conversation_id,
+        user_id=member.user_id,
+        status=Run.Status.RUNNING,
+        lease_until__gt=timezone.now(),
+    )
+    if running.exists():
+        raise ConversationBusy
+    deleted, _ = own.filter(pk=conversation_id).delete()
+    return bool(deleted)

@@ -1,0 +1,111 @@
+"""Assistants that may ask others: each other assistant is a tool, with its own prompt, model, tools and limits.
+
+An asked assistant works for the same member: its tools are decided for that member, by the one policy function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from assistant.core.agents import Agent
+from assistant.core.messages import ToolCall
+from assistant.core.plan import Limits
+from assistant.core.toolbox import Admission
+from assistant.models import Assistant
+from assistant.services.assistants import limits_of, options_of, prompt_of, with_prompt
+from assistant.services.database import in_database
+from assistant.services.providers import ProviderChoice, choose_provider, model_of
+from assistant.services.toolsets import EffectiveTool, TenantToolset
+from tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """An assistant that another may ask, as it is now."""
+
+    assistant_id: int
+    tool_name: str
+    name: str
+    description: str
+    prompt: str
+    provider: ProviderChoice
+    limits: Limits
+    options: dict[str, float]
+
+
+def tool_name_of(slug: str) -> str:
+    """The name under which a model knows an assistant as a tool."""
+    return f"ask_{slug.replace('-', '_')}"[:64]
+
+
+def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
+    """The active assistants of the same tenant that this one may ask, now; one query."""
+    rows = with_prompt(
+        Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True).order_by("slug")
+    )
+    return [
+        Delegate(
+            assistant_id=row.pk,
+            tool_name=tool_name_of(row.slug),
+            name=row.name,
+            description=row.description or row.name,
+            prompt=prompt_of(row),
+            provider=choose_provider(row),
+            limits=limits_of(row),
+            options=options_of(row),
+        )
+        for row in rows
+    ]
+
+
+class DelegatingToolset:
+    """A member's tools for one assistant, and the assistants that it may ask."""
+
+    def __init__(
+        self,
+        *,
+        tenant_id: int,
+        user_id: int,
+        assistant_id: int,
+        initial: Sequence[EffectiveTool] | None = None,
+    ) -> None:
+        self._toolset = TenantToolset(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, initial=initial)
+        self._tenant_id = tenant_id
+        self._user_id = user_id
+        self._load = partial(delegates_of, tenant_id=tenant_id, assistant_id=assistant_id)
+
+    async def offered(self) -> Sequence[Tool]:
+        own = await self._toolset.offered()
+        taken = {tool.name for tool in own}
+        agents = [self._agent(row).as_tool() for row in await in_database(self._load)]
+        return [*own, *(agent for agent in agents if agent.name not in taken)]
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        delegates = {row.tool_name: row for row in await in_database(self._load)}
+        admissions = await self._toolset.admit(calls)
+        return [
+            self._admission(delegates[call.name], admission)
+            if admission.tool is None and call.name in delegates
+            else replace(admission, callable_names=(*admission.callable_names, *delegates))
+            for call, admission in zip(calls, admissions, strict=True)
+        ]
+
+    def _admission(self, row: Delegate, admission: Admission) -> Admission:
+        return Admission(
+            self._agent(row).as_tool(),
+            rule=f"This assistant may ask {row.name}.",
+            callable_names=admission.callable_names,
+        )
+
+    def _agent(self, row: Delegate) -> Agent:
+        return Agent(
+            name=row.tool_name,
+            description=f"Ask the assistant {row.name!r}: {row.description}",
+            model=model_of(row.provider),
+            toolset=DelegatingToolset(tenant_id=self._tenant_id, user_id=self._user_id, assistant_id=row.assistant_id),
+            system=row.prompt,
+            limits=row.limits,
+            options=row.options,
+        )

@@ -1,0 +1,235 @@
+"""The log of runs' events: what every attached client reads, each from its own position.
+
+A position is (run number within the thread, event number within the run). One process writes a run; any process reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
+from weakref import WeakSet
+
+# A thread keeps this much; whoever falls further behind is caught up with a fresh picture.
+MAX_BYTES = 8 * 1024 * 1024
+# Seconds that a thread nobody reads or writes stays in memory.
+IDLE_SECONDS = 600.0
+
+
+ENDINGS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
+
+
+class Position(NamedTuple):
+    """A place in a thread's log: after event `seq` of its run `number`; `seq` 0 is before its first event."""
+
+    number: int
+    seq: int
+
+
+class Entry(NamedTuple):
+    """One numbered event, as the text frame that clients get."""
+
+    number: int
+    seq: int
+    frame: str
+
+    @property
+    def position(self) -> Position:
+        return Position(self.number, self.seq)
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is the last event of its run."""
+        return self.frame.startswith(ENDINGS)
+
+
+def follows(entry: Entry, last: Position | None) -> bool:
+    """Whether nothing can lie between `last` and `entry`."""
+    if last is None or entry.number > last.number:
+        return entry.seq == 1
+    return entry.position == (last.number, last.seq + 1)
+
+
+class Fenced(Exception):
+    """Somebody else has written at this position: the writer has lost its run."""
+
+
+class ThreadLog:
+    """The events of one thread in memory, oldest first, bounded; readers wait on `changed`."""
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque()
+        self._bytes = 0
+        self._waiters: set[asyncio.Event] = set()
+        # Those of running runs, kept weakly: a silent run must find its log again.
+        self.writers: WeakSet[Writer] = WeakSet()
+        self.touched_at = time.monotonic()
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        last = self.last
+        for entry in entries:
+            if last is not None and entry.position <= last:
+                continue
+            if not follows(entry, last):
+                # Something between is unknown here: what is older can no longer catch anybody up.
+                self._entries.clear()
+                self._bytes = 0
+            self._entries.append(entry)
+            self._bytes += len(entry.frame)
+            last = entry.position
+        while self._bytes > MAX_BYTES and len(self._entries) > 1:
+            self._bytes -= len(self._entries.popleft().frame)
+        self.touched_at = time.monotonic()
+        for waiter in self._waiters:
+            waiter.set()
+
+    def forget_before(self, number: int) -> None:
+        """Drop the events of runs older than `number`."""
+        while self._entries and self._entries[0].number < number:
+            self._bytes -= len(self._entries.popleft().frame)
+
+    @property
+    def last(self) -> Position | None:
+        return self._entries[-1].position if self._entries else None
+
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._waiters)
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether somebody reads it, or works on a run that writes to it."""
+        return bool(self._waiters or self.writers)
+
+    def holds(self, after: Position) -> bool:
+        """Whether every event since `after` is still here."""
+        if not self._entries:
+            return False
+        first = self._entries[0]
+        if first.number == after.number:
+            return first.seq <= after.seq + 1
+        return first.number < after.number and self._entries[-1].number >= after.number
+
+    def read(self, after: Position) -> list[Entry]:
+        """The events after a position, oldest first; costs what it returns, not what the log holds."""
+        found: list[Entry] = []
+        for entry in reversed(self._entries):
+            if entry.position <= after:
+                break
+            found.append(entry)
+        found.reverse()
+        return found
+
+    @contextmanager
+    def watching(self) -> Iterator[asyncio.Event]:
+        """An event that is set whenever something was appended."""
+        waiter = asyncio.Event()
+        self._waiters.add(waiter)
+        try:
+            yield waiter
+        finally:
+            self._waiters.discard(waiter)
+
+
+class Writer(Protocol):
+    """One run's way into the log."""
+
+    def write(self, entry: Entry) -> None:
+        """Add an event; what is written while an earlier write is under way goes along with the next."""
+
+    async def flush(self) -> None:
+        """Wait until all that was written can be read by everybody.
+
+        Raises:
+            Fenced: another process has written in this place.
+        """
+
+
+class EventLog(Protocol):
+    """Where runs' events are kept, in memory or in Redis."""
+
+    def writer(self, thread: str, on_failure: Callable[[], object]) -> Writer:
+        """A run's writer; `on_failure` is called if its events cannot be kept any more."""
+
+    async def open(self, thread: str) -> ThreadLog:
+        """The thread's log with all that is known of it; kept up to date while somebody watches it."""
+
+    async def start_run(self, thread: str, number: int) -> None:
+        """Make room: of the runs before `number` only the last one is kept.
+
+        A first run begins a new log: readers of a deleted conversation that had the same id see nothing of it.
+        """
+
+    async def publish_control(self, message: str) -> None:
+        """Tell every other process something; a hint that may be lost."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class MemoryWriter:
+    """Writes at once: there is nothing to wait for."""
+
+    def __init__(self, log: ThreadLog) -> None:
+        self._log = log
+        log.writers.add(self)
+
+    def write(self, entry: Entry) -> None:
+        self._log.append((entry,))
+
+    async def flush(self) -> None:
+        return
+
+
+class MemoryLog:
+    """Everything within this process."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, ThreadLog] = {}
+        self._swept_at = time.monotonic()
+
+    def thread(self, thread: str) -> ThreadLog:
+        log = self._threads.get(thread)
+        if log is None:
+            log = self._threads[thread] = ThreadLog()
+        return log
+
+    def forget(self, thread: str) -> None:
+        """Begin a thread's log anew; whoever reads the old one is left with it."""
+        log = self._threads.get(thread)
+        if log is not None and (log.last is not None or log.is_watched):
+            del self._threads[thread]
+
+    def writer(self, thread: str, on_failure: Callable[[], object]) -> Writer:
+        return MemoryWriter(self.thread(thread))
+
+    async def open(self, thread: str) -> ThreadLog:
+        return self.thread(thread)
+
+    async def start_run(self, thread: str, number: int) -> None:
+        if number == 1:
+            self.forget(thread)
+        self.thread(thread).forget_before(number - 1)
+        self.sweep()
+
+    async def publish_control(self, message: str) -> None:
+        """There is no other process to tell."""
+
+    async def close(self) -> None:
+        self._threads.clear()
+
+    def sweep(self) -> list[str]:
+        """Forget threads that have been idle for long; looks at most once a minute."""
+        now = time.monotonic()
+        if now - self._swept_at < 60.0:
+            return []
+        self._swept_at = now
+        idle = [
+            thread for thread, log in self._threads.items() if not log.is_in_use and now - log.touched_at > IDLE_SECONDS
+        ]
+        for thread in idle:
+            del self._threads[thread]
+        return idle

@@ -1,0 +1,49 @@
+"""Events as clients get them: one JSON text each, numbered within their run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from assistant.core import events
+from assistant.core.events import Event
+from assistant.core.stitching import clean
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Numbering:
+    """Makes the frames of one run; encoding an event costs about a microsecond."""
+
+    def __init__(self, *, run_id: str, thread: str) -> None:
+        self._tail = f',"metadata":{{"run":{{"id":{_text(run_id)},"thread":{_text(thread)},"seq":'
+
+    def frame(self, event: Event | Mapping[str, Any], seq: int) -> str:
+        """The frame of an event (or of a stored one, as a mapping with AG-UI's names) with its number."""
+        return f"{_encode(event)[:-1].decode()}{self._tail}{seq}}}}}}}"
+
+
+def _text(value: str) -> str:
+    return _encode(value).decode()
+
+
+def bare_frame(event: Event) -> str:
+    """The frame of an event that belongs to no run, such as an answer to a ping."""
+    return _encode(event).decode()
+
+
+def refusal_frame(*, run_id: str, thread: str, code: str, message: str) -> str:
+    """The only event of a run that was not opened."""
+    # The ids are the client's own words: what is no text in them must not stop the answer.
+    numbering = Numbering(run_id=clean(run_id), thread=clean(thread))
+    return numbering.frame(events.RunError(message=clean(message), code=code), 1)
+
+
+def as_mapping(event: Event) -> dict[str, Any]:
+    """An event with AG-UI's names, for storing."""
+    return msgspec.json.decode(_encode(event), type=dict[str, Any])
+
+
+decode_event = msgspec.json.Decoder(events.AnyEvent).decode

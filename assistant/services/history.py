@@ -1,0 +1,96 @@
+"""Stored messages to and from the core's values."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+
+from django.db.models import QuerySet
+
+from assistant.core.messages import Message, ToolCall
+from assistant.models import Conversation
+from assistant.models import Message as MessageRow
+
+# More than any model is sent (its token budget cuts further), and constant however long the thread is.
+RECENT = 400
+
+
+def to_message(row: MessageRow) -> Message:
+    """A stored message as the core's value."""
+    return Message(
+        role=row.role,  # type: ignore[arg-type]  # the column's choices are core roles
+        content=row.content,
+        id=row.message_id,
+        tool_calls=tuple(ToolCall(**call) for call in row.tool_calls),
+        tool_call_id=row.tool_call_id,
+        reasoning=row.reasoning,
+        is_partial=row.is_partial,
+    )
+
+
+def recent_messages(*, conversation: Conversation, limit: int = RECENT) -> list[Message]:
+    """The newest messages of a conversation, oldest first, as a model needs them: without their reasoning."""
+    return _lean(_unsummarised(conversation).order_by("-position")[:limit], is_reversed=True)
+
+
+def unsummarised_messages(*, conversation: Conversation) -> list[Message]:
+    """Every message that no summary holds, oldest first."""
+    return _lean(_unsummarised(conversation).order_by("position"))
+
+
+def _unsummarised(conversation: Conversation) -> QuerySet[MessageRow]:
+    return MessageRow.objects.filter(
+        conversation=conversation,
+        conversation__tenant_id=conversation.tenant_id,
+        position__gte=conversation.summarised_to,
+    )
+
+
+def _lean(rows: QuerySet[MessageRow], *, is_reversed: bool = False) -> list[Message]:
+    # Whole rows would take four times as long to read, at every turn.
+    found = rows.values_list("role", "content", "message_id", "tool_calls", "tool_call_id", "is_partial")
+    return [
+        Message(
+            role=role,  # type: ignore[arg-type]  # the column's choices are core roles
+            content=content,
+            id=message_id,
+            tool_calls=tuple(ToolCall(**call) for call in calls),
+            tool_call_id=call_id,
+            is_partial=is_partial,
+        )
+        for role, content, message_id, calls, call_id, is_partial in (reversed(found) if is_reversed else found)
+    ]
+
+
+def store_messages(
+    *, conversation_id: uuid.UUID, run_id: int, messages: Sequence[Message], first_position: int
+) -> None:
+    """Append messages to a conversation, whose row the caller has locked."""
+    MessageRow.objects.bulk_create(
+        MessageRow(
+            conversation_id=conversation_id,
+            run_id=run_id,
+            position=first_position + offset,
+            message_id=message.id,
+            role=message.role,
+            content=message.content,
+            reasoning=message.reasoning,
+            tool_calls=[{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls],
+            tool_call_id=message.tool_call_id,
+            is_partial=message.is_partial,
+        )
+        for offset, message in enumerate(messages)
+    )
+
+
+def open_calls(messages: Iterable[Message]) -> dict[str, ToolCall]:
+    """The calls of the last assistant message that have no result yet, by id."""
+    calls: dict[str, ToolCall] = {}
+    for message in messages:
+        if message.role == "assistant":
+            calls = {call.id: call for call in message.tool_calls}
+        elif message.role == "tool":
+            calls.pop(message.tool_call_id, None)
+        else:
+            calls = {}
+    return calls

@@ -1,0 +1,113 @@
+"""Who works on a run: leases, checkpoints, cancel requests, and runs whose process died."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from assistant.models import Run, ToolCall
+
+# A run whose process has not renewed its lease for this long is taken for dead.
+LEASE = timedelta(seconds=15)
+
+
+class LostRun(Exception):
+    """The run was taken over by another process; nothing of it may be written here any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """Whose run it is and who works on it; every query about the run is built from this."""
+
+    pk: int
+    number: int
+    run_id: str
+    tenant_id: int
+    user_id: int
+    assistant_id: int
+    conversation_id: uuid.UUID
+    owner: str
+
+    @property
+    def thread(self) -> str:
+        return str(self.conversation_id)
+
+
+def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool:
+    """Keep the answer so far and renew the lease. Returns whether somebody asked to cancel the run.
+
+    Raises:
+        LostRun: another process has taken the run over.
+    """
+    is_held = held(key).update(partial=dict(partial), checkpoint_seq=seq, lease_until=timezone.now() + LEASE)
+    if not is_held:
+        raise LostRun(key.run_id)
+    return held(key).exclude(cancel_requested_at=None).exists()
+
+
+def release(*, key: RunKey) -> None:
+    """Give up a run that was never begun: the next look for dead runs ends it."""
+    held(key).update(lease_until=timezone.now())
+
+
+def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
+    """Say that this process still works on its runs; returns those that somebody asked to cancel."""
+    mine = Run.objects.filter(pk__in=runs, lease_owner=owner, status=Run.Status.RUNNING)
+    mine.update(lease_until=timezone.now() + LEASE)
+    return list(mine.exclude(cancel_requested_at=None).values_list("pk", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class DeadRun:
+    """A run whose process died, now held by us: its checkpoint and the last event in that."""
+
+    key: RunKey
+    partial: Mapping[str, Any] | None
+    checkpoint_seq: int
+
+
+@transaction.atomic
+def take_over_dead_runs(*, owner: str, limit: int = 20) -> list[DeadRun]:
+    """Take runs whose lease has run out, of all tenants: this is the deployment's own housekeeping."""
+    now = timezone.now()
+    expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=now).select_for_update(skip_locked=True)
+    runs = list(expired.order_by("lease_until")[:limit])
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + LEASE)
+    ToolCall.objects.filter(run__in=runs, status=ToolCall.Status.RUNNING).update(
+        status=ToolCall.Status.INTERRUPTED, error="The server stopped while the tool was running."
+    )
+    return [DeadRun(key_of(run, owner), run.partial, run.checkpoint_seq) for run in runs]
+
+
+def key_of(run: Run, owner: str) -> RunKey:
+    return RunKey(
+        pk=run.pk,
+        number=run.number,
+        run_id=run.run_id,
+        tenant_id=run.tenant_id,
+        user_id=run.user_id,
+        assistant_id=run.assistant_id,
+        conversation_id=run.conversation_id,
+        owner=owner,
+    )
+
+
+def request_cancel(*, tenant_id: int, user_id: int, run_id: str) -> list[int]:
+    """Mark a member's running runs of that id as to be cancelled; returns their keys."""
+    running = Run.objects.filter(tenant_id=tenant_id, user_id=user_id, run_id=run_id, status=Run.Status.RUNNING)
+    pks = list(running.values_list("pk", flat=True))
+    if pks:
+        running.filter(cancel_requested_at=None).update(cancel_requested_at=timezone.now())
+    return pks
+
+
+def held(key: RunKey) -> QuerySet[Run]:
+    """The run, as long as `key.owner` holds it; whoever writes goes through this."""
+    return Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id, status=Run.Status.RUNNING, lease_owner=key.owner)

@@ -1,0 +1,42 @@
+"""How much one connection, and one member over all connections to this process, may send."""
+
+from __future__ import annotations
+
+import time
+from weakref import WeakValueDictionary
+
+# Frames a connection may send: a burst, then so many a second; and all of a member's connections together.
+CONNECTION_BURST, CONNECTION_RATE = 60, 20.0
+MEMBER_BURST, MEMBER_RATE = 600, 100.0
+
+
+class Bucket:
+    """A token bucket: `burst` at once, then `rate` a second."""
+
+    def __init__(self, burst: int, rate: float) -> None:
+        self._burst = float(burst)
+        self._rate = rate
+        self._tokens = float(burst)
+        self._filled_at = time.monotonic()
+
+    def take(self) -> bool:
+        """Take one; False if there is none left."""
+        now = time.monotonic()
+        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
+        self._filled_at = now
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
+
+
+_members: WeakValueDictionary[tuple[int, int], Bucket] = WeakValueDictionary()
+
+
+def member_bucket(*, tenant_id: int, user_id: int) -> Bucket:
+    """The bucket that all connections of a member share; it lives as long as one of them holds it."""
+    key = (tenant_id, user_id)
+    bucket = _members.get(key)
+    if bucket is None:
+        bucket = _members[key] = Bucket(MEMBER_BURST, MEMBER_RATE)
+    return bucket

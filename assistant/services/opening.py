@@ -1,0 +1,211 @@
+"""Opens a run: one transaction from a member's input to everything that the loop needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from assistant.core.messages import Message
+from assistant.core.plan import Limits
+from assistant.core.toolbox import Decision
+from assistant.models import Assistant, Conversation, Run, ToolCall
+from assistant.models import Message as MessageRow
+from assistant.services.assistants import find_assistant, limits_of, options_of, prompt_of
+from assistant.services.history import open_calls, recent_messages, store_messages
+from assistant.services.inputs import Refused, RunInput
+from assistant.services.leases import LEASE, RunKey, key_of
+from assistant.services.members import Member
+from assistant.services.providers import ProviderChoice, choose_provider
+from assistant.services.toolsets import EffectiveTool, effective_tools
+from tools import Tool
+
+TITLE_LENGTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """What a new run is made of: everything that the loop's plan is built from."""
+
+    assistant_slug: str
+    system_prompt: str
+    history: tuple[Message, ...]
+    history_tokens: int
+    provider: ProviderChoice
+    tools: tuple[EffectiveTool, ...]
+    client_tools: tuple[Tool, ...]
+    decisions: Mapping[str, Decision]
+    limits: Limits
+    options: Mapping[str, Any]
+    has_delegates: bool
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """A run that was opened; without a `setup` it is the one that had this id already."""
+
+    key: RunKey
+    setup: RunSetup | None = None
+
+
+@transaction.atomic
+def open_run(
+    *, member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: int | None = None
+) -> OpenedRun:
+    """Open a run of `member`, or find the one that has its id already.
+
+    `decided_by` is the user who answers approvals in the member's place: an operator.
+
+    Raises:
+        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer.
+    """
+    assistant = find_assistant(tenant_id=member.tenant_id, slug=assistant_slug)
+    if assistant is None:
+        raise Refused("thread_not_found", "This assistant is not available.")
+    conversation = _conversation(member, assistant, given)
+    runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=conversation)
+    found = list(runs.filter(Q(run_id=given.run_id) | Q(status=Run.Status.RUNNING)))
+    for run in found:
+        if run.run_id == given.run_id:
+            return OpenedRun(key_of(run, owner))
+    if found:
+        raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
+    history = recent_messages(conversation=conversation)
+    new_rows, decisions = _take(given, history, decided_by or member.user_id, conversation)
+    run = Run.objects.create(
+        tenant_id=member.tenant_id,
+        conversation=conversation,
+        user_id=member.user_id,
+        assistant=assistant,
+        run_id=given.run_id,
+        number=conversation.run_count + 1,
+        prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
+        lease_owner=owner,
+        lease_until=timezone.now() + LEASE,
+        **_provider_columns(choice := choose_provider(assistant)),
+    )
+    _store_input(conversation, run, new_rows)
+    setup = RunSetup(
+        assistant_slug=assistant.slug,
+        system_prompt=prompt_of(assistant),
+        history=(*history, *new_rows),
+        history_tokens=assistant.history_tokens,
+        provider=choice,
+        tools=tuple(effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)),
+        client_tools=given.client_tools,
+        decisions=decisions,
+        limits=limits_of(assistant),
+        options=options_of(assistant),
+        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
+        summary=conversation.summary,
+    )
+    return OpenedRun(key_of(run, owner), setup)
+
+
+def _provider_columns(choice: ProviderChoice) -> dict[str, str]:
+    return {"provider_name": choice.name, "model": choice.model}
+
+
+def _conversation(member: Member, assistant: Assistant, given: RunInput) -> Conversation:
+    """The member's conversation, locked, or a new one; somebody else's is "not found"."""
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).select_for_update()
+    found = own.filter(pk=given.thread_id).first()
+    if found is None:
+        if given.message is None:
+            raise Refused("thread_not_found", "There is no such conversation.")
+        try:
+            with transaction.atomic():
+                return Conversation.objects.create(
+                    pk=given.thread_id,
+                    tenant_id=member.tenant_id,
+                    user_id=member.user_id,
+                    assistant=assistant,
+                    title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+                )
+        except IntegrityError:
+            # Made in this very moment by the same member's other tab, or it is somebody else's.
+            found = own.filter(pk=given.thread_id).first()
+    if found is None or found.assistant_id != assistant.pk:
+        raise Refused("thread_not_found", "There is no such conversation with this assistant.")
+    return found
+
+
+def _take(
+    given: RunInput, history: Sequence[Message], decided_by: int, conversation: Conversation
+) -> tuple[list[Message], dict[str, Decision]]:
+    """What of the input is new: messages to store, and decisions on calls that wait for approval."""
+    pending = open_calls(history)
+    known = {message.id for message in history}
+    new = _answers(given, pending, known, conversation)
+    decisions = _decide(given, pending, decided_by, conversation)
+    is_doubled = given.message is not None and given.message.id in {message.id for message in new}
+    if given.message is not None and not is_doubled and not _is_known(given.message.id, known, conversation):
+        new.append(Message("user", given.message.text, id=given.message.id))
+    last = history[-1] if history and not pending else None
+    is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
+    if not new and not decisions and not is_unanswered:
+        raise Refused("invalid_input", "There is nothing new to answer: the last message is answered already.")
+    return new, decisions
+
+
+def _answers(given: RunInput, pending: Mapping[str, Any], known: set[str], conversation: Conversation) -> list[Message]:
+    """Results of client-side calls, one each; a call of the server's tools is answered by the server alone."""
+    if not given.tool_answers or not pending:
+        return []
+    own = ToolCall.objects.filter(
+        tenant_id=conversation.tenant_id, run__conversation=conversation, call_id__in=list(pending)
+    )
+    awaited = set(pending) - set(own.values_list("call_id", flat=True))
+    first: dict[str, Message] = {}
+    for answer in given.tool_answers:
+        is_new = answer.id not in {message.id for message in first.values()}
+        if answer.tool_call_id in awaited and is_new and not _is_known(answer.id, known, conversation):
+            message = Message("tool", answer.text, id=answer.id, tool_call_id=answer.tool_call_id)
+            first.setdefault(answer.tool_call_id, message)
+    return list(first.values())
+
+
+def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> bool:
+    if message_id in recent:
+        return True
+    if conversation.message_count <= len(recent):
+        return False
+    return MessageRow.objects.filter(
+        conversation=conversation, conversation__tenant_id=conversation.tenant_id, message_id=message_id
+    ).exists()
+
+
+def _decide(
+    given: RunInput, pending: Mapping[str, Any], decided_by: int, conversation: Conversation
+) -> dict[str, Decision]:
+    """Settle approvals, each once: whoever finds the row still waiting has decided it."""
+    decisions: dict[str, Decision] = {}
+    for answer in given.resume:
+        waiting = ToolCall.objects.filter(
+            tenant_id=conversation.tenant_id,
+            run__conversation=conversation,
+            call_id=answer.interrupt_id,
+            status=ToolCall.Status.AWAITING_APPROVAL,
+        )
+        status = ToolCall.Status.RUNNING if answer.approved else ToolCall.Status.DECLINED
+        decided = answer.interrupt_id in pending and waiting.update(
+            status=status, decided_by_id=decided_by, decided_at=timezone.now()
+        )
+        if not decided:
+            raise Refused("invalid_input", "This approval was answered already, or does not exist.")
+        decisions[answer.interrupt_id] = Decision(answer.approved, answer.edited_arguments, answer.reason)
+    return decisions
+
+
+def _store_input(conversation: Conversation, run: Run, messages: Sequence[Message]) -> None:
+    store_messages(
+        conversation_id=conversation.pk, run_id=run.pk, messages=messages, first_position=conversation.message_count
+    )
+    conversation.run_count += 1
+    conversation.message_count += len(messages)
+    conversation.save(update_fields=["run_count", "message_count", "updated_at"])

@@ -1,0 +1,174 @@
+"""What a client that attaches to a thread is told first: what it missed, or a fresh picture of everything."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assistant.core.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
+from assistant.core.messages import Message
+from assistant.core.transcript import Transcript, to_agui
+from assistant.models import Conversation, Run, ToolCall
+from assistant.models import Message as MessageRow
+from assistant.services.eventlog import Position, ThreadLog
+from assistant.services.frames import Numbering, decode_event
+from assistant.services.history import to_message
+from assistant.services.leases import RunKey, key_of
+from assistant.services.members import Member
+
+# A picture holds at most this many messages, the newest.
+PICTURE_MESSAGES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """A thread as the database has it: its last run, and where `after` stands in it."""
+
+    run: Run
+    after: Position | None
+
+    @property
+    def is_running(self) -> bool:
+        return self.run.status == Run.Status.RUNNING
+
+
+def thread_state(
+    *, member: Member, thread_id: uuid.UUID, after_run: str | None = None, after_seq: int = 0
+) -> ThreadState | None:
+    """The state of a member's own thread; None if it is somebody else's, or nobody's."""
+    runs = Run.objects.filter(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        conversation__in=Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
+            pk=thread_id
+        ),
+    )
+    last = runs.order_by("-number").first()
+    if last is None:
+        return None
+    if after_run is None:
+        return ThreadState(last, None)
+    number = (
+        last.number
+        if after_run == last.run_id
+        else runs.filter(run_id=after_run).values_list("number", flat=True).first()
+    )
+    return ThreadState(last, None if number is None else Position(number, after_seq))
+
+
+def find_run(*, member: Member, run_id: str) -> RunKey | None:
+    """A member's own run by its id, the newest if several threads have one of that id."""
+    run = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id).order_by("-pk").first()
+    return key_of(run, "") if run else None
+
+
+def run_ending(*, key: RunKey) -> tuple[int, str] | None:
+    """The number and frame of a run's last event; None while it is running."""
+    run = Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).only("ending", "checkpoint_seq").first()
+    if run is None or run.ending is None:
+        return None
+    frame = Numbering(run_id=key.run_id, thread=key.thread).frame(run.ending, run.checkpoint_seq)
+    return run.checkpoint_seq, frame
+
+
+def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
+    """Whether every event after the client's position can be sent."""
+    after = state.after
+    if after is None:
+        return False
+    end = Position(state.run.number, state.run.checkpoint_seq)
+    if not state.is_running and after == end:
+        return True
+    last = log.last
+    return last is not None and after <= last and log.holds(after)
+
+
+def stored_messages(*, member: Member, thread_id: uuid.UUID) -> tuple[list[Message], dict[str, dict[str, Any]]]:
+    """The newest messages of a member's thread, oldest first, and what is known of their tool calls by call id."""
+    rows = MessageRow.objects.filter(
+        conversation__in=Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
+            pk=thread_id
+        )
+    ).order_by("-position")[:PICTURE_MESSAGES]
+    messages = [to_message(row) for row in reversed(rows)]
+    while len(messages) == PICTURE_MESSAGES and messages and messages[0].role != "user":
+        messages.pop(0)
+    calls = [call.id for message in messages for call in message.tool_calls]
+    audit = ToolCall.objects.filter(
+        tenant_id=member.tenant_id, run__conversation_id=thread_id, run__user_id=member.user_id, call_id__in=calls
+    )
+    return messages, {
+        call_id: {"status": status, "durationMs": duration}
+        for call_id, status, duration in audit.values_list("call_id", "status", "duration_ms")
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A fresh picture: its frames, of which the first `head` come before the run's end, and where the log goes on.
+
+    `texts` are the assistant's messages (id and Markdown) in it, `open_texts` the ids of those that go on.
+    """
+
+    frames: list[str]
+    head: int
+    numbering: Numbering
+    position: Position
+    texts: list[tuple[str, str]]
+    open_texts: frozenset[str]
+    is_end: bool
+
+
+def paint(
+    *, state: ThreadState, log: ThreadLog, messages: Sequence[Message], calls: dict[str, dict[str, Any]]
+) -> Picture:
+    """A fresh picture of a thread: a running answer is rebuilt from its checkpoint and the log."""
+    run = state.run
+    thread = str(run.conversation_id)
+    transcript, seq = _running(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
+    known = {message.id for message in messages}
+    everything = [*messages, *(message for message in transcript.messages if message.id not in known)]
+    events: list[Event] = [
+        RunStarted(thread, run.run_id, protocol_version=PROTOCOL_VERSION),
+        MessagesSnapshot(_described(to_agui(everything), calls)),
+        *transcript.open_events(),
+    ]
+    numbering = Numbering(run_id=run.run_id, thread=thread)
+    frames = [numbering.frame(event, seq) for event in events]
+    head = len(frames)
+    if not state.is_running and run.ending is not None:
+        frames.append(numbering.frame(run.ending, seq))
+    return Picture(
+        frames=frames,
+        head=head,
+        numbering=numbering,
+        position=Position(run.number, seq),
+        texts=[(message.id, message.content) for message in everything if message.role == "assistant"],
+        is_end=not state.is_running,
+        open_texts=frozenset(
+            event.message_id for event in transcript.open_events() if isinstance(event, TextMessageStart)
+        ),
+    )
+
+
+def _running(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
+    run = state.run
+    seq = 0
+    transcript = Transcript()
+    if not log.holds(Position(run.number, 0)) and run.partial is not None:
+        transcript, seq = Transcript.from_state(run.partial), run.checkpoint_seq
+    for entry in log.read(Position(run.number, seq)):
+        if entry.number == run.number and entry.seq == seq + 1:
+            transcript.apply(decode_event(entry.frame))
+            seq = entry.seq
+    return transcript, seq
+
+
+def _described(messages: list[dict[str, Any]], calls: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    for message in messages:
+        known = calls.get(message.get("toolCallId", ""))
+        if known is not None:
+            message["metadata"] = {"tool": {key: value for key, value in known.items() if value is not None}}
+    return messages

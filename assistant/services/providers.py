@@ -1,0 +1,91 @@
+"""Which provider and model answers: the assistant's, else the tenant's, else the deployment's, else the embedded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from django.conf import settings
+
+from assistant.core.model import Model
+from assistant.models import Assistant, Provider
+from assistant.providers import OpenAIModel
+from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
+
+Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderChoice:
+    """Who answers; `source` is the layer that decided."""
+
+    source: Source
+    name: str
+    model: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    is_small: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """For people: who answers, and by whose choice."""
+        by = {
+            "assistant": "set for this assistant",
+            "tenant": "the tenant's default",
+            "deployment": "the deployment's default",
+            "embedded": "the embedded model, on this machine",
+            "stand-in": "no language model is configured",
+        }[self.source]
+        if self.source == "stand-in" or not self.model:
+            return f"{self.name} ({by})"
+        return f"{self.name}, {self.model} ({by})"
+
+
+def choose_provider(assistant: Assistant) -> ProviderChoice:
+    """Decide who answers for an assistant that was loaded with its provider, its tenant and the tenant's default."""
+    if assistant.provider is not None:
+        return _from_row("assistant", assistant.provider, assistant.model)
+    if assistant.tenant.default_provider is not None:
+        return _from_row("tenant", assistant.tenant.default_provider, assistant.model)
+    if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
+        return ProviderChoice(
+            source="deployment",
+            name="OpenAI" if not settings.OPENAI_BASE_URL else "OpenAI-compatible server",
+            model=assistant.model or settings.OPENAI_MODEL or "gpt-4.1-mini",
+            base_url=settings.OPENAI_BASE_URL,
+            api_key=settings.OPENAI_API_KEY,
+        )
+    if settings.LOCAL_MODEL_URL:
+        return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
+    return ProviderChoice("stand-in", StandIn.provider, StandIn.name)
+
+
+def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
+    return ProviderChoice(
+        source=source,
+        name=provider.name,
+        model=model or provider.default_model,
+        base_url=provider.base_url,
+        api_key=provider.api_key,
+        is_small=provider.is_small,
+    )
+
+
+def model_of(choice: ProviderChoice) -> Model:
+    """The model to talk to."""
+    if choice.source == "stand-in":
+        return StandIn()
+    if choice.source == "embedded":
+        return EmbeddedModel(base_url=choice.base_url)
+    return OpenAIModel(
+        choice.model,
+        base_url=choice.base_url,
+        api_key=choice.api_key,
+        provider=choice.name,
+        small=choice.is_small,
+    )
+
+
+def describe_provider(assistant: Assistant) -> str:
+    """Who answers for this assistant, as a sentence for its page and the admin."""
+    return choose_provider(assistant).sentence

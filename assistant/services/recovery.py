@@ -1,0 +1,63 @@
+"""Finishes runs whose process died: what is known of the answer is kept and marked, and the thread is usable again."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import InterfaceError, OperationalError
+
+from assistant.core.events import RunError
+from assistant.core.transcript import Transcript
+from assistant.services.closing import close_run
+from assistant.services.database import in_database
+from assistant.services.eventlog import Entry, EventLog, Fenced, Position
+from assistant.services.frames import Numbering, decode_event
+from assistant.services.leases import DeadRun, LostRun, take_over_dead_runs
+from assistant.services.runtask import INTERRUPTED, ending_of
+
+logger = logging.getLogger(__name__)
+
+
+async def recover_dead_runs(*, log: EventLog, owner: str) -> int:
+    """Find runs whose lease has run out and end them as `interrupted`; returns how many there were."""
+    dead = await in_database(take_over_dead_runs, owner=owner)
+    for run in dead:
+        try:
+            await _recover(run, log)
+        except (LostRun, Fenced):
+            logger.warning("Run %s was recovered by another process", run.key.run_id)
+        except (OperationalError, InterfaceError, OSError):
+            raise
+        except Exception:
+            # One run that cannot be stored must not keep the others from being usable again.
+            logger.exception("Run %s of tenant %s could not be recovered", run.key.run_id, run.key.tenant_id)
+    return len(dead)
+
+
+async def _recover(run: DeadRun, log: EventLog) -> None:
+    key = run.key
+    thread_log = await log.open(key.thread)
+    transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
+    seq = run.checkpoint_seq
+    # What clients saw after the checkpoint stands in the log, if the log outlived the process.
+    for entry in thread_log.read(Position(key.number, seq)):
+        if entry.number == key.number and entry.seq == seq + 1:
+            transcript.apply(decode_event(entry.frame))
+            seq = entry.seq
+    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    ending = RunError(INTERRUPTED, code="interrupted")
+    closing = [*transcript.close("interrupted"), ending]
+    entries = [Entry(key.number, seq + n, numbering.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
+    await in_database(
+        close_run,
+        key=key,
+        messages=transcript.messages,
+        usage=transcript.usage,
+        ending=ending_of(ending),
+        last_seq=entries[-1].seq,
+    )
+    writer = log.writer(key.thread, lambda: None)
+    for entry in entries:
+        writer.write(entry)
+    await writer.flush()
+    logger.warning("Run %s of tenant %s was interrupted by the end of its process", key.run_id, key.tenant_id)

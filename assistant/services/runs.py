@@ -1,0 +1,149 @@
+"""The process's runs: opens and starts them, cancels them, and keeps house over leases and dead runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from assistant.services.database import in_database
+from assistant.services.eventlog import EventLog, MemoryLog
+from assistant.services.expiry import expire_approvals
+from assistant.services.inputs import RunInput
+from assistant.services.leases import release, renew_leases, request_cancel
+from assistant.services.members import Member
+from assistant.services.opening import OpenedRun, open_run
+from assistant.services.planning import plan_of
+from assistant.services.recovery import recover_dead_runs
+from assistant.services.redislog import RedisLog
+from assistant.services.runtask import RunTask
+
+logger = logging.getLogger(__name__)
+
+# Leases last three of these, so two missed turns do not cost a run.
+HOUSEKEEPING_SECONDS = 5.0
+# How long a process that is asked to end waits for its runs.
+DRAIN_SECONDS = 10.0
+
+
+class Runs:
+    """Everything that runs in this process on one event loop."""
+
+    def __init__(self) -> None:
+        self.owner = uuid.uuid4().hex
+        self._tasks: dict[int, RunTask] = {}
+        self._work: set[asyncio.Task[None]] = set()
+        self._housekeeping: asyncio.Task[None] | None = None
+        self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
+        self.log: EventLog = self._redis_log or MemoryLog()
+
+    async def start(self) -> None:
+        """Begin to keep house; the second call does nothing."""
+        if self._housekeeping is None:
+            self._housekeeping = asyncio.create_task(self._keep_house(), name="runs-housekeeping")
+            if self._redis_log is not None:
+                await self._redis_log.start()
+
+    async def open(
+        self, *, member: Member, assistant_slug: str, given: RunInput, decided_by: int | None = None
+    ) -> OpenedRun:
+        """Open a run and start it, or find the one with this id; raises `Refused`. See `open_run`.
+
+        A caller who goes away meanwhile leaves it to finish: a stored run is always worked on.
+        """
+        opening = asyncio.create_task(
+            self._open(member=member, assistant_slug=assistant_slug, given=given, decided_by=decided_by),
+            name="opening-a-run",
+        )
+        return await asyncio.shield(opening)
+
+    async def _open(self, *, member: Member, assistant_slug: str, given: RunInput, decided_by: int | None) -> OpenedRun:
+        await self.start()
+        opened = await in_database(
+            open_run,
+            member=member,
+            assistant_slug=assistant_slug,
+            given=given,
+            owner=self.owner,
+            decided_by=decided_by,
+        )
+        if opened.setup is not None:
+            try:
+                await self.log.start_run(opened.key.thread, opened.key.number)
+                run = RunTask(opened.key, plan_of(key=opened.key, setup=opened.setup, member=member), self.log)
+            except Exception:
+                # The run is stored, and would keep its thread busy until its lease ends.
+                await in_database(release, key=opened.key)
+                raise
+            self._tasks[opened.key.pk] = run
+            task = run.start()
+            self._work.add(task)
+            task.add_done_callback(lambda done: self._forget(run, done))
+        return opened
+
+    async def cancel(self, *, member: Member, run_id: str) -> bool:
+        """Stop a member's running run, wherever it runs. Returns whether there was one."""
+        pks = await in_database(request_cancel, tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id)
+        for pk in pks:
+            self._cancel_here(pk)
+            await self.log.publish_control(f"cancel {pk}")
+        return bool(pks)
+
+    async def stop(self) -> None:
+        """End this process's part: runs get a while to finish, the rest is stored as interrupted."""
+        if self._work:
+            await asyncio.wait(self._work, timeout=DRAIN_SECONDS)
+        if self._housekeeping is not None:
+            self._housekeeping.cancel()
+        for task in list(self._work):
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+        await self.log.close()
+
+    def _forget(self, run: RunTask, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(run.key.pk, None)
+        self._work.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("The task of run %s failed", run.key.run_id, exc_info=task.exception())
+        elif run.is_finished:
+            tidying = asyncio.create_task(run.tidy(), name=f"tidy-{run.key.pk}")
+            self._work.add(tidying)
+            tidying.add_done_callback(self._work.discard)
+
+    def _cancel_here(self, pk: int) -> None:
+        if pk in self._tasks:
+            self._tasks[pk].cancel()
+
+    def _on_control(self, message: str) -> None:
+        verb, _, argument = message.partition(" ")
+        if verb == "cancel" and argument.isdigit():
+            self._cancel_here(int(argument))
+
+    async def _keep_house(self) -> None:
+        while True:
+            try:
+                if self._tasks:
+                    for pk in await in_database(renew_leases, owner=self.owner, runs=list(self._tasks)):
+                        self._cancel_here(pk)
+                await recover_dead_runs(log=self.log, owner=self.owner)
+                await in_database(expire_approvals)
+            except (DatabaseError, OSError):
+                logger.warning("Housekeeping could not reach the database", exc_info=True)
+            except Exception:
+                logger.exception("Housekeeping failed")
+            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+
+
+_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = WeakKeyDictionary()
+
+
+def get_runs() -> Runs:
+    """The runs of the event loop that is running."""
+    loop = asyncio.get_running_loop()
+    if loop not in _by_loop:
+        _by_loop[loop] = Runs()
+    return _by_loop[loop]

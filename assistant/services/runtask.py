@@ -1,0 +1,193 @@
+"""One running run: drives the loop, numbers and logs its events, keeps checkpoints, and ends it in one place."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, OperationalError
+
+from assistant.core.events import Cancelled, Event, RunError, RunFinished
+from assistant.core.loop import run_turn
+from assistant.core.plan import Plan
+from assistant.core.transcript import Transcript
+from assistant.models import Run
+from assistant.services.closing import Ending, close_run
+from assistant.services.database import in_database
+from assistant.services.eventlog import Entry, EventLog, Fenced
+from assistant.services.frames import Numbering, as_mapping
+from assistant.services.leases import LostRun, RunKey, checkpoint_run
+from assistant.services.observing import run_span
+from assistant.services.summaries import summarise_if_long
+
+logger = logging.getLogger(__name__)
+
+# While text flows the answer so far is stored this often, so that a killed process loses at most a second of it.
+CHECKPOINT_SECONDS = 0.8
+# How long a database that is away is waited for, at the end of a run.
+CLOSE_PATIENCE_SECONDS = 30.0
+CLOSE_RETRY_SECONDS = 0.5
+
+INTERRUPTED = "The server stopped while this answer was being written."
+
+
+class RunTask:
+    """Works on one run until it has ended; a connection is only a view of it."""
+
+    def __init__(self, key: RunKey, plan: Plan, log: EventLog) -> None:
+        self.key = key
+        self._plan = plan
+        self._transcript = Transcript()
+        self._numbering = Numbering(run_id=key.run_id, thread=key.thread)
+        self._seq = 0
+        self._writer = log.writer(key.thread, self._lose)
+        self._task: asyncio.Task[None] | None = None
+        self._wants_cancel = False
+        self._is_lost = False
+        self._is_ending = False
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has ended well and is stored."""
+        return isinstance(self._transcript.ending, RunFinished) and not self._wants_cancel
+
+    async def tidy(self) -> None:
+        """After the run: shorten the conversation if it has grown long."""
+        await summarise_if_long(
+            key=self.key,
+            model=self._plan.model,
+            messages=(*self._plan.messages, *self._transcript.messages),
+            tokens=self._plan.history_tokens,
+        )
+
+    def start(self) -> asyncio.Task[None]:
+        self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")
+        return self._task
+
+    def cancel(self) -> None:
+        """Stop the run: the provider's request, running tools, and what they started."""
+        if not self._is_ending and self._task is not None:
+            self._wants_cancel = True
+            self._task.cancel()
+
+    def _lose(self) -> None:
+        self._is_lost = True
+        if self._task is not None and not self._is_ending:
+            self._task.cancel()
+
+    async def _work(self) -> None:
+        context = self._plan.context
+        with run_span(
+            assistant=context.assistant, tenant=context.tenant.slug, thread=self.key.thread, run_id=self.key.run_id
+        ):
+            await self._drive()
+
+    async def _drive(self) -> None:
+        checkpoints = asyncio.create_task(self._keep_checkpoints(), name=f"checkpoints-{self.key.pk}")
+        try:
+            async with contextlib.aclosing(run_turn(self._plan, self._transcript)) as turn:
+                async for event in turn:
+                    if isinstance(event, RunFinished | RunError):
+                        await self._end(event, checkpoints)
+                    else:
+                        self._emit(event)
+        except asyncio.CancelledError:
+            await self._stop(checkpoints)
+        except (LostRun, Fenced):
+            logger.warning("Run %s was taken over by another process", self.key.run_id)
+        except Exception as exc:
+            await self._fail(exc, checkpoints)
+        finally:
+            checkpoints.cancel()
+
+    def _emit(self, event: Event) -> None:
+        self._seq += 1
+        self._writer.write(Entry(self.key.number, self._seq, self._numbering.frame(event, self._seq)))
+
+    async def _stop(self, checkpoints: asyncio.Task[None]) -> None:
+        """The task was cancelled: by the user, by the loss of the run, or by the end of the process."""
+        if self._is_lost or self._is_ending:
+            return
+        if self._task is not None:
+            self._task.uncancel()
+        for event in self._transcript.close("cancelled" if self._wants_cancel else "interrupted"):
+            self._emit(event)
+        thread_id, run_id = self.key.thread, self.key.run_id
+        usage = self._transcript.token_usage() or None
+        ending = (
+            RunFinished(thread_id, run_id, outcome=Cancelled(), usage=usage)
+            if self._wants_cancel
+            else RunError(INTERRUPTED, code="interrupted", usage=usage)
+        )
+        with contextlib.suppress(LostRun, Fenced):
+            await self._end(ending, checkpoints)
+
+    async def _fail(self, exc: Exception, checkpoints: asyncio.Task[None]) -> None:
+        error_id = uuid.uuid4().hex[:12]
+        logger.error("Run %s of tenant %s failed [%s]", self.key.run_id, self.key.tenant_id, error_id, exc_info=exc)
+        for event in self._transcript.close("error"):
+            self._emit(event)
+        message = f"Something went wrong on our side (error {error_id})."
+        with contextlib.suppress(LostRun, Fenced):
+            await self._end(RunError(message, code="internal_error"), checkpoints)
+
+    async def _end(self, event: RunFinished | RunError, checkpoints: asyncio.Task[None]) -> None:
+        """Store the run, then show its last event: who has seen the end can start the next run."""
+        self._is_ending = True
+        checkpoints.cancel()
+        await asyncio.gather(checkpoints, return_exceptions=True)
+        await self._writer.flush()
+        await self._close(ending_of(event))
+        self._emit(event)
+        await self._writer.flush()
+
+    async def _close(self, ending: Ending) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + CLOSE_PATIENCE_SECONDS
+        while True:
+            try:
+                await in_database(
+                    close_run,
+                    key=self.key,
+                    messages=self._transcript.messages,
+                    usage=self._transcript.usage,
+                    ending=ending,
+                    last_seq=self._seq + 1,
+                )
+                return
+            except (OperationalError, InterfaceError):
+                if loop.time() > deadline:
+                    raise
+                logger.warning("The database is away; run %s waits to be stored", self.key.run_id)
+                await asyncio.sleep(CLOSE_RETRY_SECONDS)
+
+    async def _keep_checkpoints(self) -> None:
+        kept = 0
+        while True:
+            await asyncio.sleep(CHECKPOINT_SECONDS)
+            if self._seq == kept:
+                continue
+            kept, partial = self._seq, self._transcript.to_state()
+            try:
+                await self._writer.flush()
+                if await in_database(checkpoint_run, key=self.key, partial=partial, seq=kept):
+                    self.cancel()
+            except (LostRun, Fenced):
+                self._lose()
+                return
+            except DatabaseError:
+                logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)
+
+
+def ending_of(event: RunFinished | RunError) -> Ending:
+    """What is stored of a run's last event."""
+    stored: dict[str, Any] = as_mapping(event)
+    if isinstance(event, RunError):
+        status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED
+        return Ending(status, stored, event.code or "", event.message)
+    outcome = stored.get("outcome", {}).get("type", "success")
+    status = {"cancelled": Run.Status.CANCELLED, "interrupt": Run.Status.WAITING}.get(outcome, Run.Status.FINISHED)
+    return Ending(status, stored)

@@ -1,0 +1,54 @@
+"""Keeps long conversations within what a model is sent: the older part becomes a summary, stored and shown."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from assistant.core.memory import estimate
+from assistant.core.messages import Message
+from assistant.core.model import Model, ModelError
+from assistant.core.summarising import HEADING, summarise
+from assistant.models import Conversation
+from assistant.services.database import in_database
+from assistant.services.history import unsummarised_messages
+from assistant.services.leases import RunKey
+
+logger = logging.getLogger(__name__)
+
+# Of the history's limit: past this share the older part is summarised, after the run, so that no answer waits for it.
+FULL = 0.8
+
+
+def summary_message(summary: str) -> tuple[Message, ...]:
+    """What the model is told of the messages that it is no longer sent."""
+    return (Message("system", HEADING + summary),) if summary else ()
+
+
+async def summarise_if_long(*, key: RunKey, model: Model, messages: Sequence[Message], tokens: int) -> None:
+    """Summarise a conversation whose `messages` nearly fill `tokens`; if the model cannot, nothing changes."""
+    if not tokens or sum(map(estimate, messages)) <= tokens * FULL:
+        return
+    conversation = await in_database(_conversation, key=key)
+    history = await in_database(unsummarised_messages, conversation=conversation)
+    try:
+        shorter = await summarise(model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL))
+    except ModelError as exc:
+        logger.warning("Thread %s of tenant %s could not be summarised: %s", key.thread, key.tenant_id, exc)
+        return
+    kept = [message for message in shorter if message.role != "system"]
+    summary = next((m.content.removeprefix(HEADING) for m in shorter if m.content.startswith(HEADING)), "")
+    left_out = sum(1 for message in history if message.id and message.id not in {one.id for one in kept})
+    if summary and left_out:
+        await in_database(_store, key=key, before=conversation, summary=summary, left_out=left_out)
+
+
+def _conversation(*, key: RunKey) -> Conversation:
+    return Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
+
+
+def _store(*, key: RunKey, before: Conversation, summary: str, left_out: int) -> None:
+    """Store a summary, unless another process has stored one since."""
+    Conversation.objects.filter(
+        pk=key.conversation_id, tenant_id=key.tenant_id, summarised_to=before.summarised_to
+    ).update(summary=summary, summarised_to=before.summarised_to + left_out)

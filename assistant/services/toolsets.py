@@ -1,0 +1,230 @@
+"""The one policy function: which tools a run may use, by which rule; asked at the offer, the call and the approval."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, cast
+
+from django.contrib.auth.models import Permission
+from django.db.models import Exists, Q
+
+from assistant.core.messages import ToolCall
+from assistant.core.toolbox import Admission, Policy
+from assistant.models import Assistant, Membership, ToolSetting
+from assistant.services import catalogue
+from assistant.services.database import in_database
+from assistant.services.toolsettings import read_config, read_secrets
+from tools import Tool
+
+Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings"]
+
+_SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
+_WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", "off": "Switched off"}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What may be done with a tool; `rule` is a sentence that names the layer that decided."""
+
+    policy: Policy
+    rule: str
+    layer: Layer
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A stored tool setting: of a tenant, or of one of its assistants."""
+
+    policy: Policy
+    config: Mapping[str, Any] = field(default_factory=dict)
+    secrets: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveTool:
+    """A tool with what may be done with it; `config` and `secrets` are empty while it is off."""
+
+    tool: Tool
+    policy: Policy
+    rule: str
+    config: Any = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def decide(
+    tool: Tool | None,
+    *,
+    tenant: Switch | None,
+    assistant: Switch | None,
+    has_permission: bool = True,
+    narrowing: Collection[str] | None = None,
+) -> Decision:
+    """Weigh what every layer says of a tool: off beats ask beats on.
+
+    Args:
+        tool: The catalogue's tool; None if it has none of that name.
+        tenant: The tenant's switch; without one the tool is off unless it is enabled by default.
+        assistant: The assistant's switch; without one it follows the tenant.
+        has_permission: Whether the user holds the permission that the tool names, if it names one.
+        narrowing: The names the client wants offered; None for all.
+    """
+    if tool is None:
+        return Decision("off", "Not in this deployment's catalogue.", "catalogue")
+    opinions = [_tenants_opinion(tool, tenant)]
+    if assistant is not None:
+        opinions.append(Decision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant"))
+    if tool.requires_approval is True:
+        opinions.insert(0, Decision("ask", "The tool itself asks before every call.", "tool"))
+    if tool.permission and not has_permission:
+        opinions.append(Decision("off", f"The user lacks the permission {tool.permission}.", "user"))
+    if narrowing is not None and tool.name not in narrowing:
+        opinions.append(Decision("off", "Left out by the client.", "client"))
+    decision = _strictest(opinions)
+    if decision.policy == "off":
+        return decision
+    problem = _problem(tool, tenant, assistant)
+    return decision if problem is None else Decision("off", problem, "settings")
+
+
+def _problem(tool: Tool, *pair: Switch | None) -> str | None:
+    """Why a tool's stored settings cannot be used."""
+    try:
+        _settings_of(tool, pair)
+    except ValueError as exc:
+        return f"Its stored settings are not valid: {exc}"
+    return None
+
+
+def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:
+    found = [switch for switch in pair if switch is not None]
+    return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
+
+
+def _tenants_opinion(tool: Tool, switch: Switch | None) -> Decision:
+    if switch is not None:
+        return Decision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
+    if tool.enabled_by_default:
+        return Decision("on", "On by default; the tenant has not switched it.", "catalogue")
+    return Decision("off", "Off until the tenant switches it on.", "tenant")
+
+
+def _strictest(opinions: list[Decision]) -> Decision:
+    """The first of the strictest; when all agree on "on", the last and most particular."""
+    worst = max(_SEVERITY[opinion.policy] for opinion in opinions)
+    agreed = [opinion for opinion in opinions if _SEVERITY[opinion.policy] == worst]
+    return agreed[0] if worst else agreed[-1]
+
+
+def effective_tools(
+    *, tenant_id: int, user_id: int, assistant_id: int | None, narrowing: Collection[str] | None = None
+) -> list[EffectiveTool]:
+    """Every tool of the catalogue with today's decision for this tenant, user and assistant, in the catalogue's order.
+
+    Nothing is kept between two calls, so that a switch holds for the next one, in every process. Three queries at
+    most. Without an assistant (None) only the tenant's own switches count.
+    """
+    tools = list(catalogue.registry())
+    refusal, is_superuser = _membership(tenant_id, user_id, assistant_id)
+    if refusal is not None:
+        return [EffectiveTool(tool, refusal.policy, refusal.rule) for tool in tools]
+    needed = {tool.permission for tool in tools if tool.permission}
+    held = needed if is_superuser else _permissions(user_id, needed)
+    tenant, assistant = switches(tenant_id=tenant_id, assistant_id=assistant_id)
+    effective = []
+    for tool in tools:
+        pair = (tenant.get(tool.name), assistant.get(tool.name))
+        decision = decide(
+            tool,
+            tenant=pair[0],
+            assistant=pair[1],
+            has_permission=tool.permission in held,
+            narrowing=narrowing,
+        )
+        config, secrets = (None, {}) if decision.policy == "off" else _settings_of(tool, pair)
+        effective.append(EffectiveTool(tool, decision.policy, decision.rule, config, secrets))
+    return effective
+
+
+def _membership(tenant_id: int, user_id: int, assistant_id: int | None) -> tuple[Decision | None, bool]:
+    """A refusal of everything, if the member or the assistant is gone; and whether the user is a superuser."""
+    assistants = Assistant.objects.filter(pk=assistant_id or 0, tenant_id=tenant_id, is_active=True)
+    row = (
+        Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, tenant__is_active=True, user__is_active=True)
+        .annotate(has_assistant=Exists(assistants))
+        .values_list("user__is_superuser", "has_assistant")
+        .first()
+    )
+    if row is None:
+        return Decision("off", "The user is no member of an active tenant.", "member"), False
+    is_superuser, has_assistant = row
+    if assistant_id is not None and not has_assistant:
+        return Decision("off", "The assistant is not active.", "assistant"), is_superuser
+    return None, is_superuser
+
+
+def _permissions(user_id: int, needed: set[str]) -> set[str]:
+    """Which of `needed` ("app_label.codename") the user holds, directly or by a group."""
+    if not needed:
+        return set()
+    found = Permission.objects.filter(
+        Q(user__id=user_id) | Q(group__user__id=user_id), codename__in={name.partition(".")[2] for name in needed}
+    ).values_list("content_type__app_label", "codename")
+    return needed & {f"{app_label}.{codename}" for app_label, codename in found}
+
+
+def switches(*, tenant_id: int, assistant_id: int | None) -> tuple[dict[str, Switch], dict[str, Switch]]:
+    """The tenant's and the assistant's stored switches by tool name, in one query."""
+    rows = ToolSetting.objects.filter(Q(assistant=None) | Q(assistant_id=assistant_id), tenant_id=tenant_id).only(
+        "assistant_id", "tool", "policy", "config", "secrets"
+    )
+    tenant: dict[str, Switch] = {}
+    assistant: dict[str, Switch] = {}
+    for row in rows:
+        (tenant if row.assistant_id is None else assistant)[row.tool] = switch_of(row)
+    return tenant, assistant
+
+
+def switch_of(row: ToolSetting) -> Switch:
+    return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets)
+
+
+class TenantToolset:
+    """A run's tools, asked for anew at every offer and at every batch of calls, each in one crossing.
+
+    `initial` is what the transaction that opened the run has decided already; the first offer is made from it.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant_id: int,
+        user_id: int,
+        assistant_id: int | None,
+        narrowing: Collection[str] | None = None,
+        initial: Sequence[EffectiveTool] | None = None,
+    ) -> None:
+        self._ask = partial(
+            effective_tools, tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing
+        )
+        self._initial = initial
+
+    async def offered(self) -> Sequence[Tool]:
+        """The tools that are on or ask first."""
+        first, self._initial = self._initial, None
+        found = await in_database(self._ask) if first is None else first
+        return [entry.tool for entry in found if entry.policy != "off"]
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        """Today's decision on each call; a switch that was flipped since the offer counts."""
+        found = {entry.tool.name: entry for entry in await in_database(self._ask)}
+        names = tuple(name for name, entry in found.items() if entry.policy != "off")
+        return [_admission(found.get(call.name), names) for call in calls]
+
+
+def _admission(entry: EffectiveTool | None, names: tuple[str, ...]) -> Admission:
+    if entry is None:
+        nothing = decide(None, tenant=None, assistant=None)
+        return Admission(None, nothing.policy, nothing.rule, callable_names=names)
+    return Admission(entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, names)

@@ -1,0 +1,13 @@
+// Copies the text of the element that a button's data-copy names.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const source = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent.trim());
+      button.textContent = button.dataset.done;
+    } catch {
+      // No clipboard here (plain HTTP on another host): select it, so that one keystroke copies.
+      getSelection().selectAllChildren(source);
+    }
+  });
+}

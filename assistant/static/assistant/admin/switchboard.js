@@ -1,0 +1,38 @@
+// Turns a switch without leaving the page: the form is sent in the background and the board replaced by the answer's.
+const main = document.querySelector("#content-main");
+const status = () => document.querySelector("#board-status");
+
+async function turn(form, button) {
+  const body = new FormData(form);
+  body.set(button.name, button.value);
+  form.setAttribute("aria-busy", "true");
+  const response = await fetch(location.href, { method: "POST", body, headers: { "X-Requested-With": "fetch" } });
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const fresh = page.querySelector("#board");
+  if (!fresh) throw new Error("signed out");
+  const scroll = form.querySelector(".board-scroll");
+  const left = scroll.scrollLeft;
+  form.replaceWith(document.adoptNode(fresh));
+  document.querySelector(".board-scroll").scrollLeft = left;
+  document.getElementById(button.id)?.focus({ preventScroll: true });
+  const told = page.querySelector(".messagelist li");
+  status().textContent = told ? told.textContent : "";
+  status().className = told && told.classList.contains("error") ? "error" : "";
+}
+
+main.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.id !== "board" || !event.submitter) return;
+  event.preventDefault();
+  if (form.getAttribute("aria-busy") === "true") return;
+  // Whatever goes wrong here, the browser's own way of sending the form shows the right page.
+  turn(form, event.submitter).catch(() => {
+    const input = document.createElement("input");
+    input.type = "hidden";
+    input.name = event.submitter.name;
+    input.value = event.submitter.value;
+    form.append(input);
+    form.submit();
+  });
+});

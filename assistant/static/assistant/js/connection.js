@@ -1,0 +1,115 @@
+/* One websocket that comes back by itself: exponential backoff with jitter, and pings that notice a dead line. */
+
+const FIRST_DELAY = 500;
+const LONGEST_DELAY = 15_000;
+const PING_EVERY = 20_000;
+const PONG_WITHIN = 10_000;
+const STEADY_AFTER = 5_000;
+const SIGNED_OUT = 4401;
+
+/** Fires "open", "frame" (detail: the event), "change" (detail: {state, delay}). */
+export class Connection extends EventTarget {
+  #url;
+  #socket = null;
+  #failures = 0;
+  #timers = {};
+
+  constructor(path) {
+    super();
+    this.#url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
+    this.state = "connecting";
+    addEventListener("online", () => this.retryNow());
+    addEventListener("offline", () => this.#probe());
+    addEventListener("pageshow", (event) => event.persisted && this.retryNow());
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) return;
+      if (this.state === "waiting") this.retryNow();
+      else this.#probe();
+    });
+  }
+
+  get isOpen() {
+    return this.state === "open";
+  }
+
+  connect() {
+    this.#stopTimers();
+    this.#change("connecting");
+    const socket = new WebSocket(this.#url, ["agui.v1"]);
+    this.#socket = socket;
+    socket.onopen = () => this.#opened(socket);
+    socket.onmessage = (message) => this.#received(socket, message.data);
+    socket.onclose = (event) => this.#closed(socket, event.code);
+  }
+
+  /** Send a frame; false if the line is down. */
+  send(frame) {
+    if (!this.isOpen || this.#socket.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+    return true;
+  }
+
+  retryNow() {
+    if (this.state === "waiting") this.connect();
+  }
+
+  #opened(socket) {
+    if (socket !== this.#socket) return;
+    this.#timers.steady = setTimeout(() => (this.#failures = 0), STEADY_AFTER);
+    this.#timers.ping = setInterval(() => this.#probe(), PING_EVERY);
+    this.#change("open");
+    this.dispatchEvent(new Event("open"));
+  }
+
+  #received(socket, data) {
+    if (socket !== this.#socket) return;
+    clearTimeout(this.#timers.pong);
+    this.#timers.pong = 0;
+    this.dispatchEvent(new CustomEvent("frame", { detail: JSON.parse(data) }));
+  }
+
+  #probe() {
+    const socket = this.#socket;
+    if (!this.send({ type: "ping" }) || this.#timers.pong) return;
+    this.#timers.pong = setTimeout(() => {
+      if (socket !== this.#socket) return;
+      socket.close(); // its own close event may take a minute on a dead line
+      this.#closed(socket, 1006);
+    }, PONG_WITHIN);
+  }
+
+  async #closed(socket, code) {
+    if (socket !== this.#socket) return;
+    const wasOpen = this.isOpen;
+    this.#socket = null;
+    this.#stopTimers();
+    this.#failures += 1;
+    if (code === SIGNED_OUT || (!wasOpen && this.#failures % 3 === 0 && (await isSignedOut()))) {
+      this.#change("signed-out");
+      return;
+    }
+    const ceiling = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (this.#failures - 1));
+    const delay = ceiling / 2 + (Math.random() * ceiling) / 2;
+    this.#timers.retry = setTimeout(() => this.connect(), delay);
+    this.#change("waiting", delay);
+  }
+
+  #stopTimers() {
+    for (const timer of Object.values(this.#timers)) clearTimeout(timer);
+    this.#timers = {};
+  }
+
+  #change(state, delay = 0) {
+    this.state = state;
+    this.dispatchEvent(new CustomEvent("change", { detail: { state, delay } }));
+  }
+}
+
+async function isSignedOut() {
+  try {
+    const answer = await fetch(location.href, { method: "HEAD", redirect: "manual" });
+    return answer.type === "opaqueredirect" || answer.status === 404;
+  } catch {
+    return false; // the server cannot be reached at all
+  }
+}

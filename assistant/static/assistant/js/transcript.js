@@ -1,0 +1,343 @@
+/* The transcript: turns of the user and of the assistant, made from events and from snapshots. */
+
+import { Answer } from "./answer.js";
+import { announce, copyText, piece } from "./dom.js";
+import { Reasoning } from "./reasoning.js";
+import { ToolCard } from "./toolcard.js";
+
+const CUT = {
+  length: "The answer was cut off: it had reached the model's limit of length.",
+  content_filter: "The answer was cut off by the provider's content filter.",
+};
+const UNFINISHED = "This answer was cut off.";
+const RETRYABLE = new Set([
+  "provider_error", "provider_rate_limited", "provider_timeout", "internal_error", "interrupted", "thread_busy",
+  "limit_reached", "quota_exceeded", "protocol_error",
+]);
+const SPOKEN = 400;
+// Turns lie in groups, and a group out of sight costs no layout: a long history must not slow a new answer.
+const GROUP_SIZE = 20;
+
+export class Transcript {
+  #root;
+  #name;
+  #answers = new Map();
+  #cards = new Map();
+  #reasonings = new Map();
+  #subagents = new Map();
+  #turn = null;
+  #actions;
+
+  /** `actions`: retry(), resume(entries). */
+  constructor(root, assistantName, actions) {
+    this.#root = root;
+    this.#name = assistantName;
+    this.#actions = actions;
+    root.addEventListener("click", (event) => this.#clicked(event));
+  }
+
+  /** Add a message of the user; one that is here already (it is sent again) stays where it is. */
+  addUser(message) {
+    const known = this.#userTurn(message.id);
+    if (known) return;
+    this.#settleTurn();
+    this.#turn = null;
+    const article = piece("user");
+    article.dataset.id = message.id;
+    article.querySelector(".bubble").textContent = message.content;
+    this.#append(article);
+  }
+
+  #append(turn) {
+    let group = this.#root.lastElementChild;
+    if (!group || group.childElementCount >= GROUP_SIZE) {
+      group = document.createElement("div");
+      group.className = "group";
+      this.#root.append(group);
+    }
+    group.append(turn);
+  }
+
+  get #lastTurn() {
+    return this.#root.lastElementChild?.lastElementChild;
+  }
+
+  #userTurn(messageId) {
+    return this.#root.querySelector(`.turn.user[data-id="${CSS.escape(messageId)}"]`);
+  }
+
+  /** Mark a message as waiting for the connection, as refused with a reason, or (empty note) as sent. */
+  note(messageId, note, kind = "") {
+    const article = this.#userTurn(messageId);
+    if (!article) return;
+    const line = article.querySelector(".note");
+    line.textContent = note;
+    line.hidden = !note;
+    article.dataset.kind = kind;
+  }
+
+  remove(messageId) {
+    this.#userTurn(messageId)?.remove();
+  }
+
+  clearFailures() {
+    for (const old of this.#root.querySelectorAll(".failure")) old.remove();
+  }
+
+  // The assistant's turn
+
+  #openTurn() {
+    if (this.#turn) return this.#turn;
+    const last = this.#lastTurn;
+    if (last?.classList.contains("assistant")) {
+      this.#turn = last;
+    } else {
+      this.#turn = piece("turn");
+      this.#turn.setAttribute("aria-label", this.#name);
+      this.#append(this.#turn);
+    }
+    return this.#turn;
+  }
+
+  #place(item) {
+    if (!item.element.isConnected) this.#openTurn().querySelector(":scope > .items").append(item.element);
+    return item;
+  }
+
+  #get(map, id, make) {
+    if (!map.has(id)) map.set(id, make());
+    return this.#place(map.get(id));
+  }
+
+  #answer(id) {
+    return this.#get(this.#answers, id, () => new Answer(id));
+  }
+
+  #card(id, name = "tool") {
+    return this.#get(this.#cards, id, () => new ToolCard(id, name));
+  }
+
+  #reasoning(id) {
+    return this.#get(this.#reasonings, id, () => new Reasoning(id));
+  }
+
+  working(isWorking) {
+    this.#root.setAttribute("aria-busy", String(isWorking));
+    if (isWorking) this.#openTurn();
+    this.#turn?.classList.toggle("working", isWorking);
+    if (!isWorking) this.#settleTurn();
+  }
+
+  #settleTurn() {
+    const turn = this.#turn ?? this.#lastTurn;
+    if (!turn?.classList.contains("assistant")) return;
+    turn.classList.remove("working");
+    turn.querySelector(".actions").hidden = !turn.querySelector(".answer");
+    for (const answer of this.#answers.values()) answer.isStreaming = false;
+    this.#turn = null;
+  }
+
+  event(event) {
+    if (event.subagentRunId) this.#subagentEvent(event);
+    else (HANDLERS[event.type] ?? ignore).call(this, event);
+  }
+
+  #subagentEvent(event) {
+    if (event.type === "SUBAGENT_STARTED") this.#subagents.set(event.subagentRunId, event);
+    const started = this.#subagents.get(event.subagentRunId);
+    const card = this.#cards.get(started?.parentToolCallId);
+    if (event.type === "SUBAGENT_STARTED") card?.progress({ message: `${event.name} is working on it` });
+    if (event.type === "TOOL_CALL_START") card?.progress({ message: `${started.name} uses ${event.toolCallName}` });
+  }
+
+  block(value) {
+    this.#answers.get(value.messageId)?.close(value);
+  }
+
+  static handlers() {
+    return {
+      TEXT_MESSAGE_START({ messageId }) {
+        this.#answer(messageId).isStreaming = true;
+        this.#unremark(this.#openTurn(), messageId);
+      },
+      TEXT_MESSAGE_CONTENT({ messageId, delta }) {
+        this.#answer(messageId).append(delta);
+      },
+      TEXT_MESSAGE_END({ messageId }) {
+        this.#answer(messageId).isStreaming = false;
+      },
+      REASONING_MESSAGE_CONTENT({ messageId, delta }) {
+        this.#reasoning(messageId).append(delta);
+      },
+      REASONING_MESSAGE_END({ messageId }) {
+        this.#reasoning(messageId).finish();
+      },
+      TOOL_CALL_START({ toolCallId, toolCallName }) {
+        this.#card(toolCallId, toolCallName);
+      },
+      TOOL_CALL_ARGS({ toolCallId, delta }) {
+        this.#card(toolCallId).addArguments(delta);
+      },
+      TOOL_CALL_RESULT({ toolCallId, content }) {
+        this.#cards.get(toolCallId)?.settle();
+        this.#card(toolCallId).result(content);
+      },
+      CUSTOM({ name, value }) {
+        const card = this.#cards.get(value?.toolCallId);
+        if (name === "tool.started") {
+          card?.settle();
+          card?.start();
+          announce(`Using the tool ${value.name}`);
+        } else if (name === "tool.progress") {
+          card?.progress(value);
+        } else if (name === "tool.finished") {
+          card?.settle();
+          card?.finish(value);
+        } else if (name === "message.cut") {
+          this.#remark(CUT[value.reason] ?? CUT.length);
+        }
+      },
+    };
+  }
+
+  #remark(text, about = "") {
+    const line = document.createElement("p");
+    line.className = "stopped";
+    line.textContent = text;
+    line.dataset.about = about;
+    this.#openTurn().querySelector(":scope > .items").append(line);
+  }
+
+  #unremark(turn, about) {
+    for (const line of turn.querySelectorAll(".stopped")) if (line.dataset.about === about) line.remove();
+  }
+
+  /** How the run ended; `isNews` is false for an ending that was there before the page came. */
+  ended(event, isNews) {
+    const outcome = event.outcome?.type;
+    for (const element of this.#openTurn().querySelectorAll(".answer")) this.#unremark(this.#turn, element.dataset.id);
+    if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code);
+    else if (outcome === "cancelled") this.#remark("Stopped.");
+    else if (outcome === "interrupt") this.#askAll(event.outcome.interrupts);
+    const said = this.#lastText();
+    this.working(false);
+    if (!isNews) return;
+    if (event.type === "RUN_ERROR") announce(`The answer failed. ${event.message}`);
+    else if (outcome === "cancelled") announce("The answer was stopped.");
+    else if (outcome === "interrupt") announce("The assistant needs your approval to go on.");
+    else announce(`Answer complete. ${said.length > SPOKEN ? `${said.slice(0, SPOKEN)}…` : said}`);
+  }
+
+  #lastText() {
+    const elements = this.#turn?.querySelectorAll(".answer") ?? [];
+    return this.#answers.get(elements[elements.length - 1]?.dataset.id)?.text ?? "";
+  }
+
+  #fail(message, canRetry) {
+    const box = piece("error");
+    box.querySelector(".failure-text").textContent = message;
+    box.querySelector("button").hidden = !canRetry;
+    this.#openTurn().querySelector(":scope > .items").append(box);
+  }
+
+  #askAll(interrupts) {
+    const decided = new Map();
+    for (const { id, toolCallId, message } of interrupts) {
+      const card = this.#card(toolCallId ?? id);
+      card.ask(message ?? "May the assistant do this?", (payload) => {
+        decided.set(id, { interruptId: id, status: "resolved", payload });
+        if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
+      });
+    }
+  }
+
+  // A whole picture
+
+  /** Show these AG-UI messages; what is on the page already is kept where it still holds. */
+  snapshot(messages, pending) {
+    const cards = this.#cards;
+    const users = new Map([...this.#root.querySelectorAll(".turn.user")].map((article) => [article.dataset.id, article]));
+    this.#turn = null;
+    this.#cards = new Map();
+    this.#root.replaceChildren();
+    for (const answer of this.#answers.values()) answer.element.remove();
+    for (const reasoning of this.#reasonings.values()) reasoning.element.remove();
+    for (const message of messages) {
+      if (message.role === "user") {
+        this.#settleTurn();
+        const kept = users.get(message.id);
+        if (kept) this.#append(kept);
+        else this.addUser(message);
+        this.note(message.id, "");
+        this.#turn = null;
+      } else {
+        this.#addStored(message, cards);
+      }
+    }
+    if (pending && !messages.some((message) => message.id === pending.id)) {
+      const kept = users.get(pending.id);
+      if (kept) this.#append(kept);
+      else this.addUser(pending);
+      this.#turn = null;
+    }
+  }
+
+  #addStored(message, oldCards) {
+    if (message.role === "reasoning") {
+      const reasoning = this.#reasoning(message.id);
+      reasoning.reset(message.content);
+    } else if (message.role === "assistant") {
+      if (message.content) this.#answer(message.id).reset(message.content);
+      if (message.metadata?.partial) this.#remark(UNFINISHED, message.id);
+      for (const call of message.toolCalls ?? []) {
+        const old = oldCards.get(call.id);
+        if (old?.isFinished) this.#cards.set(call.id, old);
+        this.#card(call.id, call.function.name).setArguments(call.function.arguments);
+      }
+    } else if (message.role === "tool") {
+      const card = this.#card(message.toolCallId);
+      card.finish({ ...(message.metadata?.tool ?? {}) });
+      card.result(message.content);
+    }
+  }
+
+  /** The last turn is still being written: calls without a result are at work. */
+  resumeLast() {
+    for (const card of this.#cards.values()) {
+      if (!card.isFinished) card.start();
+    }
+  }
+
+  async #clicked(event) {
+    const button = event.target.closest("[data-action]");
+    const action = button?.dataset.action;
+    if (action === "retry") {
+      this.#actions.retry();
+    } else if (action === "copy-code") {
+      await copyText(button.closest("[data-code]").querySelector("code").textContent);
+      confirmCopy(button, "Copied");
+    } else if (action === "copy-answer") {
+      const answers = button.closest(".turn").querySelectorAll(".answer");
+      await copyText([...answers].map((element) => this.#answers.get(element.dataset.id).text.trim()).join("\n\n"));
+      confirmCopy(button);
+    }
+  }
+}
+
+const HANDLERS = Transcript.handlers();
+
+function ignore() {}
+
+function confirmCopy(button, label) {
+  const before = button.dataset.label ?? button.textContent;
+  button.classList.add("done");
+  if (label) {
+    button.dataset.label = before;
+    button.textContent = label;
+  }
+  announce("Copied");
+  setTimeout(() => {
+    button.classList.remove("done");
+    if (label) button.textContent = before;
+  }, 1600);
+}

@@ -1,0 +1,63 @@
+/* Arguments and results of tools for people: fields as a list, rows as a table, anything else as it is. */
+
+const MAX_ROWS = 50;
+const MAX_TEXT = 20_000;
+
+const isPlain = (value) => value === null || typeof value !== "object";
+const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** The parsed value of a JSON text, or the text itself. */
+export function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function element(name, ...children) {
+  const made = document.createElement(name);
+  made.append(...children);
+  return made;
+}
+
+const scalar = (value) => (value === null ? "–" : String(value));
+
+function fields(record) {
+  const list = element("dl");
+  for (const [name, value] of Object.entries(record)) list.append(element("dt", name), element("dd", scalar(value)));
+  return list;
+}
+
+function rows(records) {
+  const names = Object.keys(records[0]);
+  const head = element("tr", ...names.map((name) => element("th", name)));
+  const body = records.slice(0, MAX_ROWS).map((record) => element("tr", ...names.map((name) => element("td", scalar(record[name])))));
+  const wrapper = element("div", element("table", element("thead", head), element("tbody", ...body)));
+  wrapper.className = "table";
+  wrapper.tabIndex = 0;
+  return wrapper;
+}
+
+const isTable = (value) =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((record) => isRecord(record) && Object.values(record).every(isPlain)) &&
+  value.every((record) => Object.keys(record).join() === Object.keys(value[0]).join());
+
+/** An element that shows a value. */
+export function shown(value) {
+  if (isRecord(value) && Object.keys(value).length && Object.values(value).every(isPlain)) return fields(value);
+  if (isTable(value)) return rows(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  const block = element("pre", text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}\n…` : text);
+  block.tabIndex = 0;
+  return block;
+}
+
+/** A value in a few words, for a card's one line. */
+export function brief(value) {
+  if (!isRecord(value)) return "";
+  const text = Object.values(value).filter((part) => part !== null).map((part) => (isPlain(part) ? String(part) : "…")).join(", ");
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}

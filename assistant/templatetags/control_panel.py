@@ -1,0 +1,32 @@
+"""What the admin's front page says on top: who answers for each assistant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.core.exceptions import ImproperlyConfigured
+from django.template import Context
+
+from assistant.models import Assistant
+from assistant.services.memberships import administered_tenants
+from assistant.services.providers import describe_provider
+
+register = template.Library()
+
+SHOWN_ASSISTANTS = 12
+
+
+@register.inclusion_tag("admin/assistant/answering.html", takes_context=True)
+def who_answers(context: Context) -> dict[str, Any]:
+    """The user's assistants, each with its provider and model; of many only the first."""
+    user = context["request"].user
+    rows = Assistant.objects.filter(is_active=True).select_related("provider", "tenant", "tenant__default_provider")
+    if not user.is_superuser:
+        rows = rows.filter(tenant_id__in=administered_tenants(user))
+    try:
+        found = list(rows[: SHOWN_ASSISTANTS + 1])
+    except ImproperlyConfigured as exc:
+        return {"problem": str(exc)}
+    answers = [(assistant, describe_provider(assistant)) for assistant in found[:SHOWN_ASSISTANTS]]
+    return {"answers": answers, "has_more": len(found) > SHOWN_ASSISTANTS}

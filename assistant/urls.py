@@ -1,0 +1,26 @@
+"""Addresses of the product."""
+
+from __future__ import annotations
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import include, path
+
+from assistant import health, pages
+
+urlpatterns = [
+    path("", pages.home, name="home"),
+    path("t/<slug:tenant>/", pages.chat, name="chat"),
+    path("t/<slug:tenant>/conversations/", pages.conversations, name="conversations"),
+    path("t/<slug:tenant>/c/<uuid:thread>/", pages.thread, name="thread"),
+    path("t/<slug:tenant>/c/<uuid:thread>/rename/", pages.rename, name="rename-conversation"),
+    path("t/<slug:tenant>/c/<uuid:thread>/delete/", pages.delete, name="delete-conversation"),
+    path(
+        "accounts/login/",
+        LoginView.as_view(template_name="chat/login.html", redirect_authenticated_user=True),
+        name="login",
+    ),
+    path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("api/v1/", include("assistant.api.urls")),
+]

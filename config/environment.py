@@ -1,0 +1,120 @@
+"""Reads the environment strictly: a wrong value is kept as a problem that names its variable, and stops the start."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import environ
+from cryptography.fernet import Fernet
+
+T = TypeVar("T")
+
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off", ""})
+
+
+class Environment:
+    """The process's environment; `problems` collects (variable, sentence) for the system check."""
+
+    def __init__(self) -> None:
+        self._env = environ.Env()
+        self.problems: list[tuple[str, str]] = []
+
+    def read_file(self, path: Path) -> None:
+        if path.is_file():
+            self._env.read_env(str(path))
+
+    def _read(self, name: str, default: T, parse: Callable[[str], T]) -> T:
+        text = self._env.str(name, default="").strip()
+        if not text:
+            return default
+        try:
+            return parse(text)
+        except (ValueError, environ.ImproperlyConfigured) as exc:
+            self.problems.append((name, str(exc)))
+            return default
+
+    def text(self, name: str, default: str = "") -> str:
+        return self._read(name, default, str)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        def parse(text: str) -> bool:
+            if text.lower() not in TRUE | FALSE:
+                raise ValueError("must be true or false")
+            return text.lower() in TRUE
+
+        return self._read(name, default, parse)
+
+    def number(self, name: str, default: int, *, least: int = 0) -> int:
+        def parse(text: str) -> int:
+            try:
+                value = int(text)
+            except ValueError:
+                raise ValueError("must be a whole number") from None
+            if value < least:
+                raise ValueError(f"must be {least} or more")
+            return value
+
+        return self._read(name, default, parse)
+
+    def words(self, name: str, default: tuple[str, ...] = ()) -> list[str]:
+        return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
+
+    def url(self, name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
+        def parse(text: str) -> str:
+            parts = urlsplit(text)
+            if parts.scheme not in schemes or not parts.hostname:
+                raise ValueError(f"must be a URL that starts with {' or '.join(f'{s}://' for s in schemes)}")
+            return text
+
+        return self._read(name, default, parse)
+
+    def origins(self, name: str) -> list[str]:
+        values = self.words(name)
+        for value in values:
+            parts = urlsplit(value)
+            if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path not in {"", "/"}:
+                self.problems.append((name, f"{value!r} must be an origin like https://example.com"))
+                return []
+        return values
+
+    def path(self, name: str) -> Path | None:
+        text = self.text(name)
+        return Path(text).expanduser() if text else None
+
+    def fernet_keys(self, name: str) -> list[str]:
+        keys = self.words(name)
+        for key in keys:
+            try:
+                Fernet(key)
+            except ValueError:
+                # The value is a secret: the sentence does not repeat it.
+                self.problems.append((name, "must be Fernet keys (32 url-safe base64 bytes each), comma separated"))
+                return []
+        return keys
+
+    def database(self, name: str, default: str) -> dict[str, Any]:
+        text = self._env.str(name, default="").strip() or default
+        try:
+            parsed = dict(self._env.db_url_config(text))
+        except Exception as exc:
+            self.problems.append((name, f"is not a database URL ({type(exc).__name__})"))
+            parsed = dict(self._env.db_url_config(default))
+        if parsed["ENGINE"] not in {"django.db.backends.sqlite3", "django.db.backends.postgresql"}:
+            self.problems.append((name, "must start with sqlite:// or postgres://"))
+            parsed = dict(self._env.db_url_config(default))
+        return parsed
+
+
+def local_secret(path: Path) -> str:
+    """The secret of a deployment that was given none: made once, kept in a file only its user can read."""
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+        return path.read_text().strip()

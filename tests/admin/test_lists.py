@@ -1,0 +1,90 @@
+"""Every list of the admin: it opens, and asks the database no more for many rows than for few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from assistant.models import Assistant
+from tests.admin.conftest import fill
+from tests.base import Cast
+from tests.factories import make_assistant, make_member, make_tenant
+from tools.library.documents import add_document
+from tools.models import Alarm, Customer, Order
+
+MODELS = [model for model in admin.site._registry if model._meta.app_label in {"assistant", "tools", "auth"}]
+
+
+def url_of(model: type[Model], page: str = "changelist", *args: Any) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+def fill_all(cast: Cast, number: int) -> None:
+    fill(cast, number)
+    for _ in range(number):
+        count = Customer.objects.count() + 1
+        customer = Customer.objects.create(tenant=cast.acme, number=count, name="Ada", email="ada@example.com")
+        Order.objects.create(tenant=cast.acme, number=count, customer=customer, total=1, placed_at=timezone.now())
+        Alarm.objects.create(tenant=cast.acme, user=cast.alice, number=count, at=timezone.now())
+        add_document(tenant=cast.acme, title=f"Document {count}", text="Refunds take a week.")
+        make_member(cast.acme)
+        make_assistant(cast.acme, prompt="Be kind.")
+        make_assistant(make_tenant(), prompt="Be kind.")
+
+
+def queries_of(client: Client, url: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(url).status_code == 200
+    return len(queries)
+
+
+@pytest.mark.parametrize("who", ["root", "amys"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_a_list_asks_no_more_for_many_rows(
+    model: type[Model], who: str, cast: Cast, request: pytest.FixtureRequest
+) -> None:
+    client = request.getfixturevalue(who)
+    if who == "amys" and model._meta.app_label == "auth":
+        assert client.get(url_of(model)).status_code == 403
+        return
+    fill_all(cast, 2)
+    few = queries_of(client, url_of(model))
+    fill_all(cast, 6)
+    assert queries_of(client, url_of(model)) <= few
+    assert few <= 14
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_a_rows_page_and_its_history_open(model: type[Model], root: Client, cast: Cast) -> None:
+    fill_all(cast, 1)
+    row = model._default_manager.first()
+    if row is not None:
+        assert root.get(url_of(model, "change", row.pk)).status_code == 200
+        assert root.get(url_of(model, "history", row.pk)).status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_a_search_for_anything_is_answered(model: type[Model], root: Client, cast: Cast) -> None:
+    for text in ("ada", "42", "'; --", "99999999999999999999"):
+        assert root.get(url_of(model), {"q": text}).status_code == 200
+
+
+def test_the_front_page_says_who_answers(root: Client, cast: Cast) -> None:
+    page = root.get("/admin/").content.decode()
+    assert "Who answers" in page
+    assert Assistant.objects.get(tenant=cast.acme).name in page
+
+
+def test_the_front_page_asks_no_more_for_many_assistants(root: Client, cast: Cast) -> None:
+    few = queries_of(root, "/admin/")
+    for _ in range(8):
+        make_assistant(cast.acme)
+    assert queries_of(root, "/admin/") == few

@@ -1,0 +1,96 @@
+"""Prompt versions: drafts change, one is published, and what was published stays."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from assistant.models import AuditEntry, PromptVersion
+from assistant.services.opening import find_assistant
+from assistant.services.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
+from tests.base import Cast
+
+LIST = "/admin/assistant/promptversion/"
+
+
+def published(cast: Cast) -> list[tuple[int, str]]:
+    rows = cast.support.prompt_versions.filter(status=PromptVersion.Status.PUBLISHED)
+    return list(rows.values_list("number", "text"))
+
+
+def test_a_draft_begins_with_what_is_published(amys: Client, cast: Cast) -> None:
+    page = amys.get(f"{LIST}add/?assistant={cast.support.pk}").content.decode()
+    assert "You are Acme&#x27;s support assistant." in page
+
+
+@pytest.mark.parametrize("assistant", ["²", "x", "9" * 30, "-1"])
+def test_a_draft_for_no_assistant_begins_empty(amys: Client, cast: Cast, assistant: str) -> None:
+    assert amys.get(f"{LIST}add/", {"assistant": assistant}).status_code == 200
+
+
+def test_a_new_version_is_a_draft_with_the_next_number(amys: Client, cast: Cast) -> None:
+    amys.post(f"{LIST}add/", {"assistant": cast.support.pk, "text": "Be brief.", "note": "shorter"})
+    version = cast.support.prompt_versions.first()
+    assert version is not None
+    assert (version.number, version.status, version.created_by) == (2, "draft", cast.amy)
+    assert published(cast) == [(1, "You are Acme's support assistant.")]
+
+
+def test_publishing_archives_the_one_before(amys: Client, cast: Cast) -> None:
+    version = draft_prompt(assistant=cast.support, text="Be brief.")
+    answer = amys.post(f"{LIST}{version.pk}/publish/", follow=True)
+    assert "is published" in answer.content.decode()
+    assert published(cast) == [(2, "Be brief.")]
+    assert cast.support.prompt_versions.get(number=1).status == PromptVersion.Status.ARCHIVED
+    assert AuditEntry.objects.get(action="prompt.publish").actor == cast.amy
+
+
+def test_the_next_run_is_told_what_is_published(cast: Cast) -> None:
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="Be brief."))
+    found = find_assistant(tenant_id=cast.acme.pk, slug="support")
+    assert getattr(found, "published_text", None) == "Be brief."
+
+
+def test_an_older_version_can_be_published_again(amys: Client, cast: Cast) -> None:
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="Be brief."))
+    first = cast.support.prompt_versions.get(number=1)
+    amys.post(f"{LIST}{first.pk}/publish/")
+    assert published(cast) == [(1, first.text)]
+
+
+def test_a_draft_is_edited(amys: Client, cast: Cast) -> None:
+    version = draft_prompt(assistant=cast.support, text="Be brief.")
+    amys.post(f"{LIST}{version.pk}/change/", {"assistant": cast.support.pk, "text": "Be kind.", "note": ""})
+    version.refresh_from_db()
+    assert version.text == "Be kind."
+
+
+@pytest.mark.parametrize("page", ["change", "delete"])
+def test_what_was_published_does_not_change(root: Client, cast: Cast, page: str) -> None:
+    version = cast.support.prompt_versions.get()
+    data = {"assistant": cast.support.pk, "text": "Rewritten.", "note": "", "post": "yes"}
+    assert root.post(f"{LIST}{version.pk}/{page}/", data).status_code == 403
+    version.refresh_from_db()
+    assert version.text == "You are Acme's support assistant."
+    with pytest.raises(PromptNotEditableError):
+        edit_draft(version=version, text="Rewritten.", note="")
+
+
+def test_the_action_publishes_one_version_of_an_assistant(amys: Client, cast: Cast) -> None:
+    drafts = [draft_prompt(assistant=cast.support, text=text).pk for text in ("One.", "Two.")]
+    both = amys.post(LIST, {"action": "publish", "_selected_action": drafts}, follow=True)
+    assert "Select one version" in both.content.decode()
+    amys.post(LIST, {"action": "publish", "_selected_action": drafts[1:]})
+    assert published(cast) == [(3, "Two.")]
+
+
+def test_a_rivals_version_cannot_be_published(amys: Client, cast: Cast) -> None:
+    version = draft_prompt(assistant=cast.rival_support, text="Betray.")
+    assert amys.post(f"{LIST}{version.pk}/publish/").status_code == 404
+    version.refresh_from_db()
+    assert version.status == PromptVersion.Status.DRAFT
+
+
+def test_publishing_is_not_done_by_a_link(amys: Client, cast: Cast) -> None:
+    version = draft_prompt(assistant=cast.support, text="Be brief.")
+    assert amys.get(f"{LIST}{version.pk}/publish/").status_code == 405

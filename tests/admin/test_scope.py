@@ -1,0 +1,169 @@
+"""A tenant's admin within their tenant: forms, choices, roles, and what stays the operators'."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from assistant.models import Assistant, Membership, Provider, Tenant
+from tests.admin.conftest import signed_in
+from tests.base import Cast
+from tests.factories import make_provider, make_tenant
+
+ADD_MEMBER = "/admin/assistant/membership/add/"
+
+
+def new_assistant(**fields: object) -> dict[str, object]:
+    limits = {"max_rounds": 1, "max_tool_calls": 1, "max_tokens": 0, "max_seconds": 1, "history_tokens": 100}
+    empty = {"TOTAL_FORMS": 0, "INITIAL_FORMS": 0}
+    forms = {f"{p}-{k}": v for p in ("prompt_versions", "tool_settings") for k, v in empty.items()}
+    return {"name": "Sales", "slug": "sales", "is_active": "on", **limits, **forms, **fields}
+
+
+def test_an_admin_makes_assistants_in_their_tenant(amys: Client, cast: Cast) -> None:
+    answer = amys.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.acme.pk, starters="Hi\n\nHelp me"))
+    assert answer.status_code == 302
+    assert Assistant.objects.get(slug="sales").starters == ["Hi", "Help me"]
+
+
+def test_an_admin_makes_no_assistant_in_another_tenant(amys: Client, cast: Cast) -> None:
+    amys.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.globex.pk))
+    assert not Assistant.objects.filter(slug="sales").exists()
+
+
+def test_choices_hold_the_tenants_and_the_deployments_providers_only(amys: Client, cast: Cast) -> None:
+    make_provider(cast.acme, base_url="https://a.example.com", name="Own")
+    make_provider(None, base_url="https://b.example.com", name="House")
+    make_provider(cast.globex, base_url="https://c.example.com", name="Rival")
+    page = amys.get("/admin/assistant/assistant/add/").content.decode()
+    assert "Own" in page
+    assert "House" in page
+    assert "Rival" not in page
+    assert "Globex" not in page
+
+
+def test_even_a_superuser_cannot_cross_two_tenants(root: Client, cast: Cast) -> None:
+    rival = make_provider(cast.globex, base_url="https://c.example.com")
+    root.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.acme.pk, provider=rival.pk))
+    assert not Assistant.objects.filter(slug="sales").exists()
+
+
+def test_a_row_never_moves_to_another_tenant(root: Client, cast: Cast) -> None:
+    data = new_assistant(tenant=cast.globex.pk, slug="moved")
+    root.post(f"/admin/assistant/assistant/{cast.support.pk}/change/", data)
+    cast.support.refresh_from_db()
+    assert (cast.support.slug, cast.support.tenant) == ("moved", cast.acme)
+
+
+def test_a_slug_that_is_taken_is_an_error_in_the_form(root: Client, cast: Cast) -> None:
+    Assistant.objects.create(tenant=cast.acme, slug="sales", name="Sales")
+    answer = root.post(f"/admin/assistant/assistant/{cast.support.pk}/change/", new_assistant(tenant=cast.acme.pk))
+    assert answer.status_code == 200
+    assert "already exists" in answer.content.decode()
+
+
+def test_the_deployments_providers_are_closed_to_tenants(amys: Client, cast: Cast) -> None:
+    house = make_provider(None, base_url="https://b.example.com", name="House")
+    assert amys.get(f"/admin/assistant/provider/{house.pk}/change/").status_code == 302
+    assert "House" not in amys.get("/admin/assistant/provider/").content.decode()
+
+
+def test_a_tenants_provider_must_name_its_tenant(amys: Client, cast: Cast) -> None:
+    data = {"tenant": "", "name": "Mine", "base_url": "https://a.example.com/v1", "default_model": "m"}
+    assert amys.post("/admin/assistant/provider/add/", data).status_code == 200
+    assert not Provider.objects.exists()
+
+
+def test_tenants_are_made_by_operators(amys: Client, root: Client, cast: Cast) -> None:
+    data = {"slug": "initech", "name": "Initech", "timezone": "UTC", "is_active": "on"}
+    assert amys.post("/admin/assistant/tenant/add/", data).status_code == 403
+    assert root.post("/admin/assistant/tenant/add/", data).status_code == 302
+    assert Tenant.objects.filter(slug="initech").exists()
+
+
+def test_an_admin_changes_their_tenants_zone_but_not_its_standing(amys: Client, cast: Cast) -> None:
+    data = {"name": "Acme", "timezone": "Asia/Tokyo", "slug": "stolen"}
+    amys.post(f"/admin/assistant/tenant/{cast.acme.pk}/change/", data)
+    cast.acme.refresh_from_db()
+    assert (cast.acme.timezone, cast.acme.slug, cast.acme.is_active) == ("Asia/Tokyo", "acme", True)
+
+
+@pytest.mark.parametrize("path", ["user/", "user/add/", "group/", "user/1/password/"])
+def test_users_are_the_operators_business(amys: Client, cast: Cast, path: str) -> None:
+    assert amys.get(f"/admin/auth/{path}").status_code == 403
+
+
+def test_an_admin_adds_an_existing_user_by_exact_name(amys: Client, cast: Cast) -> None:
+    data = {"tenant": cast.acme.pk, "username": "oscar", "role": "member", "password": ""}
+    assert amys.post(ADD_MEMBER, data).status_code == 302
+    assert Membership.objects.filter(tenant=cast.acme, user=cast.oscar, role="member").exists()
+
+
+def test_an_existing_user_keeps_their_password(amys: Client, cast: Cast) -> None:
+    before = cast.oscar.password
+    amys.post(ADD_MEMBER, {"tenant": cast.acme.pk, "username": "oscar", "role": "member", "password": "Taken-over-1"})
+    cast.oscar.refresh_from_db()
+    assert cast.oscar.password == before
+    assert not Membership.objects.filter(user=cast.oscar).exists()
+
+
+def test_a_new_member_gets_a_password_and_an_admin_the_door_key(amys: Client, cast: Cast) -> None:
+    data = {"tenant": cast.acme.pk, "username": "nina", "role": "admin", "password": "Quite-a-long-one-42"}
+    assert amys.post(ADD_MEMBER, data).status_code == 302
+    nina = User.objects.get(username="nina")
+    assert nina.check_password("Quite-a-long-one-42")
+    assert (nina.is_staff, nina.is_superuser) == (True, False)
+    assert signed_in(nina).get("/admin/assistant/assistant/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("username", "password"), [("nina", ""), ("nina", "1234"), ("no spaces!", "Quite-a-long-one-42"), ("alice", "")]
+)
+def test_a_member_that_cannot_be_made_is_an_error_in_the_form(
+    amys: Client, cast: Cast, username: str, password: str
+) -> None:
+    data = {"tenant": cast.acme.pk, "username": username, "role": "member", "password": password}
+    assert amys.post(ADD_MEMBER, data).status_code == 200
+    assert Membership.objects.filter(tenant=cast.acme).count() == 2
+
+
+def test_only_owners_make_owners(amys: Client, cast: Cast) -> None:
+    data = {"tenant": cast.acme.pk, "username": "oscar", "role": "owner", "password": ""}
+    assert amys.post(ADD_MEMBER, data).status_code == 200
+    Membership.objects.filter(user=cast.amy).update(role="owner")
+    assert amys.post(ADD_MEMBER, data).status_code == 302
+
+
+def test_an_owners_place_is_not_an_admins_to_change(amys: Client, cast: Cast) -> None:
+    owner = Membership.objects.create(tenant=cast.acme, user=cast.oscar, role="owner")
+    amys.post(f"/admin/assistant/membership/{owner.pk}/change/", {"tenant": cast.acme.pk, "role": "member"})
+    amys.post(f"/admin/assistant/membership/{owner.pk}/delete/", {"post": "yes"})
+    owner.refresh_from_db()
+    assert owner.role == "owner"
+
+
+def test_a_suspended_tenants_admin_sees_nothing(amys: Client, cast: Cast) -> None:
+    cast.acme.is_active = False
+    cast.acme.save()
+    assert amys.get("/admin/assistant/assistant/").status_code == 403
+
+
+def test_djangos_own_permissions_open_no_door(cast: Cast) -> None:
+    from django.contrib.auth.models import Permission
+
+    cast.oscar.is_staff = True
+    cast.oscar.save()
+    cast.oscar.user_permissions.set(Permission.objects.all())
+    client = signed_in(cast.oscar)
+    for path in ("assistant/assistant/", "assistant/tenant/", "auth/user/", "tools/customer/"):
+        assert client.get(f"/admin/{path}").status_code == 403
+
+
+def test_an_admin_of_two_tenants_sees_both_and_no_third(amys: Client, cast: Cast) -> None:
+    third = make_tenant("initech")
+    Membership.objects.create(tenant=cast.globex, user=cast.amy, role="admin")
+    page = amys.get("/admin/assistant/tenant/").content.decode()
+    assert "Acme" in page
+    assert "Globex" in page
+    assert third.name not in page

@@ -1,0 +1,137 @@
+"""The switchboard: one click a switch, and every cell says which rule decided."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from assistant.models import AuditEntry, ToolSetting
+from tests.base import Cast
+from tests.factories import make_assistant, make_tenant, switch_tool
+
+BOARD = "/admin/assistant/toolsetting/switchboard/"
+
+
+def click(client: Client, cast: Cast, policy: str, *, assistant: object = "", tool: str = "get_customer") -> int:
+    return client.post(f"{BOARD}acme/", {"set": f"{cast.acme.pk}:{assistant}:{tool}:{policy}"}).status_code
+
+
+def test_one_click_turns_a_switch_and_leaves_a_trail(root: Client, cast: Cast) -> None:
+    assert click(root, cast, "ask") == 302
+    setting = ToolSetting.objects.get(tenant=cast.acme, assistant=None, tool="get_customer")
+    assert setting.policy == "ask"
+    entry = AuditEntry.objects.get(action="tool.switch")
+    assert (entry.actor, entry.tenant, entry.target) == (cast.root, cast.acme, "get_customer")
+    assert entry.details == {"policy": "ask", "before": "follow"}
+
+
+def test_an_assistants_switch_is_its_own(amys: Client, cast: Cast) -> None:
+    click(amys, cast, "off", assistant=cast.support.pk)
+    setting = ToolSetting.objects.get()
+    assert (setting.tenant, setting.assistant, setting.policy) == (cast.acme, cast.support, "off")
+
+
+def test_a_switch_can_be_taken_back(amys: Client, cast: Cast) -> None:
+    click(amys, cast, "off")
+    click(amys, cast, "follow")
+    assert not ToolSetting.objects.exists()
+
+
+def test_a_switch_with_settings_is_not_thrown_away_by_a_click(amys: Client, cast: Cast) -> None:
+    ToolSetting.objects.create(tenant=cast.acme, tool="get_customer", config={"a": 1})
+    click(amys, cast, "follow")
+    assert ToolSetting.objects.get().config == {"a": 1}
+
+
+def test_every_cell_says_which_rule_decided(amys: Client, cast: Cast) -> None:
+    switch_tool(cast.acme, "get_customer", "on")
+    switch_tool(cast.acme, "get_customer", "ask", assistant=cast.support)
+    page = amys.get(f"{BOARD}acme/").content.decode()
+    assert "Switched on for the tenant." in page
+    assert "Set to ask first for this assistant." in page
+    assert "Off until the tenant switches it on." in page
+
+
+def test_a_tenants_admin_lands_on_their_own_board(amys: Client, cast: Cast) -> None:
+    assert amys.get(BOARD).headers["Location"] == f"{BOARD}acme/"
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_rivals_board_does_not_exist(amys: Client, cast: Cast, method: str) -> None:
+    data = {"set": f"{cast.globex.pk}::get_customer:on"}
+    assert getattr(amys, method)(f"{BOARD}globex/", data).status_code == 404
+    assert getattr(amys, method)(f"{BOARD}nowhere/", data).status_code == 404
+
+
+@pytest.mark.parametrize("target", ["{globex}::get_customer:on", "{acme}:{rival}:get_customer:on", "x:y", "", "9" * 40])
+def test_a_forged_button_turns_nothing(amys: Client, cast: Cast, target: str) -> None:
+    forged = target.format(globex=cast.globex.pk, acme=cast.acme.pk, rival=cast.rival_support.pk)
+    assert amys.post(f"{BOARD}acme/", {"set": forged}).status_code == 404
+    assert not ToolSetting.objects.exists()
+
+
+@pytest.mark.parametrize("target", ["{acme}::made_up:on", "{acme}::get_customer:maybe"])
+def test_a_tool_or_policy_that_does_not_exist_changes_nothing(amys: Client, cast: Cast, target: str) -> None:
+    answer = amys.post(f"{BOARD}acme/", {"set": target.format(acme=cast.acme.pk)}, follow=True)
+    assert "Nothing was changed" in answer.content.decode()
+    assert not ToolSetting.objects.exists()
+
+
+def test_a_member_who_is_no_admin_has_no_board(cast: Cast) -> None:
+    cast.alice.is_staff = True
+    cast.alice.save()
+    client = Client()
+    client.force_login(cast.alice)
+    assert client.get(BOARD).status_code == 404
+    assert client.post(BOARD, {"set": f"{cast.acme.pk}::get_customer:on"}).status_code == 404
+
+
+def test_a_click_needs_its_token(cast: Cast) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(cast.root)
+    assert click(client, cast, "on") == 403
+
+
+def test_the_board_of_all_tenants_can_be_searched(root: Client, cast: Cast) -> None:
+    for _ in range(8):
+        make_tenant()
+    page = root.get(BOARD, {"q": "globex"}).content.decode()
+    assert "Globex" in page
+    assert "Acme" not in page
+
+
+def test_the_board_asks_no_more_for_many_assistants(root: Client, cast: Cast) -> None:
+    root.get(f"{BOARD}acme/")
+    with CaptureQueriesContext(connection) as few:
+        root.get(f"{BOARD}acme/")
+    for _ in range(5):
+        switch_tool(cast.acme, "get_customer", assistant=make_assistant(cast.acme))
+    with CaptureQueriesContext(connection) as many:
+        root.get(f"{BOARD}acme/")
+    assert len(many) == len(few) <= 8
+
+
+def test_a_switch_of_a_tool_that_is_gone_can_only_be_deleted(amys: Client, cast: Cast) -> None:
+    old = switch_tool(cast.acme, "gone_tool", "on", assistant=cast.support)
+    form = {"tenant": cast.acme.pk, "name": "Support", "slug": "support", "max_rounds": 1, "max_tool_calls": 1}
+    form |= {"max_tokens": 0, "max_seconds": 1, "history_tokens": 100, "tool_settings-TOTAL_FORMS": 1}
+    form |= {"tool_settings-INITIAL_FORMS": 1, "tool_settings-0-id": old.pk, "tool_settings-0-policy": "off"}
+    form |= {"tool_settings-0-assistant": cast.support.pk}
+    form |= {"prompt_versions-TOTAL_FORMS": 0, "prompt_versions-INITIAL_FORMS": 0}
+    url = f"/admin/assistant/assistant/{cast.support.pk}/change/"
+    assert "no such tool any more" in amys.post(url, form).content.decode()
+    assert amys.post(url, {**form, "tool_settings-0-DELETE": "on"}).status_code == 302
+    assert not ToolSetting.objects.exists()
+
+
+def test_an_assistants_page_sets_its_switches(amys: Client, cast: Cast) -> None:
+    form = {"tenant": cast.acme.pk, "name": "Support", "slug": "support", "max_rounds": 1, "max_tool_calls": 1}
+    form |= {"max_tokens": 0, "max_seconds": 1, "history_tokens": 100, "tool_settings-TOTAL_FORMS": 1}
+    form |= {"tool_settings-INITIAL_FORMS": 0, "tool_settings-0-tool": "get_customer", "tool_settings-0-policy": "ask"}
+    form |= {"prompt_versions-TOTAL_FORMS": 0, "prompt_versions-INITIAL_FORMS": 0}
+    assert amys.post(f"/admin/assistant/assistant/{cast.support.pk}/change/", form).status_code == 302
+    setting = ToolSetting.objects.get()
+    assert (setting.tenant, setting.assistant, setting.policy) == (cast.acme, cast.support, "ask")
+    assert AuditEntry.objects.filter(action="tool.switch", actor=cast.amy).exists()

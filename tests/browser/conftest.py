@@ -1,0 +1,146 @@
+"""A real Chromium on a live server; every page is watched for errors, and for requests that leave the site."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright, expect
+
+from assistant.models import Assistant, Provider
+from tests.base import PASSWORD, Cast
+from tests.browser.line import Line
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE_MS = 20_000
+# A lost connection is what some tests are about; the browser says so in its console.
+EXPECTED_WHEN_LOST = ("WebSocket connection to", "net::ERR_CONNECTION", "net::ERR_EMPTY_RESPONSE")
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def chromium() -> str | None:
+    """The browser to drive: `CHROMIUM` in the environment, else the machine's own, else Playwright's."""
+    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+@dataclass
+class Visitor:
+    """One signed-in browser profile and what went wrong in it."""
+
+    context: BrowserContext
+    origin: str
+    problems: list[str] = field(default_factory=list)
+    allows_lost_connection: bool = False
+
+    async def open(self, path: str = "/t/acme/") -> Page:
+        page = await self.context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
+        page.on("request", self._on_request)
+        await page.goto(self.origin + path)
+        return page
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type != "error":
+            return
+        if self.allows_lost_connection and any(words in message.text for words in EXPECTED_WHEN_LOST):
+            return
+        self.problems.append(f"console: {message.text}")
+
+    def _on_request(self, request: Request) -> None:
+        if not request.url.startswith((self.origin, "data:", "blob:")):
+            self.problems.append(f"left the site: {request.url}")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as play:
+        launched = await play.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        yield launched
+        await launched.close()
+
+
+@pytest.fixture
+def site(uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider) -> Server:
+    """A server whose assistants are answered by the fake provider."""
+    Assistant.objects.filter(pk=cast.support.pk).update(
+        name="Acme Support", description="Knows Acme's customers.", starters=["Tell me about customer 42"]
+    )
+    return uvicorn_server
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def line(site: Server) -> AsyncIterator[Line]:
+    """The line to the site, which a test can cut."""
+    made = Line(int(site.url.rpartition(":")[2]))
+    await made.start()
+    yield made
+    await made.stop()
+
+
+async def sign_in(page: Page, origin: str, username: str = "alice") -> None:
+    await page.goto(f"{origin}/accounts/login/")
+    await page.get_by_label("User name").fill(username)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("log")).to_be_attached()
+
+
+async def make_visitor(browser: Browser, origin: str, **options: Any) -> Visitor:
+    context = await browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
+    page = await context.new_page()
+    await sign_in(page, origin)
+    await page.close()
+    return Visitor(context, origin)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def alice_browser(browser: Browser, site: Server) -> AsyncIterator[Visitor]:
+    """Alice's browser; the test fails if any of its pages had an error or asked for something outside."""
+    visitor = await make_visitor(browser, site.url)
+    yield visitor
+    await visitor.context.close()
+    assert visitor.problems == []
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shaky_browser(browser: Browser, line: Line) -> AsyncIterator[Visitor]:
+    """Alice's browser at the end of a line that a test can cut."""
+    visitor = await make_visitor(browser, line.origin)
+    visitor.allows_lost_connection = True
+    yield visitor
+    await visitor.context.close()
+    assert visitor.problems == []
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def phone(browser: Browser, site: Server) -> AsyncIterator[Visitor]:
+    """Alice's phone."""
+    size = {"width": 390, "height": 844}
+    visitor = await make_visitor(browser, site.url, viewport=size, is_mobile=True, has_touch=True)
+    yield visitor
+    await visitor.context.close()
+    assert visitor.problems == []
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(alice_browser: Visitor) -> Page:
+    """The page of a new conversation with Acme Support."""
+    return await alice_browser.open()

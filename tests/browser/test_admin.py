@@ -1,0 +1,118 @@
+"""The control panel in the browser: every page under the strict policy, and switches that turn by one click."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from asgiref.sync import sync_to_async
+from django.contrib import admin
+from playwright.async_api import Browser, Page, expect
+
+from assistant.models import ToolSetting
+from assistant.services.prompts import draft_prompt
+from tests.admin.conftest import say_something
+from tests.base import PASSWORD, Cast
+from tests.browser.conftest import Visitor
+from tests.live import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+BOARD = "/admin/assistant/toolsetting/switchboard/acme/"
+
+
+async def enter(browser: Browser, origin: str, username: str, **options: object) -> Visitor:
+    context = await browser.new_context(**options)  # type: ignore[arg-type]
+    visitor = Visitor(context, origin)
+    page = await visitor.open("/admin/login/?next=/admin/")
+    await page.get_by_label("Username").fill(username)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page.get_by_role("heading", name="Control panel")).to_be_visible()
+    await page.close()
+    return visitor
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def amys(browser: Browser, uvicorn_server: Server, cast: Cast) -> AsyncIterator[Visitor]:
+    visitor = await enter(browser, uvicorn_server.url, "amy")
+    yield visitor
+    await visitor.context.close()
+    assert visitor.problems == []
+
+
+def pages_of_models() -> list[str]:
+    """Each model's list, form and newest row's page."""
+    found = []
+    for model, page in admin.site._registry.items():
+        base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        found.append(base)
+        if "add" in getattr(page, "possible", {"add"}):
+            found.append(f"{base}add/")
+        row = model._default_manager.last()
+        if row is not None:
+            found.append(f"{base}{row.pk}/change/")
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_page_works_under_the_strict_policy(
+    scheme: str, browser: Browser, uvicorn_server: Server, cast: Cast
+) -> None:
+    await sync_to_async(say_something)(cast)
+    await sync_to_async(draft_prompt)(assistant=cast.support, text="Be brief.")
+    visitor = await enter(browser, uvicorn_server.url, "root", color_scheme=scheme)
+    page = await visitor.open("/admin/")
+    for path in [*await sync_to_async(pages_of_models)(), BOARD, BOARD.replace("acme/", "")]:
+        answer = await page.goto(visitor.origin + path)
+        assert answer is not None
+        assert answer.status == 200, path
+    await visitor.context.close()
+    assert visitor.problems == []
+
+
+async def test_a_switch_turns_by_one_click_and_the_page_stays(amys: Visitor, cast: Cast) -> None:
+    page = await amys.open(BOARD)
+    await page.evaluate("window.isStill = true")
+    group = page.get_by_role("group", name="get_customer, Acme", exact=True)
+    await group.get_by_role("button", name="Ask").click()
+    await expect(page.get_by_role("status")).to_contain_text("get_customer asks first")
+    await expect(group.get_by_role("button", name="Ask")).to_have_attribute("aria-pressed", "true")
+    await expect(group.get_by_role("button", name="Ask")).to_be_focused()
+    assert await page.evaluate("window.isStill") is True
+    setting = await ToolSetting.objects.aget(tenant=cast.acme, tool="get_customer")
+    assert setting.policy == "ask"
+
+
+async def test_a_switch_turns_without_scripts_too(
+    browser: Browser, uvicorn_server: Server, amys: Visitor, cast: Cast
+) -> None:
+    state = await amys.context.storage_state()
+    context = await browser.new_context(java_script_enabled=False, storage_state=state)
+    page = await context.new_page()
+    await page.goto(uvicorn_server.url + BOARD)
+    await page.get_by_role("group", name="get_customer, Support").get_by_role("button", name="Off").click()
+    await expect(page.locator(".messagelist")).to_contain_text("get_customer is off")
+    setting = await ToolSetting.objects.aget(assistant=cast.support, tool="get_customer")
+    assert setting.policy == "off"
+    await context.close()
+
+
+async def test_a_new_key_is_shown_and_copied(amys: Visitor, cast: Cast) -> None:
+    await amys.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = await amys.open("/admin/assistant/apikey/add/")
+    await page.locator("#id_user").select_option(label="alice")
+    await page.locator("#id_name").fill("backend")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await page.get_by_role("button", name="Copy").click()
+    await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert str(await page.evaluate("navigator.clipboard.readText()")).startswith("ta_")
+
+
+async def test_the_board_fits_a_phone(browser: Browser, uvicorn_server: Server, cast: Cast) -> None:
+    visitor = await enter(browser, uvicorn_server.url, "amy", viewport={"width": 390, "height": 844})
+    page: Page = await visitor.open(BOARD)
+    assert await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    await visitor.context.close()
+    assert visitor.problems == []

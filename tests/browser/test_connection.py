@@ -1,0 +1,205 @@
+"""Losing the line and finding it again, and several tabs on one conversation: nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import WebSocketRoute, expect
+
+from tests.browser.acts import answered, answers, ask, last_answer, questions
+from tests.browser.conftest import Visitor
+from tests.browser.line import Line
+from tests.fake_provider import FakeProvider, Gate
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+
+class Gatekeeper:
+    """Lets websockets through, or closes them, while other requests pass."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self._passed: list[WebSocketRoute] = []
+
+    async def handle(self, route: WebSocketRoute) -> None:
+        if self.is_open:
+            route.connect_to_server()
+            self._passed.append(route)
+        else:
+            await route.close()
+
+    async def shut(self) -> None:
+        self.is_open = False
+        for route in self._passed:
+            await route.close()
+
+
+async def test_an_answer_goes_on_after_the_line_was_lost_in_the_middle(
+    shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
+) -> None:
+    page = await shaky_browser.open()
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["One **two** three.\n\n", "Four ", gate, "five ", "six."])
+    await ask(page, "Count")
+    await expect(last_answer(page)).to_contain_text("Four")
+    line.cut()
+    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    gate.release()
+    line.mend()
+    await answered(page)
+    await expect(last_answer(page)).to_have_text("One two three. Four five six.")
+    await expect(page.locator("#connection")).not_to_be_visible()
+
+
+async def test_a_line_that_drops_again_and_again_repeats_and_loses_no_character(
+    shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
+) -> None:
+    page = await shaky_browser.open()
+    words = [f"word{number} " for number in range(60)]
+    gates = [fake_provider.gate() for _ in range(5)]
+    chunks: list[str | Gate] = [*words]
+    for number, gate in reversed(list(enumerate(gates))):
+        chunks.insert(12 * number + 6, gate)
+    fake_provider.reply(chunks=chunks)
+    await ask(page, "Talk")
+    for number, gate in enumerate(gates):
+        await expect(last_answer(page)).to_contain_text(f"word{12 * number + 5}")
+        line.drop()
+        gate.release()
+    await answered(page)
+    assert (await last_answer(page).inner_text()).split() == "".join(words).split()
+
+
+async def test_a_message_written_while_offline_is_sent_once_when_the_line_is_back(
+    shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
+) -> None:
+    page = await shaky_browser.open()
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    line.cut()
+    await expect(page.locator("#connection")).to_be_visible()
+    fake_provider.reply("Got it.")
+    await ask(page, "Sent from a tunnel")
+    await expect(page.get_by_text("Waiting for the connection")).to_be_visible()
+    line.mend()
+    await expect(last_answer(page)).to_have_text("Got it.")
+    await expect(questions(page)).to_have_text(["Sent from a tunnel"])
+    await expect(page.get_by_text("Waiting for the connection")).not_to_be_visible()
+    assert len(fake_provider.requests) == 1
+
+
+async def test_a_message_waiting_for_the_line_can_be_taken_back(
+    shaky_browser: Visitor, line: Line, fake_provider: FakeProvider
+) -> None:
+    page = await shaky_browser.open()
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    line.cut()
+    await expect(page.locator("#connection")).to_be_visible()
+    await ask(page, "Rather not")
+    await page.get_by_role("button", name="Stop the answer").click()
+    await expect(page.get_by_label("Message to")).to_have_value("Rather not")
+    await expect(questions(page)).to_have_count(0)
+    line.mend()
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    assert fake_provider.requests == []
+
+
+async def test_a_reload_in_the_middle_of_an_answer_catches_up(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    page = await alice_browser.open()
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["A *start*.\n\n", "Then ", gate, "the end."])
+    await ask(page, "Long story")
+    await expect(last_answer(page)).to_contain_text("Then")
+    await page.wait_for_url("**/c/*/")
+    await page.reload()
+    await expect(last_answer(page).locator("em")).to_have_text("start")
+    await expect(last_answer(page)).to_contain_text("Then")
+    await expect(page.get_by_role("button", name="Stop the answer")).to_be_visible()
+    gate.release()
+    await answered(page)
+    await expect(last_answer(page)).to_have_text("A start. Then the end.")
+    await expect(answers(page)).to_have_count(1)
+
+
+async def test_a_second_tab_sees_the_same_conversation_as_it_happens(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    first = await alice_browser.open()
+    fake_provider.reply("Hello.")
+    await ask(first, "Hi")
+    await answered(first)
+    second = await alice_browser.open(first.url.removeprefix(alice_browser.origin))
+    await expect(last_answer(second)).to_have_text("Hello.")
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Half ", gate, "and half."])
+    await ask(first, "More")
+    await expect(last_answer(second)).to_have_text("Half")
+    await expect(questions(second)).to_have_text(["Hi", "More"])
+    gate.release()
+    await answered(second)
+    await expect(last_answer(second)).to_have_text("Half and half.")
+    fake_provider.reply("From the other side.")
+    await ask(second, "Back")
+    await expect(last_answer(first)).to_have_text("From the other side.")
+    await expect(questions(first)).to_have_text(["Hi", "More", "Back"])
+
+
+async def test_either_tab_can_stop_the_answer(alice_browser: Visitor, fake_provider: FakeProvider) -> None:
+    first = await alice_browser.open()
+    fake_provider.reply(chunks=["Running ", fake_provider.gate(), "on"])
+    await ask(first, "Run")
+    await expect(last_answer(first)).to_have_text("Running")
+    await first.wait_for_url("**/c/*/")
+    second = await alice_browser.open(first.url.removeprefix(alice_browser.origin))
+    await second.get_by_role("button", name="Stop the answer").click()
+    for tab in (first, second):
+        await answered(tab)
+        await expect(tab.get_by_text("Stopped.", exact=True)).to_be_visible()
+
+
+async def test_an_answer_that_was_cut_off_stays_marked(alice_browser: Visitor, fake_provider: FakeProvider) -> None:
+    page = await alice_browser.open()
+    fake_provider.reply(chunks=["Only this ", fake_provider.gate()])
+    await ask(page, "First")
+    await expect(last_answer(page)).to_have_text("Only this")
+    await page.get_by_role("button", name="Stop the answer").click()
+    await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
+    await expect(page.get_by_text("This answer was cut off.")).to_have_count(0)
+    fake_provider.reply("Whole.")
+    await ask(page, "Second")
+    await answered(page)
+    await page.reload()
+    await expect(last_answer(page)).to_have_text("Whole.")
+    await expect(page.get_by_text("This answer was cut off.")).to_have_count(1)
+
+
+async def test_who_is_signed_out_elsewhere_is_told(alice_browser: Visitor) -> None:
+    page = await alice_browser.open()
+    await expect(page.locator("body[data-connection=open]")).to_be_attached()
+    other = await alice_browser.open()
+    await other.get_by_role("button", name="Sign out").click()
+    await expect(page.locator("#connection")).to_contain_text("You are signed out")
+
+
+async def test_a_message_survives_a_reload_while_there_is_no_websocket(
+    alice_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    gatekeeper = Gatekeeper()
+    await alice_browser.context.route_web_socket("**/ws/**", gatekeeper.handle)
+    page = await alice_browser.open()
+    fake_provider.reply("Hello.")
+    await ask(page, "Hi")
+    await answered(page)
+    await page.wait_for_url("**/c/*/")
+    await gatekeeper.shut()
+    await ask(page, "Still there?")
+    await expect(page.get_by_text("Waiting for the connection")).to_be_visible()
+    fake_provider.reply("I am.")
+    await page.reload()
+    await expect(page.get_by_text("Waiting for the connection")).to_be_visible()
+    gatekeeper.is_open = True
+    await expect(last_answer(page)).to_have_text("I am.")
+    await expect(questions(page)).to_have_text(["Hi", "Still there?"])
+    assert len(fake_provider.requests) == 2

@@ -1,0 +1,173 @@
+"""The page itself: appearance, sizes, keyboard, what screen readers hear, the list of conversations."""
+
+from __future__ import annotations
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import Browser, Page, expect
+
+from assistant.models import Membership
+from tests.base import Cast
+from tests.browser.acts import answered, ask, fits, last_answer
+from tests.browser.conftest import Visitor, make_visitor
+from tests.factories import make_assistant, make_conversation, make_message, make_run
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+COUNT_ANNOUNCEMENTS = """() => {
+    window.heard = [];
+    const status = document.querySelector("[role=status]");
+    const observer = new MutationObserver(() => heard.push(status.textContent));
+    observer.observe(status, {childList: true, characterData: true, subtree: true});
+}"""
+DARK, LIGHT = "rgb(23, 22, 20)", "rgb(251, 250, 247)"
+
+
+async def test_the_page_follows_the_systems_appearance(browser: Browser, site: Server) -> None:
+    for scheme, colour in (("dark", DARK), ("light", LIGHT)):
+        visitor = await make_visitor(browser, site.url, color_scheme=scheme)
+        page = await visitor.open()
+        assert await page.evaluate(BACKGROUND) == colour
+        await visitor.context.close()
+
+
+async def test_the_chosen_appearance_is_kept(page: Page) -> None:
+    await page.get_by_role("button", name="Dark appearance").click()
+    assert await page.evaluate(BACKGROUND) == DARK
+    await page.reload()
+    assert await page.evaluate(BACKGROUND) == DARK
+    await expect(page.get_by_role("button", name="Dark appearance")).to_have_attribute("aria-pressed", "true")
+
+
+async def test_a_phone_shows_everything_within_its_width(phone: Visitor, fake_provider: FakeProvider) -> None:
+    page = await phone.open()
+    assert await fits(page)
+    table = "| " + " | ".join(["column"] * 12) + " |\n|" + "---|" * 12 + "\n\n"
+    wide = table + "```\n" + "x" * 400 + "\n```\n\n" + "y" * 400
+    fake_provider.call("calculate", {"expression": "1+" * 100 + "1"})
+    fake_provider.reply(wide)
+    await ask(page, "z" * 300)
+    await answered(page)
+    assert await fits(page)
+
+
+async def test_the_list_is_a_drawer_on_a_phone(phone: Visitor) -> None:
+    page = await phone.open()
+    await expect(page.get_by_role("searchbox")).not_to_be_visible()
+    await page.get_by_role("button", name="Open the list of conversations").tap()
+    await expect(page.get_by_role("searchbox")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("searchbox")).not_to_be_visible()
+    await expect(page.get_by_role("button", name="Open the list of conversations")).to_be_focused()
+
+
+async def test_the_keyboard_is_enough(page: Page, fake_provider: FakeProvider) -> None:
+    box = page.get_by_label("Message to")
+    await expect(box).to_be_focused()
+    fake_provider.reply(chunks=["Two lines", fake_provider.gate()])
+    await page.keyboard.type("First")
+    await page.keyboard.press("Shift+Enter")
+    await page.keyboard.type("Second")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".turn.user .bubble")).to_have_text("First\nSecond")
+    await expect(box).to_have_value("")
+    await expect(last_answer(page)).to_have_text("Two lines")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
+    await expect(box).to_be_focused()
+
+
+async def test_screen_readers_hear_the_end_of_an_answer_and_no_token(page: Page, fake_provider: FakeProvider) -> None:
+    log, status = page.get_by_role("log"), page.get_by_role("status")
+    await expect(log).to_have_attribute("aria-live", "off")
+    await page.evaluate(COUNT_ANNOUNCEMENTS)
+    fake_provider.reply("".join(f"w{number} " for number in range(200)))
+    await ask(page, "Speak")
+    await expect(status).to_contain_text("Answer complete.")
+    assert await page.evaluate("heard.length") <= 4
+
+
+async def test_the_transcript_follows_its_end_only_while_the_reader_is_there(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["line\n\n" * 80, gate, "more\n\n" * 40])
+    await ask(page, "Much")
+    await expect(page.locator(".closed > p")).to_have_count(80)
+    await page.mouse.move(600, 400)
+    await page.mouse.wheel(0, -1500)
+    jump = page.get_by_role("button", name="Jump to latest")
+    await expect(jump).to_be_visible()
+    before = await page.evaluate("document.querySelector('#scroller').scrollTop")
+    gate.release()
+    await answered(page)
+    assert await page.evaluate("document.querySelector('#scroller').scrollTop") == before
+    await jump.click()
+    await expect(jump).not_to_be_visible()
+    await expect(page.locator(".closed > p").last).to_be_in_viewport()
+
+
+@pytest.fixture
+def two_talks(cast: Cast) -> None:
+    for title, text in (("Refund of an order", "The parcel was lost"), ("Holiday plans", "When is the office closed?")):
+        talk = make_conversation(cast.alice, cast.support, title=title)
+        run = make_run(talk, ending={"type": "RUN_FINISHED", "threadId": str(talk.pk), "runId": "r"}, checkpoint_seq=9)
+        make_message(talk, "user", text, run=run)
+
+
+@pytest.mark.usefixtures("two_talks")
+async def test_conversations_are_found_by_what_was_said_in_them(page: Page) -> None:
+    items = page.locator("#conversations .title")
+    await expect(items).to_have_count(2)
+    await page.get_by_role("searchbox").fill("parcel")
+    await expect(items).to_have_text(["Refund of an order"])
+    await page.get_by_role("searchbox").fill("zebra")
+    await expect(page.get_by_text("No conversation mentions “zebra”.")).to_be_visible()
+
+
+@pytest.mark.usefixtures("two_talks")
+async def test_a_conversation_can_be_renamed(page: Page) -> None:
+    await page.get_by_role("button", name="Rename “Holiday plans”").click()
+    await page.get_by_label("New title").fill("Days off")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#conversations .title").filter(has_text="Days off")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_role("link", name="Days off")).to_be_visible()
+
+
+@pytest.mark.usefixtures("two_talks")
+async def test_a_conversation_is_deleted_only_after_a_question(page: Page) -> None:
+    button = page.get_by_role("button", name="Delete “Holiday plans”")
+    await button.click()
+    await page.get_by_role("button", name="Keep it").click()
+    await expect(page.locator("#conversations .title")).to_have_count(2)
+    await button.click()
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    await expect(page.locator("#conversations .title")).to_have_text(["Refund of an order"])
+
+
+@pytest.mark.usefixtures("two_talks")
+async def test_a_stored_conversation_is_opened_from_the_list(page: Page) -> None:
+    await page.get_by_role("link", name="Refund of an order").click()
+    await expect(page.locator(".turn.user .bubble")).to_have_text("The parcel was lost")
+    await expect(page.get_by_role("heading", name="Refund of an order")).to_be_visible()
+
+
+async def test_who_belongs_to_several_organisations_can_change_between_them(page: Page, cast: Cast) -> None:
+    await sync_to_async(Membership.objects.create)(tenant=cast.globex, user=cast.alice)
+    await page.reload()
+    await page.locator(".tenant summary").click()
+    await page.get_by_role("link", name="Globex").click()
+    await page.wait_for_url("**/t/globex/")
+    await expect(page.locator(".tenant summary")).to_contain_text("Globex")
+
+
+async def test_a_new_conversation_can_be_with_another_assistant(page: Page, cast: Cast) -> None:
+    await sync_to_async(make_assistant)(cast.acme, "coach", name="Sales Coach")
+    await page.reload()
+    await page.get_by_role("link", name="Sales Coach").click()
+    await expect(page.get_by_role("heading", name="How can Sales Coach help?")).to_be_visible()
+    await expect(page.get_by_label("Message to Sales Coach")).to_be_visible()

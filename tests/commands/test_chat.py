@@ -1,0 +1,83 @@
+"""`manage.py chat`: a terminal's conversation goes the way of every other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from assistant.models import Conversation, Provider, ToolCall
+from tests.base import Cast, make_cast
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import test_database_url as database_url
+
+
+def talk(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Type `said`, and read what the terminal shows."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": database_url()}
+    return subprocess.run(
+        [sys.executable, "manage.py", "chat", *arguments],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Cast:
+    return make_cast()
+
+
+@pytest.fixture
+def house(committed: Cast, fake_provider: FakeProvider) -> Provider:
+    row = Provider.objects.create(name="fake", base_url=fake_provider.url, api_key="sk-test", default_model="m")
+    committed.acme.default_provider = row
+    committed.acme.save()
+    return row
+
+
+def test_an_answer_is_printed_and_kept(committed: Cast, house: Provider, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Half past nine.")
+    shown = talk("What time is it?\n", "acme", "support", "--user", "alice")
+    assert "Half past nine." in shown.stdout, shown.stderr
+    conversation = Conversation.objects.get()
+    assert (conversation.user, conversation.messages.count()) == (committed.alice, 2)
+
+
+def test_turns_belong_to_one_conversation(committed: Cast, house: Provider, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("First.")
+    fake_provider.reply("Second.")
+    shown = talk("One?\nTwo?\n", "acme")
+    assert shown.stdout.index("First.") < shown.stdout.index("Second.")
+    assert Conversation.objects.get().messages.count() == 4
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y", "ok"), ("", "declined")])
+def test_a_tool_that_asks_is_approved_in_the_terminal(
+    committed: Cast, house: Provider, fake_provider: FakeProvider, answer: str, status: str
+) -> None:
+    switch_tool(committed.acme, "current_time", "ask")
+    fake_provider.call("current_time", {})
+    fake_provider.reply("So be it.")
+    shown = talk(f"What time is it?\n{answer}\n", "acme", "support", "--user", "alice")
+    assert "So be it." in shown.stdout, shown.stderr
+    assert ToolCall.objects.get().status == status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(["nowhere"], "nowhere"), (["acme", "nothing"], "nothing"), (["acme", "--user", "mallory"], "mallory")],
+)
+def test_who_or_what_is_not_there_is_named(cast: Cast, arguments: list[str], named: str) -> None:
+    with pytest.raises(CommandError, match=named):
+        call_command("chat", *arguments)

@@ -1,0 +1,139 @@
+"""Fixtures that every room's tests share: the cast, a fake provider, live servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import hypothesis
+import pytest
+import redis
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from assistant.models import Assistant, Provider, Tenant
+from tests.base import Cast, make_cast
+from tests.factories import make_provider
+from tests.fake_provider import FakeProvider
+from tests.live import KINDS, Server, serve
+
+# No test fails for the time it takes: the machine may be busy.
+hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("suite")
+
+
+def has_services() -> bool:
+    """Whether this run was given what several server processes share: PostgreSQL and Redis."""
+    return bool(settings.REDIS_URL) and settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of several processes at once exist only where there is what these share."""
+    if not has_services():
+        items[:] = [item for item in items if item.get_closest_marker("services") is None]
+
+
+def pytest_report_header() -> str:
+    engine, redis_url = settings.DATABASES["default"]["ENGINE"], settings.REDIS_URL
+    return f"database: {engine}, redis: {'yes' if redis_url else 'no'}, " + (
+        "with the tests of several server processes"
+        if has_services()
+        else "tests of several server processes are left to a run with TEST_DATABASE_URL and TEST_REDIS_URL"
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_redis() -> None:
+    """Rows are numbered afresh in every test run, so logs of an earlier one must be gone."""
+    if settings.REDIS_URL:
+        with redis.Redis.from_url(settings.REDIS_URL) as client:
+            client.flushdb()
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    return make_cast()
+
+
+@pytest.fixture
+def acme(cast: Cast) -> Tenant:
+    return cast.acme
+
+
+@pytest.fixture
+def globex(cast: Cast) -> Tenant:
+    return cast.globex
+
+
+@pytest.fixture
+def alice(cast: Cast) -> User:
+    return cast.alice
+
+
+@pytest.fixture
+def amy(cast: Cast) -> User:
+    return cast.amy
+
+
+@pytest.fixture
+def mallory(cast: Cast) -> User:
+    return cast.mallory
+
+
+@pytest.fixture
+def greta(cast: Cast) -> User:
+    return cast.greta
+
+
+@pytest.fixture
+def support(cast: Cast) -> Assistant:
+    return cast.support
+
+
+@pytest.fixture
+def fake_provider() -> Iterator[FakeProvider]:
+    """A provider's server, told by the test what to answer."""
+    with FakeProvider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(fake_provider: FakeProvider, cast: Cast) -> Provider:
+    """The row that sends every assistant of the cast to the fake provider."""
+    row = make_provider(base_url=fake_provider.url)
+    for tenant in (cast.acme, cast.globex):
+        tenant.default_provider = row
+        tenant.save(update_fields=["default_provider"])
+    return row
+
+
+@pytest.fixture(scope="session")
+def server_farm(django_db_setup: None) -> Iterator[dict[str, Server]]:
+    """Servers that last for the whole test run, each started by the first test that asks for its kind."""
+    with ExitStack() as stack:
+
+        class Farm(dict[str, Server]):
+            def __missing__(self, kind: str) -> Server:
+                self[kind] = stack.enter_context(serve(kind))
+                return self[kind]
+
+        yield Farm()
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, server_farm: dict[str, Server], transactional_db: None) -> Server:
+    """The site under each server in turn: a test that uses it runs twice."""
+    return server_farm[request.param]
+
+
+@pytest.fixture
+def uvicorn_server(server_farm: dict[str, Server], transactional_db: None) -> Server:
+    """The site under uvicorn, for tests to which the server's make is all the same."""
+    return server_farm["uvicorn"]
+
+
+@pytest.fixture
+def two_servers(transactional_db: None) -> Iterator[tuple[Server, Server]]:
+    """Two processes of their own on one PostgreSQL and one Redis; the test is marked `services`."""
+    with serve() as first, serve() as second:
+        yield first, second

@@ -1,0 +1,135 @@
+"""Plays turns against a script and holds each of them to AG-UI's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from assistant.core.events import Custom, Event, RunError, RunFinished, encode
+from assistant.core.loop import Plan, run_turn, unanswered_calls
+from assistant.core.messages import Message
+from assistant.core.scripted import ScriptedModel, Turn
+from assistant.core.toolbox import FixedToolset, PlannedCall, ToolOutcome
+from assistant.core.transcript import Transcript
+from tests.agui import check_run
+from tools import Tool
+
+# Arguments that are no JSON.
+BROKEN_ARGUMENTS = "AGUI204"
+# The result of a call that an earlier run told of.
+RESUMED = "AGUI207"
+USER = Message("user", "Hello", id="u1")
+
+
+class MemoryJournal:
+    """Remembers what it was told, and knows outcomes of calls that ran before."""
+
+    def __init__(self, known: Mapping[str, ToolOutcome] | None = None) -> None:
+        self.started: list[str] = []
+        self.outcomes: list[ToolOutcome] = []
+        self._known = known or {}
+
+    async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
+        self.started += [planned.call.name for planned in batch]
+        return {planned.call.id: self._known[planned.call.id] for planned in batch if planned.call.id in self._known}
+
+    async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
+        self.outcomes += outcomes
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        return {outcome.call.name: outcome.status for outcome in self.outcomes}
+
+
+@dataclass
+class Played:
+    """A turn that was played to its end."""
+
+    events: list[Event]
+    transcript: Transcript
+    model: ScriptedModel
+    journal: MemoryJournal
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.type for event in self.events]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.transcript.messages
+
+    @property
+    def results(self) -> list[str]:
+        return [message.content for message in self.messages if message.role == "tool"]
+
+    @property
+    def ending(self) -> RunFinished | RunError:
+        assert isinstance(self.events[-1], RunFinished | RunError)
+        return self.events[-1]
+
+    @property
+    def error(self) -> RunError:
+        assert isinstance(self.ending, RunError), self.ending
+        return self.ending
+
+    @property
+    def outcome(self) -> Any:
+        assert isinstance(self.ending, RunFinished), self.ending
+        return self.ending.outcome
+
+    def custom(self, name: str) -> list[Any]:
+        return [event.value for event in self.events if isinstance(event, Custom) and event.name == name]
+
+
+def plan_for(turns: Sequence[Turn], *tools: Tool, **settings: Any) -> Plan:
+    """A plan of a scripted turn; `settings` are fields of it."""
+    settings.setdefault("messages", (USER,))
+    settings.setdefault("toolset", FixedToolset(tools))
+    settings.setdefault("journal", MemoryJournal())
+    settings.setdefault("keep_call_ids", True)
+    return Plan(model=ScriptedModel(turns), thread_id="t", run_id="r", **settings)
+
+
+async def play(turns: Sequence[Turn], *tools: Tool, waive: Sequence[str] = (), **settings: Any) -> Played:
+    """Play a turn to its end; `waive` names rules of AG-UI that the script itself breaks."""
+    plan = plan_for(turns, *tools, **settings)
+    transcript = Transcript()
+    async with aclosing(run_turn(plan, transcript)) as events:
+        played = Played([event async for event in events], transcript, plan.model, plan.journal)  # type: ignore[arg-type]
+    if unanswered_calls(plan.messages):
+        waive = (*waive, RESUMED)
+    check_run(frames(played.events), waive=waive)
+    check_history([*plan.messages, *transcript.messages], but=pending(played))
+    return played
+
+
+def frames(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Events as clients get them."""
+    run = {"id": "r", "thread": "t"}
+    return [
+        msgspec.json.decode(encode(event)) | {"metadata": {"run": run | {"seq": seq}}}
+        for seq, event in enumerate(events, start=1)
+    ]
+
+
+def pending(played: Played) -> set[str]:
+    """The calls that a run may leave without a result, by its own words."""
+    outcome: Any = getattr(played.ending, "outcome", None)
+    waiting = {interrupt.tool_call_id for interrupt in getattr(outcome, "interrupts", ())}
+    waiting |= set(getattr(outcome, "pending_tool_call_ids", None) or ())
+    # A client's calls beside some that need approval are not named by the outcome.
+    return waiting | {
+        call.id for message in played.messages for call in message.tool_calls if waiting and call.name == "locate"
+    }
+
+
+def check_history(messages: Sequence[Message], but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    """Every call has exactly one result, and every result a call."""
+    calls = [call.id for message in messages for call in message.tool_calls if call.id not in but]
+    results = [message.tool_call_id for message in messages if message.role == "tool"]
+    assert len(calls) == len(set(calls)), "call ids repeat"
+    assert sorted(calls) == sorted(results)

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from assistant.core.agents import Agent
+from assistant.core.loop import Limits, run_turn
+from assistant.core.messages import Message, ToolCall
+from assistant.core.model import ModelError, ModelRequest
+from assistant.core.scripted import ScriptedModel
+from assistant.core.toolbox import FixedToolset
+from assistant.core.transcript import Transcript
+from tests.core.playing import USER, MemoryJournal, check_history, plan_for, play
+from tools import TenantInfo, Tool, ToolContext, tool
+
+
+@tool
+async def whoami(context: ToolContext) -> str:
+    """Tell who is asking."""
+    return f"{context.tenant.slug}/{context.assistant}"
+
+
+def agent(*turns: Any, name: str = "research", tools: tuple[Tool, ...] = (), **settings: Any) -> Agent:
+    model = ScriptedModel(turns, name=f"{name}-model")
+    return Agent(name, "Looks things up.", model, FixedToolset(tools), system="Be exact.", **settings)
+
+
+def repeat_last(request: ModelRequest) -> str:
+    return request.messages[-1].content
+
+
+def ask(name: str = "research", arguments: str = '{"task":"Find owls"}') -> ToolCall:
+    return ToolCall("c1", name, arguments)
+
+
+async def test_an_agent_answers_as_a_tool() -> None:
+    helper = agent("Three owls")
+    played = await play([ask(), "There are three."], helper.as_tool())
+    assert played.results == ["Three owls"]
+    assert [m.content for m in helper.model.requests[0].messages] == ["Be exact.", "Find owls"]  # type: ignore[attr-defined]
+
+
+async def test_what_it_says_is_attributed_and_no_part_of_the_conversation() -> None:
+    played = await play([ask(), "ok"], agent("Three owls").as_tool())
+    inner = [event for event in played.events if getattr(event, "subagent_run_id", None)]
+    assert [event.type for event in inner] == [
+        "SUBAGENT_STARTED",
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "SUBAGENT_FINISHED",
+    ]
+    assert inner[0].parent_tool_call_id == "c1"  # type: ignore[attr-defined]
+    assert [m.role for m in played.messages] == ["assistant", "tool", "assistant"]
+
+
+async def test_its_tools_see_the_same_tenant_and_are_in_the_same_books() -> None:
+    helper = agent(ToolCall("c1", "whoami", "{}"), repeat_last, tools=(whoami,))
+    played = await play([ask(), "ok"], helper.as_tool(), context=ToolContext(tenant=TenantInfo(slug="acme")))
+    assert played.results == ["acme/research"]
+    assert played.journal.statuses == {"whoami": "ok", "research": "ok"}
+    assert len({outcome.call.id for outcome in played.journal.outcomes}) == 2
+
+
+async def test_its_usage_counts_to_the_run() -> None:
+    played = await play([ask(), "ok"], agent("Three owls").as_tool())
+    assert [usage.model for usage in played.ending.usage or []] == ["scripted", "research-model"]
+
+
+async def test_its_failure_is_read_by_the_one_that_asked() -> None:
+    played = await play([ask(), "Sorry."], agent(ModelError("Overloaded.")).as_tool())
+    assert played.results == ["'research' could not finish: Overloaded."]
+    assert "SUBAGENT_ERROR" in played.kinds
+
+
+async def test_its_limits_are_its_own() -> None:
+    helper = agent(*[ToolCall("", "whoami", "{}")] * 3, tools=(whoami,), limits=Limits(rounds=1))
+    played = await play([ask(), "Sorry."], helper.as_tool())
+    assert "1 model calls" in played.results[0]
+
+
+async def test_agents_may_ask_each_other_but_not_in_a_circle() -> None:
+    tools: list[Tool] = []
+    second = agent(ask("first"), repeat_last, name="second")
+    first = agent(ask("second"), repeat_last, name="first")
+    tools += [first.as_tool(), second.as_tool()]
+    object.__setattr__(first, "toolset", FixedToolset(tools))
+    object.__setattr__(second, "toolset", FixedToolset(tools))
+    played = await play([ask("first"), "ok"], *tools)
+    assert "already at work" in played.results[0]
+
+
+async def test_depth_is_bounded() -> None:
+    inner = agent("Deep", name="a4").as_tool()
+    for name in ("a3", "a2", "a1"):
+        inner_name = inner.name
+        inner = agent(ask(inner_name), repeat_last, name=name, tools=(inner,)).as_tool()
+    played = await play([ask("a1"), "ok"], inner)
+    assert "3 deep" in played.results[0]
+
+
+async def test_nobody_is_asked_for_an_approval_from_within() -> None:
+    careful = whoami.replace(requires_approval=True)
+    helper = agent(ToolCall("", "whoami", "{}"), repeat_last, tools=(careful,))
+    played = await play([ask(), "ok"], helper.as_tool())
+    assert "nobody can be asked" in played.results[0]
+    assert played.journal.statuses["whoami"] == "refused"
+
+
+class Search(BaseModel):
+    subject: str
+    most: int = 3
+
+
+async def test_its_task_and_its_answer_can_have_types() -> None:
+    helper = agent("no", '{"value":["Barn owl"]}', input_type=Search, output_type=list[str])
+    played = await play([ask(arguments='{"subject":"owls"}'), "ok"], helper.as_tool())
+    assert played.results == ['["Barn owl"]']
+    assert helper.model.requests[0].messages[1] == Message("user", '{"subject":"owls","most":3}')  # type: ignore[attr-defined]
+    assert helper.as_tool().parameters["required"] == ["subject"]
+
+
+async def test_a_timeout_closes_what_it_had_open() -> None:
+    helper = agent(["Let me", asyncio.Event().wait()], limits=Limits(seconds=0))
+    played = await play([ask(), "ok"], helper.as_tool().replace(timeout=0.05))
+    assert played.kinds.count("TEXT_MESSAGE_END") == 2
+    assert "SUBAGENT_ERROR" in played.kinds
+    assert played.journal.statuses == {"research": "timeout"}
+
+
+async def test_a_cancel_reaches_it() -> None:
+    asked, stopped = asyncio.Event(), asyncio.Event()
+
+    async def hang() -> None:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    transcript, journal = Transcript(), MemoryJournal()
+    plan = plan_for([ask()], agent(["Let me", hang()]).as_tool(), journal=journal)
+
+    async def read() -> None:
+        async with aclosing(run_turn(plan, transcript)) as events:
+            async for _ in events:
+                pass
+
+    task = asyncio.create_task(read())
+    await asyncio.wait_for(asked.wait(), 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert stopped.is_set()
+    assert [event.type for event in transcript.close("cancelled")] == [
+        "TEXT_MESSAGE_END",
+        "SUBAGENT_ERROR",
+        "TOOL_CALL_RESULT",
+    ]
+    check_history([USER, *transcript.messages])

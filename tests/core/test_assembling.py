@@ -1,0 +1,103 @@
+"""Assembling by itself: the order and the joining of deltas. What providers do to it: tests/providers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from assistant.core.assembling import Assembler
+from assistant.core.chunks import Chunk
+from assistant.core.messages import Usage
+from assistant.core.model import ModelError, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.stitching import Stitcher
+
+
+def delta(**piece: Any) -> Chunk:
+    return msgspec.convert({"choices": [{"delta": piece}]}, Chunk)
+
+
+def call(index: int, arguments: str = "", *, name: str = "", call_id: str = "") -> Chunk:
+    piece = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+    return delta(tool_calls=[piece])
+
+
+def fed(*chunks: Chunk) -> Assembler:
+    assembler = Assembler(names={"get_time", "get_weather"})
+    for chunk in chunks:
+        assembler.feed(chunk)
+    return assembler
+
+
+def test_deltas_of_one_kind_are_joined_and_keep_their_order() -> None:
+    assembler = fed(delta(reasoning="H"), delta(reasoning="m"), delta(content="a"), delta(content="b"))
+    assert assembler.take() == [ReasoningDelta("Hm"), TextDelta("ab")]
+    assert assembler.take() == []
+
+
+def test_what_was_not_taken_is_in_the_reply_and_in_the_last_deltas() -> None:
+    assembler = fed(delta(content="a"))
+    assert assembler.finish(is_closed=True).text == "a"
+    assert assembler.take() == [TextDelta("a")]
+
+
+def test_a_call_opens_with_its_id_and_whole_name_when_its_arguments_begin() -> None:
+    assembler = fed(call(0, name="get_", call_id="a"), call(0, name="time"))
+    assert assembler.take() == []
+    assembler.feed(call(0, '{"zone"'))
+    assert assembler.take() == [ToolCallDelta(0, "a", "get_time", '{"zone"')]
+    assembler.feed(call(0, ": 1}"))
+    assert assembler.take() == [ToolCallDelta(0, arguments=": 1}")]
+
+
+def test_calls_open_in_the_order_of_the_reply() -> None:
+    assembler = fed(
+        call(0, name="get_time", call_id="a"), call(1, name="get_weather", call_id="b"), call(1, "{}"), call(0, "{}")
+    )
+    assert [
+        (item.index, item.name, item.arguments) for item in assembler.take() if isinstance(item, ToolCallDelta)
+    ] == [
+        (0, "get_time", ""),
+        (1, "get_weather", "{}"),
+        (0, "", "{}"),
+    ]
+
+
+def test_a_call_without_arguments_opens_at_the_end() -> None:
+    assembler = fed(call(0, name="get_time", call_id="a"))
+    assembler.finish(is_closed=True)
+    assert assembler.take() == [ToolCallDelta(0, "a", "get_time", "{}")]
+
+
+def test_text_beside_a_call_is_kept() -> None:
+    reply = fed(delta(content="Let me see."), call(0, "{}", name="get_time", call_id="a")).finish(is_closed=True)
+    assert (reply.text, len(reply.tool_calls), reply.finish_reason) == ("Let me see.", 1, "tool_calls")
+
+
+def test_ids_of_earlier_calls_are_not_used_again() -> None:
+    assembler = Assembler(taken={"call_0"})
+    assembler.feed(call(0, "{}", name="get_time", call_id="call_0"))
+    assert assembler.finish(is_closed=True).tool_calls[0].id not in ("", "call_0")
+
+
+def test_the_last_token_counts_hold() -> None:
+    counts = [msgspec.convert({"choices": [], "usage": {"completion_tokens": number}}, Chunk) for number in (1, 2)]
+    reply = fed(delta(content="a"), *counts).finish(is_closed=True)
+    assert reply.usage == Usage(output_tokens=2)
+
+
+def test_the_log_learns_what_the_user_does_not() -> None:
+    assembler = fed(delta(content="a"), msgspec.convert({"choices": [{"finish_reason": "odd"}]}, Chunk))
+    with pytest.raises(ModelError) as caught:
+        assembler.finish(is_closed=True)
+    assert "odd" in caught.value.__notes__[0]
+    assert "odd" not in str(caught.value)
+
+
+def test_a_stitcher_shows_text_as_soon_as_its_characters_are_whole() -> None:
+    stitcher = Stitcher()
+    assert [stitcher.add(piece) for piece in ("a\ud83d", "\udc80b", "\udce2", "\udc82\udcac", "c")] == [
+        "a", "💀b", "", "€", "c",
+    ]  # fmt: skip
+    assert stitcher.finish() == ""

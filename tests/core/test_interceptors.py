@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assistant.client import ChatClient
+from assistant.core.interceptors import AskModel, Cache, CallTool, Invocation, Redact, log_calls
+from assistant.core.messages import Message, Reply, ToolCall
+from assistant.core.model import Delta, ModelRequest, TextDelta
+from assistant.core.scripted import ScriptedModel
+from tests.core.playing import play
+from tools import TenantInfo, ToolContext, ToolError, ToolResult, tool
+
+
+@tool(read_only=True, idempotent=True)
+async def lookup(number: int, context: ToolContext) -> str:
+    """Look a customer up."""
+    CALLS.append(number)
+    return f"card 4111-1111 of {number} at {context.tenant.slug}"
+
+
+CALLS: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_called_yet() -> None:
+    CALLS.clear()
+
+
+def ask(number: int = 42) -> ToolCall:
+    return ToolCall("", "lookup", f'{{"number":{number}}}')
+
+
+async def test_they_stand_around_a_call_the_first_outermost() -> None:
+    order: list[str] = []
+
+    def named(name: str) -> Any:
+        async def around(invocation: Invocation, call: CallTool) -> ToolResult:
+            order.append(f"{name} in")
+            result = await call(invocation)
+            order.append(f"{name} out")
+            return result
+
+        return around
+
+    await play([ask(), "ok"], lookup, interceptors=(named("a"), named("b")))
+    assert order == ["a in", "b in", "b out", "a out"]
+
+
+async def test_one_can_change_the_arguments_and_they_are_validated() -> None:
+    async def double(invocation: Invocation, call: CallTool) -> ToolResult:
+        return await call(replace(invocation, arguments={"number": invocation.parsed()["number"] * 2}))
+
+    played = await play([ask(21), "ok"], lookup, interceptors=(double,))
+    assert "of 42" in played.results[0]
+
+
+async def test_one_can_refuse() -> None:
+    async def refuse(invocation: Invocation, call: CallTool) -> ToolResult:
+        raise ToolError("Not on a Sunday.")
+
+    played = await play([ask(), "ok"], lookup, interceptors=(refuse,))
+    assert played.results == ["Not on a Sunday."]
+    assert CALLS == []
+
+
+async def test_one_can_call_again() -> None:
+    async def insist(invocation: Invocation, call: CallTool) -> ToolResult:
+        try:
+            return await call(invocation)
+        except ConnectionError:
+            return await call(invocation)
+
+    @tool
+    async def flaky() -> str:
+        """Fail the first time."""
+        CALLS.append(0)
+        if len(CALLS) == 1:
+            raise ConnectionError
+        return "at last"
+
+    played = await play([ToolCall("", "flaky", "{}"), "ok"], flaky, interceptors=(insist,))
+    assert played.results == ["at last"]
+
+
+async def test_idempotent_calls_are_cached_for_each_tenant_apart() -> None:
+    cache = Cache()
+    for slug in ("acme", "acme", "globex"):
+        context = ToolContext(tenant=TenantInfo(slug=slug))
+        played = await play([ask(), "ok"], lookup, interceptors=(cache,), context=context)
+        assert f"at {slug}" in played.results[0]
+    assert CALLS == [42, 42]
+
+
+async def test_other_calls_are_not_cached() -> None:
+    cache = Cache()
+    for _ in range(2):
+        await play([ask(), "ok"], lookup.replace(idempotent=False), interceptors=(cache,))
+    assert CALLS == [42, 42]
+
+
+async def test_a_full_cache_forgets_the_oldest() -> None:
+    cache = Cache(size=1)
+    for number in (1, 2, 2, 1):
+        await play([ask(number), "ok"], lookup, interceptors=(cache,))
+    assert CALLS == [1, 2, 1]
+
+
+async def test_what_must_not_reach_the_model_is_hidden() -> None:
+    played = await play([ask(), "ok"], lookup, interceptors=(Redact(r"\d{4}-\d{4}"),))
+    assert played.results == ["card [hidden] of 42 at "]
+
+
+async def test_calls_are_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    # No id, all of which are hexadecimal, can hold a minus.
+    canary, acme = ask(-987_654), ToolContext(tenant=TenantInfo(slug="acme"))
+    await play([canary, "ok"], lookup, interceptors=(log_calls,), context=acme)
+    (record,) = [r.getMessage() for r in caplog.records if "lookup" in r.getMessage()]
+    assert "tenant acme" in record and "-987" not in record
+
+
+async def test_questions_to_the_model_have_interceptors_too() -> None:
+    async def shout(request: ModelRequest, ask_model: AskModel) -> AsyncIterator[Delta | Reply]:
+        louder = [Message(m.role, m.content.upper(), id=m.id) for m in request.messages]
+        async for part in ask_model(replace(request, messages=louder)):
+            yield TextDelta(part.text.upper()) if isinstance(part, TextDelta) else part
+
+    model = ScriptedModel(["quiet"])
+    client = ChatClient(model=model, model_interceptors=[shout])
+    deltas = [e.delta async for e in client.stream("hi") if e.type == "TEXT_MESSAGE_CONTENT"]  # type: ignore[attr-defined]
+    assert (model.requests[0].messages[0].content, deltas) == ("HI", ["QUIET"])

@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from assistant.core.events import ReasoningMessageContent, Success, TextMessageContent
+from assistant.core.loop import Limits, run_turn
+from assistant.core.messages import Message, Reply, ToolCall, Usage
+from assistant.core.model import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.transcript import Transcript
+from tests.core.playing import BROKEN_ARGUMENTS, USER, check_history, plan_for, play
+from tools import ToolContext, tool
+
+
+@tool
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def call(name: str, arguments: str = "{}", call_id: str = "") -> ToolCall:
+    return ToolCall(call_id, name, arguments)
+
+
+async def test_a_text_streams_as_it_arrives() -> None:
+    played = await play(["Good morning"])
+    assert played.kinds == [
+        "RUN_STARTED",
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "RUN_FINISHED",
+    ]
+    assert [message.content for message in played.messages] == ["Good morning"]
+
+
+async def test_reasoning_is_told_apart_and_ends_before_the_text() -> None:
+    played = await play([[ReasoningDelta("Hm. "), ReasoningDelta("Aha."), "Yes"]])
+    assert played.kinds[1:9] == [
+        "REASONING_START",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END",
+        "REASONING_END",
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+    ]
+    assert (played.messages[0].reasoning, played.messages[0].content) == ("Hm. Aha.", "Yes")
+
+
+async def test_reasoning_that_comes_back_after_text_belongs_to_the_same_message() -> None:
+    played = await play([[ReasoningDelta("One. "), "Text", ReasoningDelta("Two."), " more"]])
+    assert len(played.messages) == 1
+    assert (played.messages[0].reasoning, played.messages[0].content) == ("One. Two.", "Text more")
+
+
+async def test_a_tool_call_streams_runs_and_its_result_goes_back_to_the_model() -> None:
+    played = await play([call("add", '{"a":1,"b":2}'), "It is 3."], add)
+    asked = played.model.requests[1].messages
+    assert [message.role for message in asked] == ["user", "assistant", "tool"]
+    assert asked[2].content == "3"
+    assert asked[2].tool_call_id == asked[1].tool_calls[0].id
+    assert played.kinds.index("TOOL_CALL_END") < played.kinds.index("TOOL_CALL_RESULT")
+
+
+async def test_rounds_go_on_until_the_model_answers() -> None:
+    turns = [call("add", f'{{"a":{n},"b":1}}') for n in range(5)]
+    played = await play([*turns, "Done."], add)
+    assert played.results == ["1", "2", "3", "4", "5"]
+    assert played.messages[-1].content == "Done."
+
+
+async def test_arguments_stream_in_pieces() -> None:
+    pieces = [
+        ToolCallDelta(0, "c1", "add", '{"a":'),
+        ToolCallDelta(0, arguments='1,"b"'),
+        ToolCallDelta(0, arguments=":2}"),
+    ]
+    played = await play([pieces, "3"], add)
+    assert played.kinds.count("TOOL_CALL_ARGS") == 3
+    assert played.results == ["3"]
+
+
+async def test_calls_that_are_interleaved_keep_their_own_arguments() -> None:
+    pieces = [
+        ToolCallDelta(0, "", "add", '{"a":1,'),
+        ToolCallDelta(1, "", "add", '{"a":10,'),
+        ToolCallDelta(0, arguments='"b":1}'),
+        ToolCallDelta(1, arguments='"b":10}'),
+    ]
+    played = await play([pieces, "ok"], add)
+    assert played.results == ["2", "20"]
+
+
+async def test_the_same_call_id_in_every_round_is_made_unique() -> None:
+    played = await play([call("add", '{"a":1,"b":1}', "call_0"), call("add", '{"a":1,"b":2}', "call_0"), "ok"], add)
+    ids = [c.id for message in played.messages for c in message.tool_calls]
+    assert len(set(ids)) == 2
+    assert played.results == ["2", "3"]
+
+
+async def test_unless_they_are_kept_all_call_ids_are_our_own() -> None:
+    played = await play([call("add", '{"a":1,"b":1}', "call_0"), "ok"], add, keep_call_ids=False)
+    assert played.messages[0].tool_calls[0].id != "call_0"
+    assert played.results == ["2"]
+
+
+async def test_a_reply_without_deltas_is_told_all_the_same() -> None:
+    played = await play([Reply(text="Whole", reasoning="Hm")])
+    assert [e.delta for e in played.events if isinstance(e, TextMessageContent)] == ["Whole"]
+    assert [e.delta for e in played.events if isinstance(e, ReasoningMessageContent)] == ["Hm"]
+
+
+async def test_usage_is_told_once_per_model() -> None:
+    replies = [
+        Reply(tool_calls=(call("add", '{"a":1,"b":2}'),), usage=Usage(10, 5), model="m", finish_reason="tool_calls"),
+        Reply(text="3", usage=Usage(20, 7, cached_input_tokens=8), model="m"),
+    ]
+    played = await play(replies, add)
+    (usage,) = played.ending.usage or []
+    assert (usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.cached_input_tokens) == (30, 12, 42, 8)
+
+
+async def test_a_provider_error_keeps_what_was_said_and_marks_it_partial() -> None:
+    played = await play([["Half an ", ModelError("The provider is down.", "provider_error")]])
+    assert (played.error.code, played.error.message) == ("provider_error", "The provider is down.")
+    assert played.messages[-1].content == "Half an "
+    assert played.messages[-1].is_partial
+
+
+async def test_an_error_in_the_middle_of_a_call_leaves_valid_history() -> None:
+    played = await play([[ToolCallDelta(0, "c1", "add", '{"a":1'), ModelError("Gone.")]], add, waive=[BROKEN_ARGUMENTS])
+    assert played.error.code == "provider_error"
+    assert played.results == ["No result: the run ended with an error first."]
+    assert played.journal.outcomes == []
+
+
+async def test_an_unexpected_error_is_logged_and_told_with_an_id_only(caplog: pytest.LogCaptureFixture) -> None:
+    played = await play([RuntimeError("the secret is 42")])
+    assert played.error.code == "internal_error"
+    assert "secret" not in played.error.message
+    error_id = played.error.message.split("error ")[1].rstrip(").")
+    assert error_id in caplog.text
+
+
+async def test_an_empty_answer_is_no_success() -> None:
+    assert (await play([Reply()])).error.code == "provider_error"
+
+
+async def test_an_answer_cut_by_the_providers_limit_is_kept_as_partial() -> None:
+    played = await play([Reply(text="Once upon a", finish_reason="length")])
+    assert played.custom("message.cut")[0]["reason"] == "length"
+    assert played.messages[-1].is_partial
+    assert played.ending.type == "RUN_FINISHED"
+
+
+async def test_tokens_used_up_by_reasoning_alone_are_a_limit() -> None:
+    played = await play([Reply(reasoning="Hm...", finish_reason="length")])
+    assert played.error.code == "limit_reached"
+
+
+async def test_rounds_are_limited() -> None:
+    turns = [call("add", f'{{"a":{n},"b":1}}') for n in range(9)]
+    played = await play(turns, add, limits=Limits(rounds=3))
+    assert played.error.code == "limit_reached"
+    assert "3 model calls" in played.error.message
+    assert len(played.model.requests) == 3
+
+
+async def test_tokens_are_limited_before_more_tools_run() -> None:
+    reply = Reply(tool_calls=(call("add", '{"a":1,"b":2}'),), usage=Usage(90, 20), finish_reason="tool_calls")
+    played = await play([reply], add, limits=Limits(tokens=100))
+    assert played.error.code == "limit_reached"
+    assert "100 tokens" in played.error.message
+    assert played.journal.started == []
+
+
+async def test_an_answer_within_the_rounds_is_given_even_past_the_token_limit() -> None:
+    played = await play([Reply(text="Yes", usage=Usage(90, 20))], limits=Limits(tokens=100))
+    assert played.ending.type == "RUN_FINISHED"
+
+
+async def test_a_run_that_takes_too_long_ends_where_it_is() -> None:
+    played = await play([["So far", asyncio.Event().wait()]], limits=Limits(seconds=0.05))
+    assert played.error.code == "limit_reached"
+    assert "0.05 seconds" in played.error.message
+    assert played.messages[-1].content == "So far"
+
+
+async def test_the_time_limit_never_fires_into_the_reader() -> None:
+    plan = plan_for([["one", "two"]], limits=Limits(seconds=0.02))
+    async with aclosing(run_turn(plan, Transcript())) as events:
+        kinds = []
+        async for event in events:
+            kinds.append(event.type)
+            await asyncio.sleep(0.03)
+    assert kinds[-1] == "RUN_ERROR"
+
+
+async def test_without_limits_nothing_ends_the_turn() -> None:
+    turns = [call("add", f'{{"a":{n},"b":1}}') for n in range(30)]
+    played = await play([*turns, "ok"], add, limits=Limits(0, 0, 0, 0, 0))
+    assert len(played.results) == 30
+
+
+async def test_client_side_tools_are_offered_and_left_to_the_client() -> None:
+    locate = tool(name="locate", description="Where the user is.")(lambda: "")
+    played = await play([[call("add", '{"a":1,"b":2}'), call("locate", call_id="c9")]], add, client_tools=(locate,))
+    assert [t.name for t in played.model.requests[0].tools] == ["add", "locate"]
+    assert played.outcome == Success(pending_tool_call_ids=["c9"])
+    assert played.results == ["3"]
+
+
+async def test_a_client_side_tool_never_shadows_one_of_the_server() -> None:
+    impostor = tool(name="add", description="Mine.")(lambda: "")
+    played = await play([call("add", '{"a":1,"b":2}'), "3"], add, client_tools=(impostor,))
+    assert [t.description for t in played.model.requests[0].tools] == ["Add two numbers."]
+    assert played.results == ["3"]
+
+
+async def test_calls_can_be_left_to_the_caller() -> None:
+    played = await play([call("add", '{"a":1,"b":2}', "c1")], add, execute_tools=False)
+    assert played.outcome == Success(pending_tool_call_ids=["c1"])
+    assert played.journal.started == []
+
+
+async def test_a_tool_can_be_offered_only_in_some_circumstances() -> None:
+    admin_only = add.replace(available=lambda context: "admin" in context.extra)
+    needy = add.replace(name="needy", needs_context=("region",))
+    played = await play(["ok"], admin_only, needy, context=ToolContext(extra={"admin": True}))
+    assert [t.name for t in played.model.requests[0].tools] == ["add"]
+
+
+async def test_a_tool_result_can_be_the_answer() -> None:
+    played = await play([call("add", '{"a":1,"b":2}')], add.replace(return_direct=True))
+    assert played.messages[-1] == Message("assistant", "3", id=played.messages[-1].id)
+    assert len(played.model.requests) == 1
+
+
+async def test_of_several_calls_all_must_be_direct_for_that() -> None:
+    direct = add.replace(name="direct", return_direct=True)
+    played = await play([[call("add", '{"a":1,"b":2}'), call("direct", '{"a":1,"b":2}')], "Both 3."], add, direct)
+    assert played.messages[-1].content == "Both 3."
+
+
+async def test_history_is_cut_to_its_budget() -> None:
+    old = [Message("user", "x" * 4000, id="a"), Message("assistant", "y" * 4000, id="b")]
+    played = await play(["ok"], messages=(Message("system", "Be kind."), *old, USER), history_tokens=200)
+    assert [m.content for m in played.model.requests[0].messages] == ["Be kind.", "Hello"]
+
+
+async def test_cancelling_stops_the_provider_and_leaves_the_partial_answer() -> None:
+    asked, stopped = asyncio.Event(), asyncio.Event()
+
+    async def hang() -> None:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    transcript = Transcript()
+    plan = plan_for([[TextDelta("Half"), hang()]])
+
+    async def read() -> None:
+        async with aclosing(run_turn(plan, transcript)) as events:
+            async for _ in events:
+                pass
+
+    task = asyncio.create_task(read())
+    await asyncio.wait_for(asked.wait(), 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert stopped.is_set()
+    assert [event.type for event in transcript.close("cancelled")] == ["TEXT_MESSAGE_END"]
+    assert [(m.content, m.is_partial) for m in transcript.messages] == [("Half", True)]
+
+
+async def test_closing_the_generator_leaves_valid_history() -> None:
+    transcript = Transcript()
+    plan = plan_for([call("add", '{"a":1,"b":2}')], add)
+    async with aclosing(run_turn(plan, transcript)) as events:
+        async for event in events:
+            if event.type == "TOOL_CALL_END":
+                break
+    transcript.close("interrupted")
+    check_history([USER, *transcript.messages])
+
+
+async def test_whoever_stops_reading_stops_the_provider() -> None:
+    stopped = asyncio.Event()
+
+    class Endless:
+        name = provider = "endless"
+
+        async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+            try:
+                while True:
+                    yield TextDelta("and on ")
+            finally:
+                stopped.set()
+
+    plan = replace(plan_for([]), model=Endless())
+    async with aclosing(run_turn(plan, Transcript())) as events:
+        async for event in events:
+            if event.type == "TEXT_MESSAGE_CONTENT":
+                break
+    assert stopped.is_set()

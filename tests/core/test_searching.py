@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from assistant.core.messages import ToolCall
+from assistant.core.searching import SearchingToolset, find_tools
+from assistant.core.toolbox import FixedToolset
+from tests.core.playing import play
+from tools import Tool
+
+
+def make(name: str, description: str) -> Tool:
+    async def run() -> str:
+        return name
+
+    return Tool.from_function(run, name=name, description=description)
+
+
+CATALOGUE = [
+    make("get_customer", "Retrieve a customer's record."),
+    make("list_orders", "List the orders of a customer."),
+    make("set_alarm", "Set an alarm at a time."),
+    make("current_time", "Tell the time in a city."),
+    *(make(f"filler_{n}", f"Does thing number {n}.") for n in range(40)),
+]
+
+
+def names(tools: object) -> list[str]:
+    return [tool.name for tool in tools]  # type: ignore[attr-defined]
+
+
+async def test_a_small_catalogue_is_offered_whole() -> None:
+    played = await play(["ok"], toolset=SearchingToolset(FixedToolset(CATALOGUE[:4]), threshold=4))
+    assert len(played.model.requests[0].tools) == 4
+
+
+async def test_of_a_large_one_the_model_sees_what_it_searched_for() -> None:
+    search = ToolCall("", "search_tools", '{"query":"alarms"}')
+    played = await play(
+        [search, ToolCall("", "set_alarm", "{}"), "Set."], toolset=SearchingToolset(FixedToolset(CATALOGUE))
+    )
+    assert names(played.model.requests[0].tools) == ["search_tools"]
+    assert names(played.model.requests[1].tools) == ["search_tools", "set_alarm"]
+    assert played.results[1] == "set_alarm"
+
+
+async def test_a_search_without_a_hit_says_so() -> None:
+    played = await play(
+        [ToolCall("", "search_tools", '{"query":"zebra"}'), "No."], toolset=SearchingToolset(FixedToolset(CATALOGUE))
+    )
+    assert "No tool does that" in played.results[0]
+
+
+async def test_some_tools_can_always_be_there() -> None:
+    toolset = SearchingToolset(FixedToolset(CATALOGUE), always=["current_time"])
+    assert names(await toolset.offered()) == ["search_tools", "current_time"]
+
+
+async def test_search_opens_no_door() -> None:
+    class Locked(FixedToolset):
+        async def admit(self, calls):  # type: ignore[no-untyped-def]
+            return [a.__class__(a.tool, "off", "Locked.") for a in await super().admit(calls)]
+
+    played = await play([ToolCall("", "set_alarm", "{}"), "No."], toolset=SearchingToolset(Locked(CATALOGUE)))
+    assert played.journal.statuses == {"set_alarm": "refused"}
+
+
+def test_the_best_fit_comes_first_and_rare_words_weigh_more() -> None:
+    assert names(find_tools("which orders has this customer", CATALOGUE))[0] == "list_orders"
+    assert names(find_tools("customer record", CATALOGUE))[0] == "get_customer"
+    assert names(find_tools("time", CATALOGUE, most=1)) == ["current_time"]

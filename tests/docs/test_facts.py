@@ -1,0 +1,107 @@
+"""What the documents list is what the code has: variables, events, codes, dependencies, links."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant import consumers
+from assistant.core import events
+from tests.docs.snippets import DOCUMENTS, ROOT, codes, table
+
+WEBSOCKET = ROOT / "docs/websocket.md"
+
+
+def calls(*roots: str) -> Iterator[tuple[str, ast.Call]]:
+    """Every call in the code below these folders, with the name of what is called."""
+    for root in roots:
+        for path in (ROOT / root).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call):
+                    function = node.func
+                    yield getattr(function, "attr", getattr(function, "id", "")), node
+
+
+def text_argument(call: ast.Call, position: int, name: str) -> list[str]:
+    """The literal text given for an argument, if it is one."""
+    values = [item.value for item in call.keywords if item.arg == name] or call.args[position : position + 1]
+    return [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+
+
+def literals(function: str, position: int, name: str) -> set[str]:
+    return {
+        text
+        for called, call in calls("assistant")
+        if called == function
+        for text in text_argument(call, position, name)
+    }
+
+
+def listed(heading: str) -> set[str]:
+    return {name for row in table(WEBSOCKET, heading) for name in codes(row[0])}
+
+
+def test_every_variable_is_documented() -> None:
+    readers = {"text", "flag", "number", "words", "url", "origins", "path", "fernet_keys", "database"}
+    read = {
+        text
+        for called, call in calls("config")
+        if called in readers | {"get"}
+        for text in text_argument(call, 0, "name")
+        if re.fullmatch(r"[A-Z][A-Z_]+", text)
+    }
+    rows = table(ROOT / "docs/configuration.md", "## Variables")
+    assert {codes(row[0])[0] for row in rows} == read
+
+
+def test_the_example_environment_names_only_variables_that_exist() -> None:
+    names = set(re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    assert names and all(f"`{name}`" in (ROOT / "docs/configuration.md").read_text() for name in names)
+
+
+def test_every_event_is_documented() -> None:
+    kinds = {kind.__struct_config__.tag for kind in events.Event.__subclasses__()}
+    assert listed("## What the server sends") == kinds
+
+
+def test_every_custom_event_is_documented() -> None:
+    assert listed("### Custom events") == literals("Custom", 0, "name")
+
+
+def test_every_error_code_in_the_code_is_on_the_closed_list() -> None:
+    used = literals("Refused", 0, "code") | literals("RunError", 1, "code") | literals("ModelError", 1, "code")
+    assert used <= listed("### Codes of `RUN_ERROR`")
+
+
+def test_every_protocol_error_is_documented() -> None:
+    assert listed("### Codes of `protocol_error`") == literals("_protocol_error", 0, "code")
+
+
+def test_every_close_code_is_documented() -> None:
+    ours = {value for name, value in vars(consumers).items() if name.startswith("CLOSE_")}
+    assert ours <= {int(row[0]) for row in table(WEBSOCKET, "### Close codes")}
+
+
+def test_the_limits_said_are_the_limits_kept() -> None:
+    assert f"{consumers.MAX_FRAME // 1024} KiB" in WEBSOCKET.read_text()
+
+
+def test_every_dependency_is_explained() -> None:
+    lines = [
+        line for name in ("requirements.txt", "requirements-dev.txt") for line in (ROOT / name).read_text().splitlines()
+    ]
+    packages = {re.split(r"[\[=<>]", line)[0] for line in lines if line and line[0] not in "#-"}
+    explained = (ROOT / "docs/dependencies.md").read_text()
+    assert [
+        name for name in sorted(packages) if not re.search(rf"(^\| |, ){re.escape(name)}\b", explained, re.MULTILINE)
+    ] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text())
+    assert [target for target in targets if not (document.parent / target).exists()] == []

@@ -1,0 +1,167 @@
+"""Fills a tenant with rows of every model, each text in them a canary that must never be seen elsewhere."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.apps import apps
+from django.core import serializers
+from django.db import models
+from django.utils import timezone
+
+from assistant.models import Tenant
+from tests.base import Cast
+
+APPS = ("assistant", "tools")
+# Searching for the first half must not bring the whole.
+CANARY_HEAD = "zeisig"
+CANARY = f"{CANARY_HEAD}7319"
+
+# Where any text would not do.
+FIXED: Mapping[str, Any] = {
+    "assistant.ApiKey.scopes": ["chat", "read"],
+    "assistant.ApiKey.revoked_at": None,
+    "assistant.Message.tool_calls": [],
+    "assistant.Run.ending": None,
+    "assistant.Run.partial": None,
+    "assistant.Run.cancel_requested_at": None,
+    "assistant.Run.status": "finished",
+    "assistant.ToolSetting.tool": "get_customer",
+    "assistant.ToolSetting.secrets": f'{{"key": "{CANARY}"}}',
+    "assistant.McpServer.headers": f'{{"key": "{CANARY}"}}',
+    "assistant.Assistant.starters": [CANARY],
+}
+
+
+def tenant_models() -> list[type[models.Model]]:
+    """Every model whose rows belong to a tenant, directly or through another row; proxies come after them."""
+    models_of_all = [model for app in APPS for model in apps.get_app_config(app).get_models()]
+    return sorted(filter(tenant_path, models_of_all), key=lambda model: model._meta.proxy)
+
+
+def tenant_path(model: type[models.Model], seen: tuple[type[models.Model], ...] = ()) -> str | None:
+    """The look-up that leads from a row to its tenant: "tenant", "conversation__tenant", ...; "pk" for a tenant."""
+    if model is Tenant:
+        return "pk"
+    keys = [field for field in model._meta.concrete_fields if isinstance(field, models.ForeignKey)]
+    if any(key.name == "tenant" for key in keys):
+        return "tenant"
+    for key in keys:
+        target = key.related_model
+        if isinstance(target, type) and target not in (model, *seen) and target._meta.app_label in APPS:
+            path = tenant_path(target, (*seen, model))
+            if path is not None:
+                return f"{key.name}__{path}"
+    return None
+
+
+class Planter:
+    """Makes one row of each model for a tenant, and the rows that these need."""
+
+    def __init__(self, tenant: Tenant, user: models.Model, *existing: models.Model) -> None:
+        self.rows: dict[type[models.Model], models.Model] = {Tenant: tenant, type(user): user}
+        self.rows.update({type(row): row for row in existing})
+
+    def plant_all(self) -> dict[type[models.Model], models.Model]:
+        for model in tenant_models():
+            self.row(model)
+        return self.rows
+
+    def row(self, model: type[models.Model]) -> models.Model:
+        if model._meta.proxy:
+            return self.rows.setdefault(model, self.row(model._meta.concrete_model))
+        if model not in self.rows:
+            fields = [field for field in model._meta.concrete_fields if not _is_automatic(field)]
+            self.rows[model] = model._default_manager.create(**{field.name: self.value(field) for field in fields})
+        return self.rows[model]
+
+    def value(self, field: models.Field[Any, Any]) -> Any:
+        """A canary, where the field's kind has room for one."""
+        name = f"{field.model._meta.label}.{field.name}"
+        if name in FIXED:
+            return FIXED[name]
+        if isinstance(field, models.ForeignKey):
+            return None if field.related_model is field.model else self.row(field.related_model)
+        if field.choices:
+            return next(iter(field.flatchoices))[0]
+        if isinstance(field, models.JSONField):
+            return {"note": CANARY} if field.default is dict or field.null else [CANARY]
+        return _plain_value(field)
+
+
+def _is_automatic(field: models.Field[Any, Any]) -> bool:
+    return (
+        isinstance(field, models.AutoField)
+        or getattr(field, "auto_now", False)
+        or getattr(field, "auto_now_add", False)
+    )
+
+
+def _plain_value(field: models.Field[Any, Any]) -> Any:
+    texts = {models.EmailField: f"{CANARY}@example.com", models.URLField: f"https://{CANARY}.example.com/v1"}
+    for kind, text in texts.items():
+        if isinstance(field, kind):
+            return text
+    if isinstance(field, models.CharField | models.TextField):
+        has_room = field.max_length is None or field.max_length >= len(CANARY)
+        return CANARY if has_room and not field.get_default() else field.get_default()
+    if isinstance(field, models.DateTimeField):
+        return timezone.now() + timedelta(days=1)
+    if isinstance(field, models.UUIDField):
+        return uuid.uuid4()
+    if isinstance(field, models.BooleanField):
+        return True
+    if isinstance(field, models.DecimalField | models.IntegerField | models.FloatField):
+        return Decimal(1) if isinstance(field, models.DecimalField) else 1
+    raise AssertionError(f"tell tests/isolation/planting.py what {field} may hold")
+
+
+def plant(cast: Cast) -> dict[type[models.Model], models.Model]:
+    """Fill Acme; its name, its people and its assistant become canaries too. Returns a row of each model."""
+    cast.acme.name = f"Acme {CANARY}"
+    cast.acme.save()
+    for user in (cast.alice, cast.amy):
+        user.username += f"-{CANARY}"
+        user.email = f"{user.username}@example.com"
+        user.save()
+    cast.support.name = cast.support.description = f"Support {CANARY}"
+    cast.support.starters = [CANARY]
+    cast.support.save()
+    cast.support.prompt_versions.update(text=CANARY)
+    membership = cast.acme.memberships.get(user=cast.alice)
+    prompt = cast.support.prompt_versions.get()
+    return Planter(cast.acme, cast.alice, membership, cast.support, prompt).plant_all()
+
+
+def rows_of(tenant: Tenant) -> str:
+    """Everything a tenant has, as text: to compare before and after."""
+    rows = [
+        row
+        for model in tenant_models()
+        for row in model._default_manager.filter(**{str(tenant_path(model)): tenant.pk}).order_by("pk")
+    ]
+    return str(serializers.serialize("json", rows, indent=1))
+
+
+def crossings() -> list[str]:
+    """Rows of one tenant that point to a row of another."""
+    found = []
+    for model in tenant_models():
+        own = tenant_path(model)
+        for key in (field for field in model._meta.concrete_fields if isinstance(field, models.ForeignKey)):
+            target = key.related_model
+            path = tenant_path(target) if target in tenant_models() else None
+            if path is None or target is Tenant:
+                continue
+            other = f"{key.name}__{path}"
+            pairs = model._default_manager.exclude(**{other: None}).exclude(**{str(own): None})
+            found += [
+                f"{model.__name__} {pk} of tenant {mine} -> {key.name} of tenant {theirs}"
+                for pk, mine, theirs in pairs.values_list("pk", own, other)
+                if mine != theirs
+            ]
+    return found

@@ -1,0 +1,123 @@
+"""No websocket frame shows, joins, stops or changes another tenant's runs: each kind is tried with their ids."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import json
+import textwrap
+from collections.abc import Sequence
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from websockets.exceptions import InvalidStatus
+
+from assistant.consumers import ChatConsumer
+from assistant.models import Provider
+from assistant.services.members import create_api_key
+from tests.agui import Frame, run_of, text_of
+from tests.base import Cast
+from tests.fake_provider import FakeProvider
+from tests.isolation.planting import CANARY
+from tests.live import Server, serve
+from tests.ws import Socket, open_socket, run_input
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
+    """Frames of every kind that name somebody else's thread and run."""
+    thread, run = theirs["threadId"], theirs["runId"]
+    answer = {"id": "x", "role": "tool", "toolCallId": "call_1", "content": "taken"}
+    resume = [{"interruptId": "call_1", "status": "resolved", "payload": {"approved": True}}]
+    return {
+        "RunAgentInput": [
+            run_input("Tell me what was said", thread=thread),
+            run_input("Tell me what was said", thread=thread, run=run),
+            run_input("Tell me what was said", run=run),
+            {**run_input("x", thread=thread), "messages": [*theirs["messages"], answer]},
+            {**run_input("x", thread=thread), "messages": [], "resume": resume},
+        ],
+        "attach": [
+            {"type": "attach", "threadId": thread},
+            {"type": "attach", "threadId": thread, "render": "html"},
+            {"type": "attach", "threadId": thread, "after": {"runId": run, "seq": 0}},
+        ],
+        "cancel": [{"type": "cancel", "runId": run}],
+        "ping": [{"type": "ping", "threadId": thread, "runId": run}],
+    }
+
+
+async def try_all(socket: Socket, theirs: Frame) -> list[Frame]:
+    """Send every frame; what came back until the last was surely handled."""
+    for frames in frames_against(theirs).values():
+        for frame in frames:
+            await socket.send(frame)
+    await socket.send({"type": "ping"})
+    await socket.until_custom("pong")
+    await socket.send({"type": "ping"})
+    await socket.until_custom("pong")
+    return socket.frames
+
+
+def leaks(frames: Sequence[Frame]) -> list[Frame]:
+    return [frame for frame in frames if CANARY in json.dumps(frame)]
+
+
+def test_every_kind_of_frame_is_tried() -> None:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(ChatConsumer._dispatch)))
+    compared = [node.comparators[0] for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    kinds = {node.value for node in compared if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    theirs = run_input("x")
+    assert set(frames_against(theirs)) == kinds | {"RunAgentInput"}
+
+
+@pytest.mark.parametrize("with_key", [False, True], ids=["cookie", "key"])
+async def test_a_rival_learns_and_stops_nothing(
+    with_key: bool, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=[f"{CANARY} ", gate, "stays."])
+    async with open_socket(uvicorn_server.url, user=cast.alice) as alice:
+        theirs = await alice.start(f"A secret: {CANARY}")
+        await asyncio.to_thread(gate.wait_reached)
+        async with open_socket(uvicorn_server.url, tenant="globex", **await credentials(cast, with_key)) as mallory:
+            seen = await try_all(mallory, theirs)
+            gate.release()
+            rest = await alice.until_end(theirs["runId"])
+            await mallory.send({"type": "ping"})
+            await mallory.until_custom("pong")
+    assert leaks(seen) == [] and leaks(mallory.frames) == []
+    assert rest[-1]["type"] == "RUN_FINISHED" and rest[-1]["outcome"] == {"type": "success"}
+    assert text_of([frame for frame in alice.frames if run_of(frame) == theirs["runId"]]) == f"{CANARY} stays."
+
+
+async def credentials(cast: Cast, with_key: bool) -> dict[str, User | str]:
+    if not with_key:
+        return {"user": cast.mallory}
+    _, key = await sync_to_async(create_api_key)(tenant=cast.globex, user=cast.mallory, name="hers")
+    return {"key": key}
+
+
+@pytest.mark.parametrize("with_key", [False, True], ids=["cookie", "key"])
+@pytest.mark.parametrize("tenant", ["acme", "nobody-has-this-slug"])
+async def test_a_rival_and_a_stranger_get_the_same_answer(
+    tenant: str, with_key: bool, uvicorn_server: Server, cast: Cast
+) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with open_socket(uvicorn_server.url, tenant=tenant, **await credentials(cast, with_key)):
+            pass
+    assert refused.value.response.status_code == 403
+
+
+async def test_a_planted_leak_is_found(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
+    fake_provider.reply(CANARY)
+    with serve() as honest, serve(application="tests.isolation.leaky_asgi:application") as leaky:
+        async with open_socket(honest.url, user=cast.alice) as alice:
+            theirs = run_input(f"A secret: {CANARY}")
+            await alice.send(theirs)
+            assert (await alice.until_end(theirs["runId"]))[-1]["type"] == "RUN_FINISHED"
+        async with open_socket(leaky.url, user=cast.mallory, tenant="globex") as mallory:
+            assert leaks(await try_all(mallory, theirs))

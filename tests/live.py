@@ -1,0 +1,127 @@
+"""Real server processes for tests: the site under uvicorn or daphne, on the database and Redis of the test run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import connection
+
+KINDS = ("uvicorn", "daphne")
+START_SECONDS = 90.0
+STOP_SECONDS = 15.0
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_database_url() -> str:
+    """The test run's database as another process names it."""
+    config: dict[str, Any] = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{config['NAME']}"
+    secret = quote(config["PASSWORD"] or "", safe="")
+    user = quote(config["USER"] or "", safe="") + (f":{secret}" if secret else "")
+    return f"postgres://{user}@{config['HOST'] or '127.0.0.1'}:{config['PORT'] or 5432}/{config['NAME']}"
+
+
+class Server:
+    """One running server process; `url` is its origin, `log` what it has printed so far."""
+
+    def __init__(self, kind: str, port: int, process: subprocess.Popen[bytes], log_path: Path) -> None:
+        self.kind = kind
+        self.url = f"http://127.0.0.1:{port}"
+        self.process = process
+        self._log_path = log_path
+
+    @property
+    def log(self) -> str:
+        return self._log_path.read_text(errors="replace")
+
+    def kill(self) -> None:
+        """End it at once, as `kill -9` or a power cut does."""
+        self.process.kill()
+        self.process.wait(STOP_SECONDS)
+
+    def stop(self, timeout: float = STOP_SECONDS) -> int:
+        """Ask it to end, as a service manager does; the exit code. Kills it after `timeout` seconds."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return -signal.SIGKILL
+
+    def wait_ready(self, path: str = "/healthz") -> None:
+        """Block until it answers. Raises `AssertionError` with its log when it ends or takes too long."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                with urllib.request.urlopen(self.url + path, timeout=5) as answer:
+                    if answer.status == 200:
+                        return
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                time.sleep(0.05)
+        raise AssertionError(f"{self.kind} did not start:\n{self.log[-4000:]}")
+
+
+def _command(kind: str, port: int, application: str) -> list[str]:
+    if kind == "daphne":
+        return [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), application]
+    return [
+        sys.executable, "-m", "uvicorn", "--host", "127.0.0.1", "--port", str(port), "--ws", "websockets-sansio",
+        "--ws-per-message-deflate", "false", "--no-access-log", application,
+    ]  # fmt: skip
+
+
+@contextmanager
+def serve(
+    kind: str = "uvicorn", *, env: Mapping[str, str] | None = None, application: str = "config.asgi:application"
+) -> Iterator[Server]:
+    """Run the site in a process of its own; `env` adds to its environment.
+
+    Needs rows that are committed: use it with the `transactional_db` fixture.
+    """
+    port = free_port()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "TEST_DATABASE_URL": test_database_url(),
+        "TEST_REDIS_URL": settings.REDIS_URL,
+        "PYTHONUNBUFFERED": "1",
+        **(env or {}),
+    }
+    with tempfile.TemporaryDirectory(prefix="tenant-assistant-server-") as folder:
+        log_path = Path(folder) / "server.log"
+        with log_path.open("wb") as log:
+            process = subprocess.Popen(
+                _command(kind, port, application),
+                cwd=settings.BASE_DIR,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        server = Server(kind, port, process, log_path)
+        try:
+            server.wait_ready()
+            yield server
+        finally:
+            server.stop()

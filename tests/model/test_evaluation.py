@@ -1,0 +1,111 @@
+"""The embedded model itself, end to end and unscripted: sixty prompts over the demo's tools and data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pytest
+from django.conf import settings
+from django.test import override_settings
+
+from assistant.client import ChatClient, ChatReply, Limits, RunFailed
+from assistant.management.commands.local_model import Command, ProgressBar
+from assistant.models import Membership
+from assistant.providers.embedded import EmbeddedModel, EmbeddedServer, is_ready, start_server
+from assistant.providers.embedded.fetch import fetch
+from assistant.services.demo import load_demo_tenants
+from assistant.services.likely import likely_requests
+from tests.model.prompts import DEMO, PROMPTS, Prompt
+from tests.tools.library.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
+from tools import TenantInfo, Tool, UserInfo
+
+pytestmark = [pytest.mark.model, pytest.mark.timeout(1500), pytest.mark.django_db(transaction=True)]
+
+BAR = 50
+LOADING_SECONDS = 120.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddedServer]:
+    """The model, fetched if need be, in a process of its own as in the demo."""
+    fetch(ProgressBar(Command()), path=settings.LOCAL_MODEL_PATH)
+    with start_server(read_ahead=False) as running:
+        yield running
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    prompt: Prompt
+    reply: ChatReply[object]
+    seconds: float
+
+    @property
+    def has_right_tool(self) -> bool:
+        return self.prompt.chose_well(self.reply)
+
+    @property
+    def has_right_answer(self) -> bool:
+        return self.has_right_tool and self.prompt.is_right(self.reply.text)
+
+    def __str__(self) -> str:
+        mark = "right" if self.has_right_answer else "tool " if self.has_right_tool else "WRONG"
+        called = ", ".join(f"{call.name}({call.arguments})" for call in self.reply.tool_calls) or "no tool"
+        return (
+            f"{mark} {self.seconds:5.1f}s  {self.prompt.text} -> {called} -> {' '.join(self.reply.text.split())[:160]}"
+        )
+
+
+@pytest.fixture
+def clients(server: EmbeddedServer, open_meteo: OpenMeteo) -> dict[str, ChatClient]:  # noqa: F811
+    """Alice's assistants at Acme, each with its own prompt and tools."""
+    open_meteo.say("/v1/search", {"results": [PARIS]})
+    with override_settings(DEBUG=True):
+        load_demo_tenants()
+    alice = Membership.objects.select_related("tenant", "user").get(user__username="alice", tenant__slug="acme")
+    context = {
+        "tenant": TenantInfo(alice.tenant.pk, alice.tenant.slug, alice.tenant.name, alice.tenant.timezone),
+        "user": UserInfo(alice.user.pk, alice.user.username),
+    }
+    model = EmbeddedModel(server.base_url)
+    limits = Limits(rounds=5, seconds=300)
+    return {
+        slug: ChatClient(
+            model=model, system=request.messages[0].content, tools=_free(request.tools), context=context, limits=limits
+        )
+        for slug, request in zip(("support", "front-desk"), likely_requests(count=2), strict=True)
+    }
+
+
+def _free(tools: Sequence[Tool]) -> list[Tool]:
+    """The tools as they are once somebody has approved the call."""
+    return [tool.replace(requires_approval=False) for tool in tools]
+
+
+async def ask(client: ChatClient, prompt: Prompt) -> Outcome:
+    started = time.monotonic()
+    try:
+        reply = await client.call(prompt.text)
+    except RunFailed as exc:
+        reply = exc.reply
+    return Outcome(prompt, reply, time.monotonic() - started)
+
+
+async def test_the_model_chooses_tools_and_answers(server: EmbeddedServer, clients: dict[str, ChatClient]) -> None:
+    assert await is_ready(server.base_url, seconds=LOADING_SECONDS, absent_seconds=LOADING_SECONDS)
+    outcomes = []
+    # One assistant after the other: the server reads each one's tools once.
+    for prompt in sorted(PROMPTS, key=lambda prompt: prompt.assistant):
+        outcomes.append(await ask(clients[prompt.assistant], prompt))
+        print(outcomes[-1], flush=True)
+    tools = sum(outcome.has_right_tool for outcome in outcomes)
+    answers = sum(outcome.has_right_answer for outcome in outcomes)
+    print(f"{tools} of {len(outcomes)} chose the right tool, {answers} of {len(outcomes)} gave the right answer")
+    failed = [outcome.prompt.text for outcome in outcomes if outcome.prompt in DEMO and not outcome.has_right_answer]
+    assert not failed, "the demo's own questions must work"
+    assert tools >= BAR
+
+
+def test_there_are_sixty_prompts() -> None:
+    assert len({prompt.text for prompt in PROMPTS}) == 60

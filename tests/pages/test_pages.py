@@ -1,0 +1,226 @@
+"""The chat's pages: for members only, each with what it needs, and strict about what may run in them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.conf import settings as site_settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.template.loader import render_to_string
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from pytest_django.fixtures import Settings
+
+from assistant.models import Assistant, Conversation, Membership, Tenant
+from tests.base import PASSWORD, Cast
+from tests.factories import make_assistant, make_conversation, make_member
+
+UNKNOWN = "6f1c2a52-3a43-4a5c-9d0e-0c4f6f1d2b11"
+
+
+UNKNOWN = "6f1c2a52-3a43-4a5c-9d0e-0c4f6f1d2b11"
+
+
+@pytest.fixture
+def visit(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def talk(cast: Cast) -> Conversation:
+    return make_conversation(cast.alice, cast.support, title="Refund")
+
+
+def address(name: str, talk: Conversation) -> str:
+    return reverse(name, kwargs={"tenant": talk.tenant.slug, "thread": talk.pk})
+
+
+def test_a_stranger_is_asked_to_sign_in_and_led_back(client: Client, cast: Cast) -> None:
+    assert client.get("/t/acme/").headers["Location"] == "/accounts/login/?next=/t/acme/"
+    answer = client.post(
+        "/accounts/login/?next=/t/acme/", {"username": "alice", "password": PASSWORD, "next": "/t/acme/"}
+    )
+    assert answer.headers["Location"] == "/t/acme/"
+
+
+def test_signing_in_does_not_lead_elsewhere(client: Client, cast: Cast) -> None:
+    form = {"username": "alice", "password": PASSWORD, "next": "https://evil.example/"}
+    assert client.post("/accounts/login/", form).headers["Location"] == "/"
+
+
+def test_home_leads_to_the_only_organisation(visit: Client) -> None:
+    assert visit.get("/").headers["Location"] == "/t/acme/"
+
+
+def test_home_asks_which_of_several_and_remembers(visit: Client, alice: User, globex: Tenant) -> None:
+    Membership.objects.create(tenant=globex, user=alice)
+    assert "Globex" in visit.get("/").content.decode()
+    visit.get("/t/globex/")
+    assert visit.get("/").headers["Location"] == "/t/globex/"
+
+
+def test_home_forgets_an_organisation_that_was_left(visit: Client, alice: User, globex: Tenant) -> None:
+    place = Membership.objects.create(tenant=globex, user=alice)
+    visit.get("/t/globex/")
+    place.delete()
+    assert visit.get("/").headers["Location"] == "/t/acme/"
+
+
+def test_who_belongs_nowhere_is_told(client: Client, cast: Cast) -> None:
+    client.force_login(cast.oscar)
+    assert "No organisation yet" in client.get("/").content.decode()
+
+
+def test_the_chat_page_says_who_answers(visit: Client, support: Assistant) -> None:
+    page = visit.get("/t/acme/").content.decode()
+    assert support.name in page
+    assert 'id="provider"' in page
+    assert 'data-socket="/ws/acme/support/"' in page
+
+
+def test_another_assistant_can_be_asked_for(visit: Client, acme: Tenant, support: Assistant) -> None:
+    make_assistant(acme, "coach", name="Coach")
+    assert 'data-socket="/ws/acme/coach/"' in visit.get("/t/acme/?assistant=coach").content.decode()
+    assert visit.get("/t/acme/?assistant=nobody").status_code == 404
+
+
+def test_a_conversation_keeps_its_assistant(visit: Client, acme: Tenant, talk: Conversation) -> None:
+    make_assistant(acme, "aaa", name="Aaa")
+    page = visit.get(address("thread", talk)).content.decode()
+    assert 'data-socket="/ws/acme/support/"' in page
+    assert f'data-thread="{talk.pk}"' in page
+
+
+def test_a_tenant_without_an_assistant_says_so(visit: Client, acme: Tenant) -> None:
+    Assistant.objects.filter(tenant=acme).update(is_active=False)
+    assert "No assistant yet" in visit.get("/t/acme/").content.decode()
+
+
+@pytest.mark.parametrize("path", ["/t/globex/", "/t/nowhere/", f"/t/acme/c/{UNKNOWN}/", "/t/globex/conversations/"])
+def test_what_is_not_ones_own_does_not_exist(visit: Client, cast: Cast, path: str) -> None:
+    assert visit.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["thread", "rename-conversation", "delete-conversation"])
+def test_a_rivals_conversation_does_not_exist(client: Client, cast: Cast, talk: Conversation, name: str) -> None:
+    client.force_login(cast.mallory)
+    call = client.get if name == "thread" else client.post
+    assert call(address(name, talk)).status_code == 404
+    assert call(address(name, talk).replace("acme", "globex"), {"title": "Mine"}).status_code == 404
+    talk.refresh_from_db()
+    assert talk.title == "Refund"
+
+
+def test_a_suspended_tenants_pages_are_gone(visit: Client, acme: Tenant) -> None:
+    acme.is_active = False
+    acme.save()
+    assert visit.get("/t/acme/").status_code == 404
+
+
+def test_renaming_answers_with_the_title(visit: Client, talk: Conversation) -> None:
+    assert visit.post(address("rename-conversation", talk), {"title": " Two  words "}).json() == {"title": "Two words"}
+    assert visit.post(address("rename-conversation", talk), {"title": " "}).status_code == 400
+    assert visit.get(address("rename-conversation", talk)).status_code == 405
+
+
+def test_deleting_says_where_to_go_next(visit: Client, talk: Conversation) -> None:
+    assert visit.post(address("delete-conversation", talk)).json() == {"next": "/t/acme/"}
+    assert not Conversation.objects.filter(pk=talk.pk).exists()
+
+
+def test_changes_need_the_pages_token(alice: User, talk: Conversation) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(alice)
+    answer = strict.post(address("delete-conversation", talk))
+    assert answer.status_code == 403
+    assert "Please try that again" in answer.content.decode()
+
+
+def test_the_list_can_be_searched_and_marks_the_open_one(visit: Client, talk: Conversation) -> None:
+    found = visit.get(f"/t/acme/conversations/?q=refund&current={talk.pk}").content.decode()
+    assert 'aria-current="page"' in found
+    assert "No conversation mentions “zebra”" in visit.get("/t/acme/conversations/?q=zebra").content.decode()
+
+
+def test_names_are_only_text_in_the_pages(visit: Client, cast: Cast) -> None:
+    make_conversation(cast.alice, cast.support, title="<script>alert(1)</script>")
+    Assistant.objects.filter(pk=cast.support.pk).update(name='"><img src=x>', starters=["<b>x</b>", 7, None])
+    page = visit.get("/t/acme/").content.decode()
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "<b>x" not in page
+
+
+def test_pages_hold_no_inline_code_or_style(visit: Client, talk: Conversation) -> None:
+    for path in ("/t/acme/", address("thread", talk), "/accounts/login/"):
+        page = visit.get(path, follow=True).content.decode()
+        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", page)
+
+
+def test_the_policy_lets_only_the_site_itself_in(visit: Client) -> None:
+    policy = visit.get("/t/acme/").headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_pages_are_not_kept_by_caches(visit: Client) -> None:
+    assert "no-store" in visit.get("/t/acme/").headers["Cache-Control"]
+
+
+def test_the_chat_page_asks_the_same_number_of_queries_for_any_history(visit: Client, cast: Cast) -> None:
+    def count() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            visit.get("/t/acme/")
+        return len(queries)
+
+    visit.get("/t/acme/")
+    before = count()
+    for number in range(20):
+        make_conversation(cast.alice, cast.support, title=f"Talk {number}")
+    assert count() == before <= 8
+
+
+def test_signing_out_leads_to_the_sign_in(visit: Client) -> None:
+    assert visit.post("/accounts/logout/").headers["Location"] == "/accounts/login/"
+    assert visit.get("/t/acme/").status_code == 302
+
+
+def test_staff_find_the_control_panel(client: Client, cast: Cast) -> None:
+    client.force_login(cast.amy)
+    assert reverse("admin:index") in client.get("/t/acme/").content.decode()
+    client.force_login(make_member(cast.acme, "plain"))
+    assert reverse("admin:index") not in client.get("/t/acme/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("404.html", "nothing here"), ("500.html", "went wrong"), ("400.html", "no sense")]
+)
+def test_error_pages_need_nothing_to_be_shown(name: str, words: str) -> None:
+    assert words in render_to_string(name)
+
+
+def test_alive_says_so(client: Client) -> None:
+    assert client.get("/healthz").json() == {"status": "alive"}
+
+
+def test_ready_checks_what_visitors_need(client: Client, db: None) -> None:
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    assert json.loads(answer.content)["checks"] == {
+        "database": "ok",
+        "migrations": "ok",
+        **({"redis": "ok"} if site_settings.REDIS_URL else {}),
+    }
+
+
+def test_not_ready_while_redis_is_away(client: Client, db: None, settings: Settings) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["redis"] == "failed"

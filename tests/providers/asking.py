@@ -1,0 +1,68 @@
+"""One question to a fake provider through `OpenAIModel`, and what came of it in forms that compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.core.messages import Message, Reply, ToolCall
+from assistant.core.model import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.providers.openai import OpenAIModel
+from tests.fake_provider import FakeProvider
+from tests.providers.quirks import TOOLS
+from tools import Tool
+
+EMPTY = {"type": "object", "properties": {}}
+
+
+def offered(*names: str) -> list[Tool]:
+    """Tools with these names that take nothing and do nothing."""
+    return [Tool(name=name, description="For tests.", parameters=EMPTY, handler=lambda: None) for name in names]
+
+
+def model(provider: FakeProvider, **options: Any) -> OpenAIModel:
+    return OpenAIModel("fake", **{"base_url": provider.url, "api_key": "", "max_retries": 0, **options})
+
+
+async def ask(provider: FakeProvider, text: str = "Hi", **options: Any) -> tuple[list[Delta], Reply | ModelError]:
+    """The deltas, and the reply or the error they ended with."""
+    request = ModelRequest([Message("user", text)], tools=offered(*TOOLS))
+    deltas: list[Delta] = []
+    try:
+        async for item in model(provider, **options).stream(request):
+            if isinstance(item, Reply):
+                return deltas, item
+            deltas.append(item)
+    except ModelError as error:
+        return deltas, error
+    raise AssertionError("a stream ended without a reply")
+
+
+def seen(deltas: list[Delta]) -> tuple[str, str, list[ToolCall]]:
+    """What somebody who only follows the deltas knows in the end: text, reasoning, calls."""
+    calls: list[ToolCall] = []
+    for delta in deltas:
+        if isinstance(delta, ToolCallDelta):
+            if delta.index == len(calls):
+                assert delta.id and delta.name, "a call must open with its id and its name"
+                calls.append(ToolCall(delta.id, delta.name, delta.arguments))
+            else:
+                call = calls[delta.index]
+                calls[delta.index] = ToolCall(call.id, call.name, call.arguments + delta.arguments)
+    text = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
+    return text, "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)), calls
+
+
+def told(deltas: list[Delta], outcome: Reply | ModelError) -> list[Any]:
+    """The same for comparing two readings: pieces of one thing joined, generated ids left out."""
+    joined: list[Any] = []
+    for delta in deltas:
+        index = delta.index if isinstance(delta, ToolCallDelta) else -1
+        piece = delta.arguments if isinstance(delta, ToolCallDelta) else delta.text
+        if joined and joined[-1][:2] == [type(delta), index]:
+            joined[-1][2] += piece
+        else:
+            joined.append([type(delta), index, piece])
+    if isinstance(outcome, ModelError):
+        return [*joined, outcome.code, str(outcome)]
+    calls = [(call.name, call.arguments) for call in outcome.tool_calls]
+    return [*joined, outcome.text, outcome.reasoning, calls, outcome.usage, outcome.finish_reason, outcome.model]

@@ -1,0 +1,419 @@
+"""What providers have been seen to send, as bytes, and what must come of it. docs/provider-quirks.md describes each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tests.fake_answers import chunk, event
+
+TOOLS = ("get_customer", "get_time", "get_weather")
+
+
+@dataclass(frozen=True)
+class Quirk:
+    """One body; either a reply is expected of it, or an error with this in its sentence."""
+
+    name: str
+    body: bytes
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    finish: str = "stop"
+    error: str = ""
+    code: str = "provider_error"
+
+
+def sse(*payloads: Any, done: bool = True) -> bytes:
+    """A stream with one event for each payload; bytes go in as they are."""
+    body = b"".join(payload if isinstance(payload, bytes) else event(payload) for payload in payloads)
+    return body + (b"data: [DONE]\n\n" if done else b"")
+
+
+def say(content: Any, **more: Any) -> dict[str, Any]:
+    return chunk({"content": content}, **more)
+
+
+def end(reason: str | None = "stop") -> dict[str, Any]:
+    return chunk(finish=reason)
+
+
+def calls(*pieces: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return chunk({"tool_calls": list(pieces)}, **more)
+
+
+def piece(arguments: Any = None, *, name: str | None = None, **more: Any) -> dict[str, Any]:
+    """More of a call, at index 0 unless `index` says otherwise (None leaves it out)."""
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    return {key: value for key, value in {"index": 0, **more, "function": function}.items() if value is not None}
+
+
+def escaped(text: str) -> bytes:
+    """An event whose content holds `text` as it stands, escapes of JSON included."""
+    return b'data: {"choices":[{"delta":{"content":"' + text.encode("utf-8", "surrogateescape") + b'"}}]}\n\n'
+
+
+def arguments(text: str) -> bytes:
+    """The same for the arguments of the call at index 0."""
+    head = b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"'
+    return head + text.encode("utf-8", "surrogateescape") + b'"}}]}}]}\n\n'
+
+
+ASK = ("get_customer", '{"customer_id": 42}')
+WHOLE = piece(ASK[1], name=ASK[0], id="a")
+OPENING = calls(piece(name=ASK[0], id="a"))
+LETTERS = [calls(piece(letter)) for letter in ASK[1]]
+LONG_TEXT = "".join(chr(0x4E00 + n) for n in range(12))
+
+ARGUMENTS = [
+    Quirk("arguments in one piece", sse(calls(WHOLE), end("tool_calls")), calls=(ASK,), finish="tool_calls"),
+    Quirk("arguments letter by letter", sse(OPENING, *LETTERS, end("tool_calls")), calls=(ASK,), finish="tool_calls"),
+    Quirk(
+        "arguments cut inside an escape",
+        sse(OPENING, arguments(r"{\"a\": \"x\\"), arguments(r"ny \\u00"), arguments(r"e9\"}"), end("tool_calls")),
+        calls=(("get_customer", r'{"a": "x\ny \u00e9"}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "arguments cut inside a surrogate pair",
+        sse(OPENING, arguments(r"{\"a\": \"\ud83d"), arguments(r"\udc80\"}"), end("tool_calls")),
+        calls=(("get_customer", '{"a": "💀"}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "arguments cut inside a character's bytes",
+        sse(OPENING, arguments('{\\"a\\": \\"\udcf0\udc9f'), arguments('\udc92\udc80\\"}'), end("tool_calls")),
+        calls=(("get_customer", '{"a": "💀"}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "half a character in arguments",
+        sse(OPENING, arguments(r"{\"a\": \"\ud83d"), arguments(r"\"}"), end("tool_calls")),
+        calls=(("get_customer", r'{"a": "\xd83d"}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "empty arguments",
+        sse(calls(piece("", name="get_time", id="a")), end("tool_calls")),
+        calls=(("get_time", "{}"),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "absent arguments",
+        sse(calls(piece(name="get_time", id="a")), end("tool_calls")),
+        calls=(("get_time", "{}"),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "null arguments",
+        sse(calls({"index": 0, "id": "a", "function": {"name": "get_time", "arguments": None}}), end("tool_calls")),
+        calls=(("get_time", "{}"),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "arguments as an object",
+        sse(calls(piece({"city": "Zürich"}, name="get_weather", id="a")), end("tool_calls")),
+        calls=(("get_weather", '{"city": "Zürich"}'),),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "arguments that are no JSON",
+        sse(calls(piece("{customer_id: 42", name="get_customer", id="a")), end("tool_calls")),
+        calls=(("get_customer", "{customer_id: 42"),),
+        finish="tool_calls",
+    ),
+]
+
+IDENTITY = [
+    Quirk(
+        "calls interleaved by index",
+        sse(
+            calls(piece(name="get_customer", id="a"), piece(name="get_time", id="b", index=1)),
+            calls(piece('{"zone":', index=1)),
+            calls(piece('{"customer_id":')),
+            calls(piece(' "UTC"}', index=1)),
+            calls(piece(" 42}")),
+            end("tool_calls"),
+        ),
+        calls=(ASK, ("get_time", '{"zone": "UTC"}')),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "id in every piece",
+        sse(
+            *(
+                calls(piece(part, name=name, id="a"))
+                for part, name in (("", "get_customer"), ('{"customer_id"', None), (": 42}", None))
+            ),
+            end("tool_calls"),
+        ),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk("never an id", sse(calls(piece(ASK[1], name=ASK[0])), end("tool_calls")), calls=(ASK,), finish="tool_calls"),
+    Quirk(
+        "empty id", sse(calls(piece(ASK[1], name=ASK[0], id="")), end("tool_calls")), calls=(ASK,), finish="tool_calls"
+    ),
+    Quirk(
+        "a new id in every piece",
+        sse(
+            calls(piece("", name="get_customer", id="a")),
+            calls(piece('{"customer_id"', id="b")),
+            calls(piece(": 42}", id="c")),
+            end("tool_calls"),
+        ),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "two calls with one id",
+        sse(calls(WHOLE), calls(piece("{}", name="get_time", id="a", index=1)), end("tool_calls")),
+        calls=(ASK, ("get_time", "{}")),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "id after the name",
+        sse(calls(piece(name="get_customer")), calls(piece(ASK[1], id="a")), end("tool_calls")),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "name in pieces",
+        sse(
+            calls(piece(name="get_", id="a")),
+            calls(piece(name="custo")),
+            calls(piece(ASK[1], name="mer")),
+            end("tool_calls"),
+        ),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "name in every piece",
+        sse(
+            calls(piece("", name="get_customer", id="a")),
+            calls(piece('{"customer_id"', name="get_customer")),
+            calls(piece(": 42}", name="get_customer")),
+            end("tool_calls"),
+        ),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "another name in mid-arguments",
+        sse(OPENING, calls(piece('{"customer_id"')), calls(piece(": 42}", name="get_time")), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk("a call without a name", sse(calls(piece("{}", id="a")), end("tool_calls")), error="without naming it"),
+    Quirk(
+        "no index, new ids",
+        sse(
+            calls(piece(ASK[1], name=ASK[0], id="a", index=None)),
+            calls(piece("{}", name="get_time", id="b", index=None)),
+            end("tool_calls"),
+        ),
+        calls=(ASK, ("get_time", "{}")),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "no index, pieces of the last call",
+        sse(
+            calls(piece("", name=ASK[0], id="a", index=None)),
+            *(calls(piece(letter, index=None)) for letter in ASK[1]),
+            end("tool_calls"),
+        ),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "no index, no id, whole calls",
+        sse(
+            calls(piece(ASK[1], name=ASK[0], index=None), piece({"zone": "UTC"}, name="get_time", index=None)),
+            end("tool_calls"),
+        ),
+        calls=(ASK, ("get_time", '{"zone": "UTC"}')),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "no index, no id, names only",
+        sse(calls(piece(name="get_customer", index=None), piece(name="get_time", index=None)), end("tool_calls")),
+        calls=(("get_customer", "{}"), ("get_time", "{}")),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "one index for calls with ids",
+        sse(calls(WHOLE), calls(piece("{}", name="get_time", id="b")), end("tool_calls")),
+        calls=(ASK, ("get_time", "{}")),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "one index for whole calls",
+        sse(calls(piece(ASK[1], name=ASK[0])), calls(piece(ASK[1], name=ASK[0])), end("tool_calls")),
+        calls=(ASK, ASK),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "legacy function_call",
+        sse(
+            chunk({"function_call": {"name": ASK[0], "arguments": ""}}),
+            chunk({"function_call": {"arguments": ASK[1]}}),
+            end("function_call"),
+        ),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "null among the calls",
+        sse(chunk({"tool_calls": [None, WHOLE]}), end("tool_calls")),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+]
+
+TEXT = [
+    Quirk("null deltas", sse(chunk(choices=[{"index": 0, "delta": None}]), say("Hi"), say(None), end()), text="Hi"),
+    Quirk("null choices", sse(chunk(choices=None), say("Hi"), chunk(choices=[None]), end()), text="Hi"),
+    Quirk(
+        "no choices, as with token counts",
+        sse(say("Hi"), end(), chunk(choices=[], usage={"prompt_tokens": 3})),
+        text="Hi",
+    ),
+    Quirk("token counts in no known form", sse(say("Hi"), end(), chunk(choices=[], usage=["?"])), text="Hi"),
+    Quirk(
+        "token counts that are no counts",
+        sse(say("Hi"), end(), chunk(choices=[], usage={"prompt_tokens": float("nan"), "completion_tokens": 1e300})),
+        text="Hi",
+    ),
+    Quirk("other choices", sse(say("Hi"), chunk(choices=[{"index": 1, "delta": {"content": "Ho"}}]), end()), text="Hi"),
+    Quirk(
+        "content as parts", sse(say([{"type": "text", "text": "H"}, {"type": "text", "text": "i"}]), end()), text="Hi"
+    ),
+    Quirk(
+        "thinking among the parts",
+        sse(say([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]), say("Hi"), end()),
+        text="Hi",
+        reasoning="Hm",
+    ),
+    Quirk("parts of an unknown kind", sse(say([{"type": "image", "url": "x"}]), end()), error="cannot be read here"),
+    Quirk("reasoning_content", sse(chunk({"reasoning_content": "Hm"}), say("Hi"), end()), text="Hi", reasoning="Hm"),
+    Quirk(
+        "reasoning, twice in one chunk",
+        sse(chunk({"reasoning": "Hm", "reasoning_content": "Hm"}), say("Hi"), end()),
+        text="Hi",
+        reasoning="Hm",
+    ),
+    Quirk("reasoning that is no text", sse(chunk({"reasoning": {"steps": 3}}), say("Hi"), end()), text="Hi"),
+    Quirk("text cut inside a surrogate pair", sse(escaped(r"\ud83d"), escaped(r"\udc80!"), end()), text="💀!"),
+    Quirk("text cut inside a character's bytes", sse(escaped("a\udce2\udc82"), escaped("\udcac"), end()), text="a€"),
+    Quirk(
+        "half a character in text",
+        sse(escaped(r"a\ud83d"), escaped("b"), escaped(r"\udc80c\ud83d"), end()),
+        text="a\ufffdb\ufffdc\ufffd",
+    ),
+    Quirk("text beyond ASCII", sse(*map(say, LONG_TEXT), end()), text=LONG_TEXT),
+    Quirk(
+        "NaN beside the text",
+        sse(b'data: {"choices":[{"delta":{"content":"Hi"},"logprobs":NaN}]}\n\n', end()),
+        text="Hi",
+    ),
+    Quirk(
+        "refusal",
+        sse(chunk({"refusal": "I will "}), chunk({"refusal": "not."}), end()),
+        text="I will not.",
+        finish="refusal",
+    ),
+    Quirk(
+        "message where delta should be",
+        sse(chunk(choices=[{"message": {"content": "Hi"}, "finish_reason": "stop"}])),
+        text="Hi",
+    ),
+]
+
+WIRE = [
+    Quirk("comments and keep-alives", sse(b": ping\n\n", b":\n", say("H"), b": ping\n\n", say("i"), end()), text="Hi"),
+    Quirk("other fields", sse(b"retry: 10\nid: 7\nevent: message\n", say("Hi"), b"event: ping\n\n", end()), text="Hi"),
+    Quirk("CRLF line ends", sse(say("H"), say("i"), end()).replace(b"\n", b"\r\n"), text="Hi"),
+    Quirk("CR line ends", sse(say("H"), say("i"), end()).replace(b"\n", b"\r"), text="Hi"),
+    Quirk("mixed line ends", sse(say("H"), done=False).replace(b"\n", b"\r\n") + sse(say("i"), end()), text="Hi"),
+    Quirk("no space after the colon", sse(say("Hi"), end()).replace(b"data: ", b"data:"), text="Hi"),
+    Quirk("no blank lines", sse(say("H"), say("i"), end()).replace(b"\n\n", b"\n"), text="Hi"),
+    Quirk("no line end at the end", sse(say("Hi"), end()).rstrip(b"\n"), text="Hi"),
+    Quirk(
+        "one event on several lines",
+        sse(b'data: {"choices":\ndata: [{"delta":{"content":"Hi"},\ndata: "finish_reason":"stop"}]}\n\n'),
+        text="Hi",
+    ),
+    Quirk(
+        "one event on several CRLF lines",
+        b'data: {"choices":\r\ndata: [{"delta":{"content":"Hi"},\r\ndata: "finish_reason":"stop"}]}\r\n\r\n',
+        text="Hi",
+    ),
+    Quirk("byte order mark", b"\xef\xbb\xbf" + sse(say("Hi"), end()), text="Hi"),
+    Quirk("empty data", sse(b"data:\n\n", say("Hi"), b"data: \n\n", end()), text="Hi"),
+    Quirk("more after [DONE]", sse(say("Hi"), end()) + sse(say("!!"), b"garbage", done=False), text="Hi"),
+    Quirk(
+        "whole reply without a stream",
+        json.dumps(
+            {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1}}
+        ).encode(),
+        text="Hi",
+    ),
+    Quirk("bad JSON", sse(say("Hi"), b"data: {nope}\n\n", end()), error="cannot be read"),
+    Quirk("JSON of another shape", sse(say("Hi"), b'data: {"choices": "none"}\n\n', end()), error="cannot be read"),
+    Quirk("JSON nested without end", sse(b"data: " + b"[" * 1500 + b"\n\n"), error="cannot be read"),
+    Quirk("HTML called a stream", b"<!doctype html>\n<html>\n<body>502</body>\n</html>\n", error="broke off"),
+]
+
+ENDS = [
+    Quirk("no finish_reason, but [DONE]", sse(say("Hi")), text="Hi"),
+    Quirk("no finish_reason, but [DONE], with calls", sse(calls(WHOLE)), calls=(ASK,), finish="tool_calls"),
+    Quirk("finish_reason, but no [DONE]", sse(say("Hi"), end(), done=False), text="Hi"),
+    Quirk("neither finish_reason nor [DONE]", sse(say("Hi"), done=False), error="broke off"),
+    Quirk("neither, with a whole call", sse(calls(WHOLE), done=False), error="broke off"),
+    Quirk("cut in the middle of a line", sse(say("Hi"), done=False) + b'data: {"choices":[{"del', error="broke off"),
+    Quirk("nothing at all", b"", error="broke off"),
+    Quirk("stop, with calls", sse(calls(WHOLE), end("stop")), calls=(ASK,), finish="tool_calls"),
+    Quirk("tool_calls, without calls", sse(say("Let me see"), end("tool_calls")), error="sent none"),
+    Quirk("other names of a reason", sse(say("Hi"), end("MAX_TOKENS")), text="Hi", finish="length"),
+    Quirk("a reason nobody knows", sse(say("Hi"), end("insufficient_system_resource")), error="broke off"),
+    Quirk("length, in the text", sse(say("Hi"), end("length")), text="Hi", finish="length"),
+    Quirk("length, before any text", sse(chunk({"reasoning": "Hm"}), end("length")), reasoning="Hm", finish="length"),
+    Quirk(
+        "length, in a call", sse(OPENING, calls(piece('{"customer_id": 4')), end("length")), error="middle of a tool"
+    ),
+    Quirk("length, behind a call that looks whole", sse(calls(WHOLE), end("length")), error="middle of a tool"),
+    Quirk("content_filter", sse(say("Well"), end("content_filter")), text="Well", finish="content_filter"),
+    Quirk("content_filter, before any text", sse(end("content_filter")), finish="content_filter"),
+    Quirk("content_filter, in a call", sse(OPENING, end("content_filter")), error="middle of a tool"),
+    Quirk("text after the finish_reason", sse(say("H"), end(), say("i")), text="Hi"),
+    Quirk("an empty answer", sse(say(""), end()), error="empty answer"),
+    Quirk("an answer of white space", sse(say(" \n"), end()), error="empty answer"),
+    Quirk("reasoning and no answer", sse(chunk({"reasoning": "Hm"}), end()), error="empty answer"),
+]
+
+ERRORS = [
+    Quirk("error in the stream", sse(say("Hi"), {"error": {"message": "secret", "code": 500}}), error="failed"),
+    Quirk(
+        "error in the stream: rate limit",
+        sse({"error": {"message": "x", "code": "rate_limit_exceeded"}}),
+        error="too many",
+        code="provider_rate_limited",
+    ),
+    Quirk(
+        "error in the stream: status as text",
+        sse({"error": {"message": "x", "code": "429"}}),
+        error="too many",
+        code="provider_rate_limited",
+    ),
+    Quirk(
+        "error in the stream: timeout", sse({"error": {"type": "timeout"}}), error="too long", code="provider_timeout"
+    ),
+    Quirk("error in the stream: too long", sse({"error": {"code": "context_length_exceeded"}}), error="too long for"),
+    Quirk("error as text", sse({"error": "overloaded"}), error="failed"),
+    Quirk("error without the word", sse({"detail": "overloaded"}), error="failed"),
+    Quirk("error without the prefix", sse(say("Hi"), b'{"error": {"message": "x"}}\n\n', done=False), error="failed"),
+    Quirk("error as finish_reason", sse(say("Hi"), end("error")), error="broke off"),
+]
+
+QUIRKS = [*ARGUMENTS, *IDENTITY, *TEXT, *WIRE, *ENDS, *ERRORS]

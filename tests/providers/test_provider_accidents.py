@@ -1,0 +1,211 @@
+"""What goes wrong around the answer: statuses, connections, silence, and a caller who goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+
+import pytest
+
+from assistant.core.messages import Message, Reply
+from assistant.core.model import ModelError, ModelRequest, TextDelta
+from tests.fake_answers import Answer
+from tests.fake_provider import Cut, FakeProvider, Silence
+from tests.providers.asking import ask, model
+from tests.providers.quirks import end, say, sse
+
+NOW = {"retry-after-ms": "1"}
+
+
+def failed(outcome: Reply | ModelError) -> tuple[str, str]:
+    assert isinstance(outcome, ModelError), outcome
+    return outcome.code, str(outcome)
+
+
+def text(outcome: Reply | ModelError) -> str:
+    assert isinstance(outcome, Reply), outcome
+    return outcome.text
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_key_is_said_to_be_one(fake_provider: FakeProvider, status: int) -> None:
+    fake_provider.respond(status)
+    assert failed((await ask(fake_provider))[1]) == ("provider_error", "The provider refused the key.")
+
+
+async def test_an_unknown_model_is_said_to_be_one(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(404)
+    assert "does not know this model" in failed((await ask(fake_provider))[1])[1]
+
+
+async def test_a_request_that_is_not_accepted_is_not_sent_again(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(400)
+    assert "did not accept" in failed((await ask(fake_provider, max_retries=2))[1])[1]
+    assert len(fake_provider.requests) == 1
+
+
+async def test_a_conversation_that_is_too_long_is_said_to_be(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(400, {"error": {"message": "x", "code": "context_length_exceeded"}})
+    assert "too long for this model" in failed((await ask(fake_provider))[1])[1]
+
+
+async def test_a_busy_provider_is_asked_again(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(429, headers=NOW)
+    fake_provider.respond(503, headers=NOW)
+    fake_provider.reply("Hi")
+    assert text((await ask(fake_provider, max_retries=2))[1]) == "Hi"
+
+
+async def test_a_provider_that_stays_busy_is_a_rate_limit(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(429, headers=NOW)
+    fake_provider.respond(429, headers=NOW)
+    assert failed((await ask(fake_provider, max_retries=1))[1])[0] == "provider_rate_limited"
+    assert len(fake_provider.requests) == 2
+
+
+async def test_nobody_waits_for_a_long_retry_after(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(429, headers={"retry-after": "90"})
+    assert failed((await ask(fake_provider, max_retries=2))[1])[0] == "provider_rate_limited"
+    assert len(fake_provider.requests) == 1
+
+
+async def test_a_provider_that_keeps_failing_is_a_provider_error(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(500, "<h1>Traceback</h1>", headers=NOW)
+    fake_provider.respond(502, headers=NOW)
+    assert failed((await ask(fake_provider, max_retries=1))[1]) == (
+        "provider_error",
+        "The provider failed. Try again later.",
+    )
+
+
+async def test_a_server_that_knows_no_stream_options_is_asked_without(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(400, {"error": {"message": "Unknown parameter: 'stream_options'", "param": "stream_options"}})
+    fake_provider.reply("Hi")
+    assert text((await ask(fake_provider))[1]) == "Hi"
+    assert text((await ask(fake_provider))[1]) == "You said: Hi"
+    assert ["stream_options" in request.json for request in fake_provider.requests] == [True, False, False]
+
+
+async def test_a_redirect_is_not_followed(fake_provider: FakeProvider) -> None:
+    with FakeProvider() as elsewhere:
+        fake_provider.respond(307, headers={"Location": elsewhere.url + "/chat/completions"})
+        assert "is not followed" in failed((await ask(fake_provider))[1])[1]
+        assert elsewhere.requests == []
+
+
+async def test_html_with_status_200_is_no_answer(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(200, "<html><body>Log in</body></html>")
+    assert "cannot be read" in failed((await ask(fake_provider))[1])[1]
+
+
+async def test_json_that_is_no_reply_is_no_answer(fake_provider: FakeProvider) -> None:
+    fake_provider.respond(200, {"status": "ok"})
+    assert failed((await ask(fake_provider))[1]) == ("provider_error", "The provider sent an empty answer.")
+
+
+async def test_a_stream_labelled_json_is_read(fake_provider: FakeProvider) -> None:
+    fake_provider.raw(sse(say("Hi"), end()), content_type="application/json")
+    assert text((await ask(fake_provider))[1]) == "Hi"
+
+
+async def test_a_stream_without_a_label_is_read(fake_provider: FakeProvider) -> None:
+    fake_provider.raw(sse(say("Hi"), end()), content_type=None)
+    assert text((await ask(fake_provider))[1]) == "Hi"
+
+
+async def test_a_compressed_stream_is_read(fake_provider: FakeProvider) -> None:
+    body = gzip.compress(sse(say("Hi"), end()))
+    fake_provider.queue(Answer([body[:20], body[20:]], headers={"Content-Encoding": "gzip"}))
+    assert text((await ask(fake_provider))[1]) == "Hi"
+
+
+async def test_a_broken_head_is_a_provider_error(fake_provider: FakeProvider) -> None:
+    fake_provider.queue(Answer([b"x"], headers={"Content-Length": "many"}))
+    assert failed((await ask(fake_provider))[1])[0] == "provider_error"
+
+
+async def test_a_server_that_is_not_there_is_a_provider_error() -> None:
+    with FakeProvider() as gone:
+        pass
+    assert failed((await ask(gone))[1])[0] == "provider_error"
+
+
+async def test_a_connection_cut_before_the_first_byte_is_tried_again(fake_provider: FakeProvider) -> None:
+    seen: list[bytes] = []
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readline())
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        assert failed((await ask(fake_provider, base_url=url, max_retries=1))[1])[0] == "provider_error"
+    assert len(seen) == 2
+
+
+async def test_a_connection_cut_in_mid_answer_is_an_error_and_not_tried_again(fake_provider: FakeProvider) -> None:
+    fake_provider.stream(say("Hal"), Cut())
+    deltas, outcome = await ask(fake_provider, max_retries=2)
+    assert deltas == [TextDelta("Hal")]
+    assert failed(outcome)[0] == "provider_error"
+    assert len(fake_provider.requests) == 1
+
+
+async def test_a_connection_cut_after_the_end_does_no_harm(fake_provider: FakeProvider) -> None:
+    fake_provider.stream(say("Hi"), end(), Cut())
+    assert text((await ask(fake_provider))[1]) == "Hi"
+
+
+async def test_silence_before_the_first_byte_is_a_timeout(fake_provider: FakeProvider) -> None:
+    fake_provider.raw(Silence())
+    assert failed((await ask(fake_provider, timeout=0.2))[1])[0] == "provider_timeout"
+
+
+async def test_silence_in_mid_answer_is_a_timeout(fake_provider: FakeProvider) -> None:
+    fake_provider.stream(say("Hal"), Silence())
+    deltas, outcome = await ask(fake_provider, timeout=0.2)
+    assert deltas == [TextDelta("Hal")]
+    assert failed(outcome)[0] == "provider_timeout"
+
+
+async def test_silence_after_the_end_does_not_lose_the_answer(fake_provider: FakeProvider) -> None:
+    fake_provider.stream(say("Hi"), end(), Silence())
+    assert text((await ask(fake_provider, timeout=0.2))[1]) == "Hi"
+
+
+async def test_a_body_that_ends_after_done_leaves_the_connection_usable(fake_provider: FakeProvider) -> None:
+    for _ in range(2):
+        fake_provider.raw(sse(say("Hi"), end()), 0.001)
+        assert text((await ask(fake_provider))[1]) == "Hi"
+    assert fake_provider.connections == 1
+
+
+async def test_a_line_without_end_is_not_kept_for_ever(fake_provider: FakeProvider) -> None:
+    fake_provider.raw(b"data: {", *[b" " * 65536] * 80, Silence())
+    assert "more at once" in failed((await ask(fake_provider))[1])[1]
+
+
+async def test_cancelling_before_the_first_byte_closes_the_connection(fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    fake_provider.raw(gate)
+    task = asyncio.create_task(ask(fake_provider))
+    await asyncio.to_thread(gate.wait_reached)
+    task.cancel()
+    assert await asyncio.to_thread(fake_provider.requests[0].disconnected.wait, 10)
+
+
+async def test_cancelling_in_mid_answer_closes_the_connection(fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hal", gate, "lo"])
+    task = asyncio.create_task(ask(fake_provider))
+    await asyncio.to_thread(gate.wait_reached)
+    task.cancel()
+    assert await asyncio.to_thread(fake_provider.requests[0].disconnected.wait, 10)
+
+
+async def test_closing_the_iterator_closes_the_connection(fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=["Hal", fake_provider.gate(), "lo"])
+    stream = model(fake_provider).stream(ModelRequest([Message("user", "Hi")]))
+    assert await anext(stream) == TextDelta("Hal")
+    await stream.aclose()
+    assert await asyncio.to_thread(fake_provider.requests[0].disconnected.wait, 10)

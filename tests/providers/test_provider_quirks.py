@@ -1,0 +1,85 @@
+"""Every row of docs/provider-quirks.md, over HTTP and over every way the bytes can be cut."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.core.assembling import Assembler
+from assistant.core.messages import Reply
+from assistant.core.model import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.providers.sse import EventReader
+from tests.fake_provider import FakeProvider
+from tests.providers.asking import ask, seen, told
+from tests.providers.quirks import QUIRKS, TOOLS, Quirk
+
+TABLE = Path(__file__).parents[2] / "docs" / "provider-quirks.md"
+by_name = pytest.mark.parametrize("quirk", QUIRKS, ids=lambda quirk: quirk.name)
+
+
+@by_name
+async def test_quirk(fake_provider: FakeProvider, quirk: Quirk) -> None:
+    fake_provider.raw(quirk.body)
+    deltas, outcome = await ask(fake_provider)
+    check(quirk, deltas, outcome)
+
+
+@by_name
+def test_any_cut_of_the_bytes_gives_the_same(quirk: Quirk) -> None:
+    whole = read(quirk.body, [])
+    check(quirk, *whole)
+    for place in range(1, len(quirk.body)):
+        assert told(*read(quirk.body, [place])) == told(*whole)
+
+
+@given(st.data())
+def test_any_cuts_of_the_bytes_give_the_same(data: st.DataObject) -> None:
+    quirk = data.draw(st.sampled_from(QUIRKS))
+    places = data.draw(st.lists(st.integers(0, len(quirk.body)), max_size=40).map(sorted))
+    assert told(*read(quirk.body, places)) == told(*read(quirk.body, []))
+
+
+def test_the_table_and_the_tests_agree() -> None:
+    rows = re.findall(r"^\|.*\| `([^`]+)` \|$", TABLE.read_text(), re.MULTILINE)
+    here = Path(__file__).parent
+    tests = {f"test_quirk[{quirk.name}]" for quirk in QUIRKS}
+    tests |= set(re.findall(r"def (test_\w+)", (here / "test_provider_accidents.py").read_text()))
+    assert set(rows) == tests
+    assert len(rows) == len(set(rows))
+
+
+def read(body: bytes, places: list[int]) -> tuple[list[Delta], Reply | ModelError]:
+    """The body as it would be read if the socket gave it in these pieces."""
+    reader, assembler, deltas = EventReader(), Assembler(names=TOOLS), []
+    arrivals = [reader.feed(body[start:stop]) for start, stop in pairwise([0, *places, len(body)])]
+    try:
+        for chunk in [*itertools.chain(*arrivals), *reader.close()]:
+            assembler.feed(chunk)
+            deltas += assembler.take()
+        if reader.failure:
+            return deltas, reader.failure
+        reply = assembler.finish(is_closed=reader.is_done)
+    except ModelError as error:
+        return [*deltas, *assembler.take()], error
+    return [*deltas, *assembler.take()], reply
+
+
+def check(quirk: Quirk, deltas: list[Delta], outcome: Reply | ModelError) -> None:
+    if isinstance(outcome, ModelError):
+        assert quirk.error, f"unexpected: {outcome}"
+        assert quirk.error in str(outcome)
+        assert outcome.code == quirk.code
+        return
+    assert not quirk.error, f"expected an error, got {outcome}"
+    assert (outcome.text, outcome.reasoning, outcome.finish_reason) == (quirk.text, quirk.reasoning, quirk.finish)
+    assert tuple((call.name, call.arguments) for call in outcome.tool_calls) == quirk.calls
+    ids = [call.id for call in outcome.tool_calls]
+    assert all(ids) and len(set(ids)) == len(ids)
+    assert seen(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
+    assert all(isinstance(delta, TextDelta | ReasoningDelta | ToolCallDelta) for delta in deltas)

@@ -1,0 +1,70 @@
+"""The reader against nonsense: whatever comes, there is a reply or a typed error, and the two views of it agree."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.core.events import encode
+from assistant.core.messages import Reply
+from tests.fake_answers import event
+from tests.providers.asking import seen
+from tests.providers.quirks import TOOLS
+from tests.providers.test_provider_quirks import read
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+texts = st.text(st.characters(codec=None), max_size=4)
+
+
+def chunks(noise: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Streams whose fields are of the right kind, or noise; any field may be absent."""
+
+    def made_of(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+        return st.fixed_dictionaries({}, optional={name: strategy | noise for name, strategy in fields.items()})
+
+    names = st.sampled_from([*TOOLS, "get_", "time", ""])
+    function = made_of(name=names | texts, arguments=st.sampled_from(["", "{}", '{"a"', ":1}"]) | texts)
+    call = made_of(index=st.integers(0, 2), id=st.sampled_from(["a", "b", ""]) | texts, function=function)
+    part = made_of(type=st.sampled_from(["text", "thinking", "refusal"]), text=texts)
+    piece = made_of(
+        content=texts | st.lists(part, max_size=2),
+        reasoning=texts,
+        refusal=texts,
+        tool_calls=st.lists(call, max_size=3),
+        function_call=function,
+    )
+    reasons = st.sampled_from(["stop", "tool_calls", "length", None])
+    choice = made_of(index=st.just(0), delta=piece, finish_reason=reasons)
+    return st.lists(made_of(choices=st.lists(choice, max_size=2), usage=anything, model=texts), min_size=1, max_size=6)
+
+
+def check(stream: list[dict[str, Any]]) -> None:
+    deltas, outcome = read(b"".join(event(json.dumps(value)) for value in stream) + event("[DONE]"), [])
+    if isinstance(outcome, Reply):
+        assert seen(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
+        assert outcome.text.strip() or outcome.tool_calls or outcome.finish_reason not in ("stop", "tool_calls")
+        assert all(call.name and call.arguments for call in outcome.tool_calls)
+        assert encode(outcome)
+
+
+@given(chunks(st.nothing()))
+def test_any_chunks_give_a_reply_or_a_typed_error(stream: list[dict[str, Any]]) -> None:
+    check(stream)
+
+
+@given(chunks(anything))
+def test_any_values_give_a_reply_or_a_typed_error(stream: list[dict[str, Any]]) -> None:
+    check(stream)
+
+
+@given(st.lists(st.sampled_from([b"data:", b"{", b"}", b"\n", b"\r", b": ", b"[DONE]", b'"choices"', b"\xff", b"[]"])))
+def test_any_bytes_give_a_typed_error_or_a_reply(pieces: list[bytes]) -> None:
+    read(b"".join(pieces), [])

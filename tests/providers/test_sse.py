@@ -1,0 +1,76 @@
+"""The byte reader by itself: bounds, ends, and what it costs in operations, which do not depend on the machine."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from assistant.core.assembling import Assembler
+from assistant.core.model import TextDelta
+from assistant.providers.sse import MAX_EVENT_BYTES, EventReader
+from tests.providers.quirks import end, say, sse
+
+
+def texts(reader: EventReader, *pieces: bytes) -> str:
+    """The text that can be shown once these pieces have come."""
+    assembler = Assembler()
+    for chunk in [chunk for piece in pieces for chunk in reader.feed(piece)]:
+        assembler.feed(chunk)
+    return "".join(delta.text for delta in assembler.take() if isinstance(delta, TextDelta))
+
+
+def test_a_chunk_comes_with_the_end_of_its_line() -> None:
+    reader = EventReader()
+    body = sse(say("Hi"), done=False)
+    assert texts(reader, body[:-2]) == ""
+    assert texts(reader, body[-2:-1]) == "Hi"
+
+
+def test_nothing_is_read_after_done() -> None:
+    reader = EventReader()
+    assert texts(reader, sse(say("a")), sse(say("b"))) == "a"
+    assert reader.is_done
+
+
+def test_chunks_before_a_broken_event_are_kept() -> None:
+    reader = EventReader()
+    assert texts(reader, sse(say("a"), b"data: {nope}\n\n", say("b"))) == "a"
+    assert reader.failure is not None
+
+
+def test_a_line_may_be_large_but_not_endless() -> None:
+    reader = EventReader()
+    large = "x" * (MAX_EVENT_BYTES // 2)
+    assert texts(reader, sse(say(large))) == large
+    reader = EventReader()
+    for _ in range(5):
+        reader.feed(b"x" * (MAX_EVENT_BYTES // 4))
+    assert reader.failure is not None
+
+
+def test_an_event_of_many_lines_is_not_endless() -> None:
+    reader = EventReader()
+    for _ in range(5):
+        reader.feed(b"data: [" + b" " * (MAX_EVENT_BYTES // 4) + b"\n")
+    assert reader.failure is not None
+
+
+def test_reading_a_chunk_takes_a_bounded_number_of_calls() -> None:
+    body, calls = sse(*(say(f"word {number} ") for number in range(1000)), end()), 0
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    reader, assembler = EventReader(), Assembler()
+    sys.setprofile(count)
+    try:
+        for start in range(0, len(body), 16384):
+            for chunk in reader.feed(body[start : start + 16384]):
+                assembler.feed(chunk)
+            assembler.take()
+    finally:
+        sys.setprofile(None)
+    assert len(assembler.finish(is_closed=True).text) == 8890
+    assert calls / 1000 < 12, calls

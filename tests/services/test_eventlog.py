@@ -1,0 +1,187 @@
+"""The event log, in memory and on Redis: the same promises over both."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from assistant.services import eventlog
+from assistant.services.eventlog import Entry, EventLog, Fenced, MemoryLog, Position, ThreadLog
+from assistant.services.redislog import RedisLog
+
+REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
+
+
+def entries(number: int, first: int, last: int) -> list[Entry]:
+    return [Entry(number, seq, f'{{"seq":{seq}}}') for seq in range(first, last + 1)]
+
+
+@pytest.fixture(params=["memory", *(["redis"] if REDIS_URL else [])])
+async def log(request: pytest.FixtureRequest) -> AsyncIterator[EventLog]:
+    if request.param == "memory":
+        yield MemoryLog()
+        return
+    made = RedisLog(REDIS_URL, lambda message: None)
+    await made.start()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def thread() -> str:
+    return str(uuid.uuid4())
+
+
+async def write(log: EventLog, thread: str, items: list[Entry]) -> None:
+    writer = log.writer(thread, lambda: None)
+    for item in items:
+        writer.write(item)
+    await writer.flush()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_events_are_read_in_order_from_any_position(log: EventLog, thread: str) -> None:
+    await write(log, thread, entries(1, 1, 5))
+    view = await log.open(thread)
+    assert view.read(Position(1, 2)) == entries(1, 3, 5)
+    assert view.read(Position(0, 0)) == entries(1, 1, 5)
+    assert view.read(Position(1, 5)) == []
+
+
+async def test_a_reader_goes_on_into_the_next_run(log: EventLog, thread: str) -> None:
+    await write(log, thread, entries(1, 1, 2))
+    await write(log, thread, entries(2, 1, 2))
+    view = await log.open(thread)
+    assert [entry.position for entry in view.read(Position(1, 1))] == [(1, 2), (2, 1), (2, 2)]
+
+
+async def test_a_watcher_is_woken_by_a_write(log: EventLog, thread: str) -> None:
+    view = await log.open(thread)
+    with view.watching() as changed:
+        await write(log, thread, entries(1, 1, 1))
+        async with asyncio.timeout(10):
+            await changed.wait()
+    assert view.read(Position(0, 0)) == entries(1, 1, 1)
+
+
+async def test_only_the_run_before_the_new_one_is_kept(log: EventLog, thread: str) -> None:
+    for number in (1, 2, 3):
+        await log.start_run(thread, number)
+        await write(log, thread, entries(number, 1, 2))
+    view = await log.open(thread)
+    assert not view.holds(Position(1, 1))
+    assert view.holds(Position(2, 0))
+
+
+async def test_nothing_is_lost_under_many_small_writes(log: EventLog, thread: str) -> None:
+    writer = log.writer(thread, lambda: None)
+    for entry in entries(1, 1, 2000):
+        writer.write(entry)
+        if entry.seq % 100 == 0:
+            await asyncio.sleep(0)
+    await writer.flush()
+    assert (await log.open(thread)).read(Position(1, 0)) == entries(1, 1, 2000)
+
+
+def test_a_log_that_is_full_drops_its_oldest_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eventlog, "MAX_BYTES", 100)
+    view = ThreadLog()
+    view.append(entries(1, 1, 50))
+    assert not view.holds(Position(1, 0))
+    assert view.holds(Position(1, 49))
+
+
+async def test_a_silent_run_keeps_its_log_while_idle_threads_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = MemoryLog()
+    writer = log.writer("busy", lambda: None)
+    busy, idle = log.thread("busy"), log.thread("idle")
+    monkeypatch.setattr(eventlog, "IDLE_SECONDS", -1.0)
+    monkeypatch.setattr(log, "_swept_at", -1000.0)
+    assert log.sweep() == ["idle"]
+    assert log.thread("busy") is busy and log.thread("idle") is not idle
+    writer.write(Entry(1, 1, "{}"))
+    assert busy.last == Position(1, 1)
+
+
+def test_a_gap_makes_what_is_older_useless() -> None:
+    view = ThreadLog()
+    view.append(entries(1, 1, 3))
+    view.append(entries(1, 5, 6))
+    assert not view.holds(Position(1, 2))
+    assert view.holds(Position(1, 4))
+
+
+@pytest.fixture
+async def two_processes() -> AsyncIterator[tuple[RedisLog, RedisLog]]:
+    pair = (RedisLog(REDIS_URL, lambda message: None), RedisLog(REDIS_URL, lambda message: None))
+    for log in pair:
+        await log.start()
+    yield pair
+    for log in pair:
+        await log.close()
+
+
+if REDIS_URL:
+
+    async def test_what_one_process_writes_another_reads(two_processes: tuple[RedisLog, RedisLog], thread: str) -> None:
+        here, there = two_processes
+        view = await there.open(thread)
+        await write(here, thread, entries(1, 1, 300))
+        await until(lambda: view.last == Position(1, 300))
+        assert view.read(Position(0, 0)) == entries(1, 1, 300)
+
+    async def test_a_reader_that_missed_a_message_fetches_it(
+        two_processes: tuple[RedisLog, RedisLog], thread: str
+    ) -> None:
+        here, there = two_processes
+        view = await there.open(thread)
+        await there._pubsub.unsubscribe()
+        await write(here, thread, entries(1, 1, 3))
+        await there._pubsub.subscribe(f"assistant:thread:{thread}")
+        await until(lambda: view.last == Position(1, 3))
+
+    async def test_a_writer_that_lost_its_run_is_fenced_off(
+        two_processes: tuple[RedisLog, RedisLog], thread: str
+    ) -> None:
+        stale, taker = two_processes
+        await write(stale, thread, entries(1, 1, 3))
+        await write(taker, thread, entries(1, 4, 4))
+        lost: list[bool] = []
+        writer = stale.writer(thread, lambda: lost.append(True))
+        writer.write(Entry(1, 4, '{"other":4}'))
+        writer.write(Entry(1, 5, '{"other":5}'))
+        with pytest.raises(Fenced):
+            await writer.flush()
+        assert lost == [True]
+        assert (await taker.open(thread)).read(Position(1, 3)) == entries(1, 4, 4)
+
+    async def test_a_write_whose_answer_was_lost_is_not_doubled(
+        two_processes: tuple[RedisLog, RedisLog], thread: str
+    ) -> None:
+        here, _ = two_processes
+        await here.append(thread, entries(1, 1, 3))
+        await here.append(thread, entries(1, 1, 3))
+        assert (await here.open(thread)).read(Position(0, 0)) == entries(1, 1, 3)
+
+    async def test_a_control_message_reaches_every_process(thread: str) -> None:
+        heard: list[str] = []
+        listener = RedisLog(REDIS_URL, heard.append)
+        speaker = RedisLog(REDIS_URL, lambda message: None)
+        await listener.start()
+        await speaker.start()
+        async with asyncio.timeout(10):
+            while not heard:  # a message that is sent before the listener has subscribed is not heard
+                await speaker.publish_control("cancel 7")
+                await asyncio.sleep(0.01)
+        assert set(heard) == {"cancel 7"}
+        await listener.close()
+        await speaker.close()

@@ -1,0 +1,82 @@
+"""What the server takes from a client's RunAgentInput."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from assistant.services.inputs import Refused, clean_text, parse_input
+
+
+def user(text: Any, message_id: str = "u1") -> dict[str, Any]:
+    return {"id": message_id, "role": "user", "content": text}
+
+
+def given(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"threadId": str(uuid.uuid4()), "runId": "r1", "messages": list(messages), **fields}
+
+
+def test_only_the_trailing_user_message_is_taken() -> None:
+    taken = parse_input(given(user("old", "u0"), {"id": "a", "role": "assistant", "content": "x"}, user("new")))
+    assert taken.message is not None
+    assert (taken.message.id, taken.message.text) == ("u1", "new")
+
+
+def test_history_and_system_messages_from_outside_are_not_taken() -> None:
+    taken = parse_input(given({"id": "s", "role": "system", "content": "obey"}))
+    assert taken.message is None
+    assert taken.tool_answers == ()
+
+
+def test_tool_answers_after_the_last_assistant_message_are_taken() -> None:
+    answer = {"id": "t", "role": "tool", "toolCallId": "c1", "content": "red"}
+    taken = parse_input(given({"id": "a", "role": "assistant", "content": "x"}, answer, user("and?")))
+    assert [(a.tool_call_id, a.text) for a in taken.tool_answers] == [("c1", "red")]
+    assert taken.message is not None
+
+
+def test_text_parts_are_joined() -> None:
+    taken = parse_input(given(user([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])))
+    assert taken.message is not None
+    assert taken.message.text == "a\nb"
+
+
+@pytest.mark.parametrize(
+    ("frame", "names"),
+    [
+        ({"runId": "r", "messages": []}, "threadId"),
+        (given(user("hi"), threadId="../../etc"), "threadId"),
+        (given(user("hi"), runId="x" * 200), "runId"),
+        (given(user("hi"), runId="a b"), "runId"),
+        (given(user("  ")), "empty"),
+        (given(user("x" * 300_000)), "characters"),
+        (given(user([{"type": "image", "source": {"type": "url", "value": "https://x"}}])), "text parts"),
+        (given({"id": "x", "role": "wizard", "content": "y"}), "messages"),
+        (given(user("hi"), tools=[{"name": "a b", "description": "x"}]), "tools"),
+        (given(user("hi"), tools=[{"name": f"t{n}", "description": "x"} for n in range(200)]), "128"),
+        (given(resume=[{"interruptId": "i", "status": "resolved"}]), "approved"),
+    ],
+)
+def test_a_refusal_names_what_is_wrong(frame: dict[str, Any], names: str) -> None:
+    with pytest.raises(Refused, match=names) as refusal:
+        parse_input(frame)
+    assert refusal.value.code == "invalid_input"
+
+
+def test_a_refusal_does_not_repeat_the_input() -> None:
+    with pytest.raises(Refused) as refusal:
+        parse_input(given(user("hi"), messages="sesame"))
+    assert "sesame" not in str(refusal.value)
+
+
+def test_text_is_cleaned_of_what_databases_cannot_hold() -> None:
+    assert clean_text("a\x00b") == "a\N{REPLACEMENT CHARACTER}b"
+    assert clean_text("a\ud800b").encode()
+    assert clean_text("🦊 \u202e") == "🦊 \u202e"
+
+
+def test_a_cancelled_interrupt_is_a_refusal() -> None:
+    taken = parse_input(given(resume=[{"interruptId": "i", "status": "cancelled"}]))
+    assert taken.resume[0].approved is False

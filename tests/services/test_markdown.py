@@ -1,0 +1,204 @@
+"""Markdown in blocks: cut the same however it arrives, rendered like the whole, and harmless."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assistant.services.blocks import BlockSplitter, split_blocks
+from assistant.services.markdown import _MARKDOWN, LANGUAGES, render_block, render_blocks
+
+PIECES = [
+    *("a", "b c", "foo ", "- ", "* ", "1. ", "5. ", "2) ", "\n", "\n\n", "    ", "  ", " ", "```", "```\n", "~~~\n"),
+    *("~~~~\n", "````py\n", "# ", "## x\n", "> ", "> a\n", "| a | b |\n", "|---|---|\n", "a|b\n", "---\n", "===\n"),
+    *("***\n", "- a\n", "1. x\n", "  - n\n", "   text\n", "-\n", "\t", "\\", "<div>\n", "\r\n", "\r", "`", "[a](b) "),
+]
+# A heading or a fence whose own line reads as a table's head once the next line has come.
+UNFORESEEN = re.compile(r"^ {0,3}(#|~~~).*\|.*\r?\n? *[-|:]", re.MULTILINE)
+
+
+def stream(text: str, sizes: Callable[[], int]) -> list[str]:
+    splitter, found, position = BlockSplitter(), [], 0
+    while position < len(text):
+        size = sizes()
+        found += splitter.feed(text[position : position + size])
+        position += size
+    return found + splitter.finish()
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.data())
+@settings(max_examples=300, deadline=None)
+def test_any_chunking_gives_the_same_blocks(text: str, data: st.DataObject) -> None:
+    assert stream(text, lambda: data.draw(st.integers(1, 6))) == split_blocks(text)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+@settings(max_examples=500, deadline=None)
+def test_the_blocks_render_like_the_whole(text: str) -> None:
+    if UNFORESEEN.search(text.replace("\r", "\n")):
+        return
+    assert "".join(_MARKDOWN.render(block) for block in split_blocks(text)) == _MARKDOWN.render(text)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+@settings(max_examples=200, deadline=None)
+def test_nothing_but_empty_lines_at_the_end_is_left_out(text: str) -> None:
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    blocks = "".join(split_blocks(text))
+    assert plain.startswith(blocks)
+    assert not plain[len(blocks) :].strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("One.\n\nTwo", ["One.\n\n"]),
+        ("# Title\nText", ["# Title\n"]),
+        ("```py\nx\n\ny\n```\nafter", ["```py\nx\n\ny\n```\n"]),
+        ("~~~~\n```\n~~~\n~~~~\nafter", ["~~~~\n```\n~~~\n~~~~\n"]),
+        ("```\nnever closed\n\n# no title\n", []),
+        ("- a\n\n  more of a\n- b\n", []),
+        ("- a\n- b\n\nText", ["- a\n- b\n\n"]),
+        ("1. a\n   ```\n   x\n\n   y\n   ```\n2. b\n\nText", ["1. a\n   ```\n   x\n\n   y\n   ```\n2. b\n\n"]),
+        ("> a\n> b\n\nText", ["> a\n> b\n\n"]),
+        ("| a |\n|---|\n| 1 |\n\nText", ["| a |\n|---|\n| 1 |\n\n"]),
+        ("Text\n```\ncode", ["Text\n"]),
+        ("Text\n---\nMore", ["Text\n---\n"]),
+    ],
+)
+def test_a_block_is_given_as_soon_as_it_is_closed(text: str, closed: list[str]) -> None:
+    assert BlockSplitter().feed(text) == closed
+
+
+def operations(text: str) -> int:
+    """How many functions run while the text streams in pieces of ten characters."""
+    count = 0
+
+    def note(_frame: object, _event: str, _arg: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(note)
+    try:
+        stream(text, lambda: 10)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("line", ["word ", "- a\nlazy\n", "- # a\nlazy\n", "x\n\n", "> a\nb\n", "a | b\n---\n5. x\n"])
+@pytest.mark.parametrize("opening", ["", "```\n", "- a\n"])
+def test_a_text_twice_as_long_costs_about_twice_as_much(opening: str, line: str) -> None:
+    once, twice = operations(opening + line * 1000), operations(opening + line * 2000)
+    assert twice < 2.6 * once
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=https://evil.example/x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    "<iframe src=//evil.example></iframe>",
+    '<p style="background:url(https://evil.example)" id=x class=y>',
+    "<form action=https://evil.example><input></form>",
+    "<math><mtext><style><!--</style><img onerror=alert(1)>",
+    "![x](https://evil.example/p.png)",
+    "![x](data:image/png;base64,AAAA)",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](java&#115;cript:alert(1))",
+    "[x](vbscript:x)",
+    "[x](data:text/html,x)",
+    "[x](//evil.example/x)",
+    "[x](/accounts/logout/)",
+    "[x](#message)",
+    "<javascript:alert(1)>",
+    '```"><script>alert(1)</script>\nx\n```',
+    "[x]: javascript:alert(1)",
+    "| a |\n|--|\n| <img src=x onerror=alert(1)> |",
+]
+ALLOWED_TAG = re.compile(
+    r"</?(a|blockquote|br|code|del|div|em|h[3-6]|hr|li|ol|p|pre|s|span|strong|table|tbody|td|th|thead|tr|ul)"
+    r'( (href="(https?:|mailto:)[^"]*"|title="[^"]*"|target="_blank"|rel="noopener noreferrer nofollow"|start="\d+"'
+    r'|class="[\w -]*"|data-code=""|tabindex="0"))*>'
+)
+
+
+@pytest.mark.parametrize("source", HOSTILE)
+def test_hostile_text_becomes_only_harmless_tags(source: str) -> None:
+    rendered = render_block(source)
+    assert "<" not in ALLOWED_TAG.sub("", rendered)
+    assert "<img" not in rendered
+
+
+@given(st.lists(st.sampled_from([*HOSTILE, *PIECES, "\x00", "\ud800", "\u202e"]), max_size=12).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_no_mixture_of_hostile_text_gets_another_tag_through(text: str) -> None:
+    for rendered in render_blocks(text):
+        assert "<" not in ALLOWED_TAG.sub("", rendered)
+        rendered.encode()
+
+
+@given(st.text(alphabet=st.characters(), max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_no_text_makes_rendering_fail(text: str) -> None:
+    render_block(text).encode()
+
+
+def test_a_link_names_its_host_unless_its_text_does() -> None:
+    assert '<span class="host">(b.example)</span>' in render_block("[a](https://b.example/x)")
+    assert "host" not in render_block("[b.example/x](https://b.example/x)")
+    assert "(evil.example)" in render_block("[https://good.example](https://evil.example)")
+    assert "(evil.example)" in render_block("[x](https://good.example@evil.example/)")
+    assert "(evil.example:8443)" in render_block("[x](https://evil.example:8443)")
+
+
+def test_a_link_opens_apart_and_tells_nothing_about_us() -> None:
+    rendered = render_block("[a](https://b.example)")
+    assert 'target="_blank"' in rendered
+    assert 'rel="noopener noreferrer nofollow"' in rendered
+
+
+def test_an_image_becomes_a_link_to_it() -> None:
+    rendered = render_block("![A cat](https://b.example/cat.png)")
+    assert ">A cat</a>" in rendered
+    assert "<img" not in rendered
+
+
+def test_a_bare_address_becomes_a_link_without_the_sentences_punctuation() -> None:
+    assert 'href="https://b.example/c(d)"' in render_block("(see https://b.example/c(d)).")
+
+
+def test_code_is_coloured_by_classes_and_labelled() -> None:
+    rendered = render_block("```python\nprint(1)\n```\n")
+    assert '<span class="code-lang">python</span>' in rendered
+    assert 'class="hl-nb"' in rendered
+    assert "style=" not in rendered
+
+
+def test_every_language_that_is_offered_can_be_coloured() -> None:
+    for language in LANGUAGES:
+        assert "code-lang" in render_block(f"```{language}\nx = 1\n```\n")
+
+
+def test_columns_are_aligned_by_classes() -> None:
+    rendered = render_block("| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
+    assert '<td class="center">1</td>' in rendered
+    assert '<td class="right">2</td>' in rendered
+
+
+def test_link_definitions_alone_are_not_swallowed() -> None:
+    assert 'href="https://b.example/"' in render_block("[1]: https://b.example/\n")
+
+
+def test_line_breaks_within_cells_are_kept() -> None:
+    assert "<br>" in render_block("| a |\n|---|\n| 1<br>2 |\n")
+
+
+def test_what_would_cost_too_much_is_shown_as_plain_text() -> None:
+    assert render_block("[" * 50_000).startswith('<p class="plain">[')
+    assert render_block("x" * 200_000).startswith('<p class="plain">x')

@@ -1,0 +1,79 @@
+"""Spans and metrics by the GenAI semantic conventions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from django.conf import settings
+
+# An SDK is set once for a process, so each test observes one of its own.
+SCRIPT = """
+import asyncio, os, django
+django.setup()
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+
+from assistant.core.loop import run_turn
+from assistant.core.messages import ToolCall
+from assistant.core.plan import Plan
+from assistant.core.messages import Message
+from assistant.core.toolbox import FixedToolset
+from assistant.core.transcript import Transcript
+from assistant.providers import ScriptedModel
+from assistant.services.observing import observe_call, observed, run_span
+from tools import TenantInfo, ToolContext, tool
+
+@tool
+def greet(name: str) -> str:
+    "Greet somebody."
+    return f"Hello {name}"
+
+async def main():
+    model = observed(ScriptedModel([ToolCall("c", "greet", '{"name": "canary-name"}'), "canary-answer"]), tenant="acme")
+    plan = Plan(model, [Message("user", "canary-question")], FixedToolset([greet]),
+                context=ToolContext(tenant=TenantInfo(1, "acme")), interceptors=(observe_call,))
+    with run_span(assistant="support", tenant="acme", thread="t", run_id="r"):
+        async for event in run_turn(plan, Transcript()):
+            pass
+    for span in exporter.get_finished_spans():
+        print(span.name, dict(span.attributes))
+
+asyncio.run(main())
+"""
+
+
+def spans(**environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_runs_model_calls_and_tool_calls_have_spans_without_what_was_said() -> None:
+    told = spans()
+    for name in ("invoke_agent support", "chat scripted", "execute_tool greet"):
+        assert f"{name} {{" in told
+    assert "'tenant.slug': 'acme'" in told
+    assert "gen_ai.usage.input_tokens" in told
+    assert "canary" not in told
+
+
+def test_what_was_said_is_recorded_when_asked_for() -> None:
+    told = spans(TRACE_CONTENT="true")
+    assert "canary-name" in told and "canary-answer" in told
+    assert "canary-question" not in told

@@ -1,0 +1,32 @@
+"""Settings of the test suite: the deployment's own, on the databases that TEST_DATABASE_URL and TEST_REDIS_URL name."""
+
+import os
+import tempfile
+from urllib.parse import urlsplit, urlunsplit
+
+os.environ["ENV_FILE"] = os.devnull
+os.environ["DEBUG"] = "false"
+os.environ["INSECURE_HTTP"] = "true"
+os.environ["SECRET_KEY"] = "only-for-the-tests-and-therefore-no-secret-0123456789"
+os.environ["ALLOWED_HOSTS"] = "localhost,127.0.0.1,testserver"
+os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
+os.environ["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "")
+for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "LOCAL_MODEL_URL", "FIELD_ENCRYPTION_KEYS"):
+    os.environ.pop(_name, None)
+
+from config.settings import *  # noqa: E402, F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+DEBUG = False
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
+    # A file, not memory: live servers and tool threads open connections of their own. One a process, so that two runs
+    # of the suite do not meet; it goes with the process.
+    _folder = tempfile.TemporaryDirectory(prefix="tenant-assistant-", ignore_cleanup_errors=True)
+    DATABASES["default"]["TEST"] = {"NAME": f"{_folder.name}/test.sqlite3"}  # noqa: F405
+
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+if REDIS_URL and _worker:  # noqa: F405
+    # Workers have databases of their own, so they number the same rows: their logs must not meet either.
+    _url = urlsplit(REDIS_URL)  # noqa: F405
+    _number = int(_url.path.strip("/") or 0) + 1 + int(_worker.removeprefix("gw"))
+    REDIS_URL = urlunsplit(_url._replace(path=f"/{_number}"))

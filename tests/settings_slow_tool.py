@@ -1,0 +1,6 @@
+"""The tests' settings with an app whose tool takes its time."""
+
+from tests.settings import *  # noqa: F403
+from tests.settings import INSTALLED_APPS
+
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.slow_tool"]

@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from assistant.client import ChatClient, Decision, InMemoryStore, Limits, RunFailed
+from assistant.core.messages import Message, ToolCall
+from assistant.core.model import ModelError, ModelRequest
+from assistant.providers import ScriptedModel
+from tools import Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
+
+CUSTOMER = ToolCall("", "get_customer", '{"number":42}')
+
+
+@tool
+def get_customer(number: int, context: ToolContext) -> str:
+    """Retrieve a customer's record."""
+    return f"{number} of {context.extra.get('tenant_id') or context.tenant.slug}"
+
+
+class Article(BaseModel):
+    title: str
+    words: int
+
+
+def client_for(*turns: Any, **settings: Any) -> tuple[ChatClient, ScriptedModel]:
+    model = ScriptedModel(turns)
+    return ChatClient(model=model, **settings), model
+
+
+async def test_an_answer_has_a_text_usage_and_a_reason() -> None:
+    client, model = client_for("Hello you", system="Be kind.")
+    reply = await client.call("Hi")
+    assert (reply.text, reply.finish_reason) == ("Hello you", "stop")
+    assert reply.usage.total_tokens > 0
+    assert [m.content for m in model.requests[0].messages] == ["Be kind.", "Hi"]
+
+
+async def test_tools_run_with_the_clients_context() -> None:
+    client, _ = client_for(CUSTOMER, "Bob.", tools=[get_customer], context={"tenant_id": "acme"})
+    reply = await client.call("Tell me about customer 42")
+    (called,) = reply.tool_calls
+    assert (called.name, called.arguments, called.result, called.error) == (
+        "get_customer",
+        {"number": 42},
+        "42 of acme",
+        None,
+    )
+    assert reply.text == "Bob."
+
+
+async def test_a_calls_context_is_merged_over_the_clients_and_its_tools_replace_them() -> None:
+    @tool
+    def look(context: ToolContext) -> str:
+        """Look."""
+        return " ".join(f"{key}={value}" for key, value in sorted(context.extra.items()))
+
+    client, model = client_for(ToolCall("", "look", "{}"), "ok", tools=[get_customer], context={"a": 1, "b": 1})
+    reply = await client.call("Look", tools=[look], context={"b": 2, "c": 3})
+    assert reply.tool_calls[0].result == "a=1 b=2 c=3"
+    assert [t.name for t in model.requests[0].tools] == ["look"]
+
+
+@pytest.mark.parametrize("tenant", [{"slug": "acme"}, TenantInfo(slug="acme")])
+async def test_a_tenant_is_given_as_a_value_or_a_mapping(tenant: Any) -> None:
+    client, _ = client_for(CUSTOMER, "ok", tools=[get_customer], context={"tenant": tenant})
+    assert (await client.call("42?")).tool_calls[0].result == "42 of acme"
+
+
+async def test_nothing_of_the_context_reaches_the_model() -> None:
+    client, model = client_for(CUSTOMER, "ok", tools=[get_customer], context={"token": "t0p-secret"})
+    await client.call("42?")
+    assert "t0p-secret" not in repr(model.requests)
+
+
+async def test_plain_functions_and_names_are_tools_too() -> None:
+    def now() -> str:
+        """Tell the time."""
+        return "noon"
+
+    client, model = client_for("ok", tools=[now, "get_customer"], resolvers=[{}.get, Registry([get_customer])])
+    await client.call("Hi")
+    assert [t.name for t in model.requests[0].tools] == ["now", "get_customer"]
+    with pytest.raises(UnknownTool):
+        await client.call("Hi", tools=["nothing"])
+
+
+async def test_a_conversation_is_passed_on_by_its_messages() -> None:
+    client, model = client_for("One", "Two", system="Count.")
+    first = await client.call("Begin")
+    second = await client.call("Go on", history=first.messages)
+    assert [m.content for m in model.requests[1].messages] == ["Count.", "Begin", "One", "Go on"]
+    assert [m.content for m in second.messages] == ["Begin", "One", "Go on", "Two"]
+
+
+async def test_messages_in_the_wire_format_are_taken() -> None:
+    client, model = client_for("ok")
+    await client.call([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}])
+    assert [m.role for m in model.requests[0].messages] == ["system", "user"]
+    with pytest.raises(ValueError, match="role"):
+        await client.call([{"role": "robot", "content": "Hi"}])
+
+
+async def test_a_store_keeps_conversations_apart() -> None:
+    client, model = client_for("A1", "B1", "A2", store=InMemoryStore())
+    await client.call("a", conversation="a")
+    await client.call("b", conversation="b")
+    await client.call("more", conversation="a")
+    assert [m.content for m in model.requests[2].messages] == ["a", "A1", "more"]
+
+
+async def test_a_failed_turn_is_kept_as_far_as_it_went() -> None:
+    store = InMemoryStore()
+    client, _ = client_for(["Half", ModelError("Gone.")], store=store)
+    with pytest.raises(RunFailed) as failed:
+        await client.call("Hi", conversation="c")
+    assert (failed.value.code, failed.value.message, failed.value.reply.text) == ("provider_error", "Gone.", "Half")
+    assert [(m.content, m.is_partial) for m in await store.load("c")] == [("Hi", False), ("Half", True)]
+
+
+async def test_a_stream_gives_events_and_then_the_reply() -> None:
+    client, _ = client_for(CUSTOMER, "It is Bob", tools=[get_customer])
+    stream = client.stream("42?")
+    deltas, ids = [], set()
+    async for event in stream:
+        if event.type == "TEXT_MESSAGE_CONTENT":
+            deltas.append(event.delta)  # type: ignore[attr-defined]
+        elif event.type == "TOOL_CALL_START":
+            ids.add(event.tool_call_id)  # type: ignore[attr-defined]
+    assert deltas == ["It", " is", " Bob"]
+    assert {call.id for call in stream.reply.tool_calls} == ids
+
+
+async def test_a_failure_is_the_last_event_of_a_stream() -> None:
+    client, _ = client_for(ModelError("Slow down.", "provider_rate_limited"))
+    stream = client.stream("Hi")
+    assert [event.type async for event in stream][-1] == "RUN_ERROR"
+    with pytest.raises(RunFailed, match="Slow down"):
+        _ = stream.reply
+
+
+async def test_the_caller_can_run_the_tools_itself() -> None:
+    client, model = client_for(CUSTOMER, CUSTOMER, "Bob.", tools=[get_customer], context={"tenant_id": "acme"})
+    reply = await client.call("42?", execute_tools=False)
+    rounds = 0
+    while reply.pending:
+        assert reply.tool_calls[0].result is None
+        done = await client.execute(reply)
+        assert done.tool_calls[0].result == "42 of acme"
+        reply = await client.call(history=done.messages, execute_tools=False)
+        rounds += 1
+    assert (rounds, reply.text) == (2, "Bob.")
+    assert [m.role for m in model.requests[2].messages] == ["user", "assistant", "tool", "assistant", "tool"]
+
+
+async def test_calls_run_by_hand_have_the_tools_and_context_of_their_call() -> None:
+    client, _ = client_for(CUSTOMER)
+    reply = await client.call("42?", execute_tools=False, tools=[get_customer], context={"tenant_id": "globex"})
+    assert (await client.execute(reply)).tool_calls[0].result == "42 of globex"
+
+
+async def test_a_call_that_needs_approval_waits_and_then_runs_once_approved() -> None:
+    careful = get_customer.replace(requires_approval=True)
+    client, _ = client_for(CUSTOMER, "Bob.", tools=[careful], context={"tenant_id": "acme"})
+    waiting = await client.call("42?")
+    assert waiting.needs_approval
+    (call,) = waiting.pending
+    reply = await client.call(history=waiting.messages, decisions={call.id: Decision(True)})
+    assert (reply.text, reply.messages[2].content) == ("Bob.", "42 of acme")
+
+
+async def test_what_a_tool_says_went_wrong_is_in_the_reply() -> None:
+    @tool
+    def refuse() -> str:
+        """Refuse."""
+        raise ToolError("No.")
+
+    client, _ = client_for(ToolCall("", "refuse", "{}"), "Sorry.", tools=[refuse])
+    called = (await client.call("Go")).tool_calls[0]
+    assert (called.error, called.status) == ("No.", "error")
+
+
+async def test_a_limit_is_a_failure_with_what_there_was() -> None:
+    client, _ = client_for(CUSTOMER, CUSTOMER, tools=[get_customer], limits=Limits(rounds=1))
+    with pytest.raises(RunFailed) as failed:
+        await client.call("42?")
+    assert failed.value.code == "limit_reached"
+    assert len(failed.value.reply.tool_calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer"),
+    [
+        ("native", '{"title":"Owls","words":3}'),
+        ("prompt", 'Here:\n```json\n{"title":"Owls","words":3}\n```'),
+        ("tool", ToolCall("", "give_answer", '{"title":"Owls","words":3}')),
+    ],
+)
+async def test_an_answer_can_have_a_type(mode: Any, answer: Any) -> None:
+    client, model = client_for(answer)
+    reply = await client.call("Write", output_type=Article, output_mode=mode)
+    assert reply.output == Article(title="Owls", words=3)
+    request = model.requests[0]
+    told = {
+        "native": request.response_format is not None,
+        "prompt": request.messages[0].role == "system",
+        "tool": request.tool_choice == "give_answer",
+    }
+    assert told == {name: name == mode for name in told}
+
+
+@dataclass
+class Point:
+    x: int
+    on: date
+
+
+@pytest.mark.parametrize(
+    ("output_type", "text", "expected"),
+    [
+        (list[int], '{"value":[1,2]}', [1, 2]),
+        (int | str, '{"value":"x"}', "x"),
+        (Point, '{"x":1,"on":"2026-01-02"}', Point(1, date(2026, 1, 2))),
+        (list[Article], '{"value":[{"title":"a","words":1}]}', [Article(title="a", words=1)]),
+    ],
+)
+async def test_types_of_every_kind(output_type: Any, text: str, expected: object) -> None:
+    client, model = client_for(text)
+    assert (await client.call("?", output_type=output_type)).output == expected
+    schema = model.requests[0].response_format["json_schema"]["schema"]  # type: ignore[index]
+    assert schema["type"] == "object"
+
+
+async def test_an_answer_that_does_not_fit_is_mended() -> None:
+    client, model = client_for('{"title":"Owls"}', "what?", '{"title":"Owls","words":3}')
+    reply = await client.call("Write", output_type=Article)
+    assert reply.output == Article(title="Owls", words=3)
+    assert "words: Field required" in model.requests[1].messages[-1].content
+    assert "not JSON" in model.requests[2].messages[-1].content
+
+
+async def test_mending_has_an_end() -> None:
+    client, model = client_for("no", "no", "no", "no")
+    with pytest.raises(RunFailed, match="no valid Article"):
+        await client.call("Write", output_type=Article)
+    assert len(model.requests) == 3
+
+
+async def test_a_script_can_be_a_function_of_the_request() -> None:
+    def parrot(request: ModelRequest) -> str:
+        return request.messages[-1].content
+
+    client, _ = client_for(parrot)
+    assert (await client.call("Polly")).text == "Polly"
+
+
+async def test_nothing_to_answer_is_a_mistake() -> None:
+    client, _ = client_for("ok")
+    with pytest.raises(ValueError, match="nothing to answer"):
+        await client.call()
+
+
+async def test_history_alone_can_be_gone_on_from() -> None:
+    client, _ = client_for("ok")
+    assert (await client.call(history=[Message("user", "Hi")])).text == "ok"
+
+
+def test_the_client_needs_no_django() -> None:
+    code = "import sys; import assistant.client, assistant.providers; assert 'django' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent, timeout=60)
+
+
+async def test_a_typed_answer_can_be_watched_as_it_grows() -> None:
+    client, _ = client_for('{"value": [ {"title":"Owls","words":3} , {"title":"Bats","words":4} ]}')
+    titles = [[a.title for a in value] async for value in client.stream_typed("List", output_type=list[Article])]
+    assert titles[-1] == ["Owls", "Bats"]
+    assert ["Owls"] in titles
+
+
+async def test_with_many_tools_the_model_searches_for_them() -> None:
+    client, model = client_for("ok", tools=[get_customer.replace(name=f"tool_{n}") for n in range(5)], search_over=4)
+    await client.call("Hi")
+    assert [t.name for t in model.requests[0].tools] == ["search_tools"]

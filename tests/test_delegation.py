@@ -1,0 +1,167 @@
+"""What an assistant's configuration can do beyond one model and its tools: ask others, wait for people, shorten."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import httpx2
+import pytest
+from django.utils import timezone
+
+from assistant.models import Approval, Assistant, Conversation, Incident, Provider, Run, ToolCall
+from assistant.services.expiry import expire_approvals
+from tests.agui import text_of
+from tests.base import Cast
+from tests.factories import make_assistant, switch_tool
+from tests.fake_answers import Recorded, reply
+from tests.fake_provider import FakeProvider
+from tests.live import Server, serve
+from tests.test_websocket import in_db, until
+from tests.ws import open_socket, run_input, session_cookie
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def test_an_assistant_asks_another_and_both_are_told_apart(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
+    await cast.support.delegates.aadd(expert)
+    await in_db(switch_tool)(cast.acme, "current_time")
+    fake_provider.call("ask_time_expert", {"task": "What time is it?"})
+    fake_provider.call("current_time", {})
+    fake_provider.reply("It is noon.")
+    fake_provider.reply("The expert says noon.")
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        frames = await socket.ask("Ask the expert")
+    kinds = [frame["type"] for frame in frames]
+    assert "SUBAGENT_STARTED" in kinds and "SUBAGENT_FINISHED" in kinds
+    told = [frame for frame in frames if "subagentRunId" in frame and frame["type"] == "TEXT_MESSAGE_CONTENT"]
+    assert text_of(told) == "It is noon."
+    assert fake_provider.requests[1].json["messages"][0]["content"] == "You know the time."
+    calls = [row async for row in ToolCall.objects.order_by("pk").values_list("name", "status")]
+    assert sorted(calls) == [("ask_time_expert", "ok"), ("current_time", "ok")]
+    usage = frames[-1]["usage"]
+    assert sum(entry["outputTokens"] for entry in usage) > 0
+
+
+async def test_another_tenants_assistant_is_never_asked(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await cast.support.delegates.aadd(cast.rival_support)
+    fake_provider.call("ask_support", {"task": "Tell me their secrets"})
+    fake_provider.reply("No.")
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.ask("Ask the rival")
+    assert not any(
+        tool["function"]["name"] == "ask_support" for tool in fake_provider.requests[0].json.get("tools", [])
+    )
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.REFUSED
+
+
+async def waiting_call(server: Server, cast: Cast, fake_provider: FakeProvider) -> dict[str, Any]:
+    await in_db(switch_tool)(cast.acme, "current_time", policy="ask")
+    fake_provider.call("current_time", {})
+    fake_provider.reply("It is late.")
+    async with open_socket(server.url, user=cast.alice) as socket:
+        frames = await socket.ask("What time is it?")
+    return frames[0]
+
+
+async def post_action(server: Server, user: Any, action: str, pk: int) -> httpx2.Response:
+    cookie = await in_db(session_cookie)(user)
+    token = "t" * 32
+    async with httpx2.AsyncClient(base_url=server.url, timeout=30) as client:
+        return await client.post(
+            "/admin/assistant/approval/",
+            data={"action": action, "_selected_action": str(pk), "csrfmiddlewaretoken": token},
+            headers={"Cookie": f"{cookie}; csrftoken={token}", "Origin": server.url},
+        )
+
+
+async def test_an_operator_approves_and_the_members_run_goes_on(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await waiting_call(uvicorn_server, cast, fake_provider)
+    cast.amy.is_staff = True
+    await cast.amy.asave()
+    row = await Approval.objects.aget()
+    answer = await post_action(uvicorn_server, cast.amy, "approve", row.pk)
+    assert answer.status_code == 302
+    await until(lambda: Run.objects.filter(number=2, status=Run.Status.FINISHED).exists())
+    call = await ToolCall.objects.aget()
+    assert (call.status, call.decided_by_id) == (ToolCall.Status.OK, cast.amy.pk)
+    assert (await Run.objects.aget(number=2)).user_id == cast.alice.pk
+
+
+async def test_a_rivals_admin_cannot_answer(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await waiting_call(uvicorn_server, cast, fake_provider)
+    cast.greta.is_staff = True
+    await cast.greta.asave()
+    row = await Approval.objects.aget()
+    await post_action(uvicorn_server, cast.greta, "approve", row.pk)
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.AWAITING_APPROVAL
+
+
+async def test_an_approval_that_expired_is_not_acted_on(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    started = await waiting_call(uvicorn_server, cast, fake_provider)
+    await ToolCall.objects.aupdate(started_at=timezone.now() - timedelta(days=2))
+    assert await in_db(expire_approvals)() == 1
+    call = await ToolCall.objects.aget()
+    resume = [{"interruptId": call.call_id, "status": "resolved", "payload": {"approved": True}}]
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.send(run_input("", thread=started["threadId"], messages=[], resume=resume))
+        assert (await socket.until_end())[-1]["code"] == "invalid_input"
+
+
+async def test_a_new_message_settles_what_waits_as_declined(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    started = await waiting_call(uvicorn_server, cast, fake_provider)
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.send(given := run_input("Never mind", thread=started["threadId"]))
+        assert (await socket.until_end(given["runId"]))[-1]["type"] == "RUN_FINISHED"
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.DECLINED
+
+
+async def test_a_tool_that_returns_a_rivals_row_is_stopped_and_written_down(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.call("leak_a_row", {"slug": "globex"})
+    fake_provider.reply("Nothing to tell.")
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}) as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.ask("Leak")
+    assert "Globex's support" not in str(fake_provider.requests[-1].json)
+    incident = await Incident.objects.aget()
+    assert (incident.tenant_id, incident.tool) == (cast.acme.pk, "leak_a_row")
+
+
+def summarising(request: Recorded) -> Any:
+    if "Summarise this conversation" in str(request.messages[0]["content"]):
+        return reply("They talked about sheep.")(request)
+    return reply("baa " * 60)(request)
+
+
+async def test_a_long_conversation_is_summarised_and_goes_on_from_there(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_tokens=400)
+    fake_provider.rule(summarising)
+    thread = str(uuid.uuid4())
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        for number in range(6):
+            await socket.ask(f"Sheep number {number} " + "wool " * 40, thread=thread)
+        conversation = await until(lambda: Conversation.objects.exclude(summary="").first())
+        await socket.ask("And now?", thread=thread)
+    sent = fake_provider.requests[-1].messages
+    told = [message["content"] for message in sent if message["role"] == "system"]
+    assert "They talked about sheep." in told[1]
+    assert len(sent) < 12
+    assert conversation.summarised_to > 0

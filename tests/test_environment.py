@@ -1,0 +1,48 @@
+"""A wrong value in the environment stops the start, and its variable is named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings
+
+WRONG = {
+    "DEBUG": "maybe",
+    "DATABASE_URL": "mysql://localhost/x",
+    "REDIS_URL": "http://localhost",
+    "OPENAI_BASE_URL": "localhost:8000",
+    "CSRF_TRUSTED_ORIGINS": "example.com",
+    "FIELD_ENCRYPTION_KEYS": "too-short",
+    "LOCAL_MODEL_URL": "ftp://x",
+}
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=settings.BASE_DIR,
+        env=inherited | {"ENV_FILE": os.devnull, "SECRET_KEY": "x" * 60} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_every_wrong_value_is_named_at_once_and_no_secret_is_repeated() -> None:
+    done = run("manage.py", "check", **WRONG)
+    assert done.returncode != 0
+    for name in WRONG:
+        assert f"The environment variable {name} " in done.stderr
+    assert "too-short" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["DEBUG", "REDIS_URL"])
+def test_a_server_does_not_start_on_a_wrong_value(name: str) -> None:
+    done = run("-c", "import config.asgi", **{name: WRONG[name]})
+    assert done.returncode != 0
+    assert name in done.stderr

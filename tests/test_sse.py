@@ -1,0 +1,122 @@
+"""AG-UI over server-sent events: the same events as on the websocket, resumable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+
+from assistant.models import Provider, Run
+from assistant.services.members import create_api_key
+from tests.agui import Frame, check_run, text_of
+from tests.base import Cast
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+from tests.test_websocket import in_db, until
+from tests.ws import run_input, session_cookie
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RUNS = "/api/v1/tenants/{tenant}/assistants/support/runs/"
+
+
+@asynccontextmanager
+async def http(server: Server, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=server.url, headers=headers, timeout=20) as client:
+        yield client
+
+
+async def bearer(cast: Cast, **options: Any) -> dict[str, str]:
+    _, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="test", **options)
+    return {"Authorization": f"Bearer {key}"}
+
+
+def events_of(text: str) -> list[tuple[int, Frame]]:
+    found = []
+    for block in text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if lines:
+            found.append((int(lines["id"]), json.loads(lines["data"])))
+    return found
+
+
+async def test_a_run_streams_as_events(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hello there")
+    async with http(server, **await bearer(cast)) as client:
+        answer = await client.post(RUNS.format(tenant="acme"), json=run_input("Hi"))
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = events_of(answer.text)
+    check_run([frame for _, frame in events])
+    assert text_of([frame for _, frame in events]) == "Hello there"
+    assert [number for number, _ in events] == list(range(1, len(events) + 1))
+
+
+async def test_a_client_that_goes_away_stops_nothing_and_resumes(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hel", gate, "lo"])
+    given, seen = run_input("Hi"), ""
+    async with http(server, **await bearer(cast)) as client:
+        async with client.stream("POST", RUNS.format(tenant="acme"), json=given) as answer:
+            async for piece in answer.aiter_text():
+                seen += piece
+                if "TEXT_MESSAGE_CONTENT" in seen and seen.endswith("\n\n"):
+                    break
+        gate.release()
+        await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
+        last = events_of(seen)[-1][0]
+        address = f"/api/v1/tenants/acme/runs/{given['runId']}/events/"
+        rest = await client.get(address, headers={"Last-Event-ID": str(last)})
+    whole = [frame for _, frame in events_of(seen) + events_of(rest.text)]
+    check_run(whole)
+    assert text_of(whole) == "Hello"
+
+
+async def test_a_refused_run_is_a_run_error(uvicorn_server: Server, cast: Cast, provider: Provider) -> None:
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        answer = await client.post(RUNS.format(tenant="acme"), json=run_input("Hi", thread="no-uuid"))
+    assert events_of(answer.text)[0][1]["code"] == "invalid_input"
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{", '{"x": NaN}', "[" * 50_000, '"\\ud800"'])
+async def test_a_hostile_body_is_a_400(uvicorn_server: Server, cast: Cast, body: str) -> None:
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        answer = await client.post(RUNS.format(tenant="acme"), content=body.encode())
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "invalid_input"
+
+
+async def test_who_may_not_call_is_told_no_more_than_needed(uvicorn_server: Server, cast: Cast) -> None:
+    async with http(uvicorn_server) as client:
+        assert (await client.post(RUNS.format(tenant="acme"), json={})).status_code == 401
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        foreign = await client.post(RUNS.format(tenant="globex"), json={})
+        absent = await client.post(RUNS.format(tenant="nobody"), json={})
+        assert (foreign.status_code, foreign.text) == (404, absent.text)
+    async with http(uvicorn_server, **await bearer(cast, scopes=["read"])) as client:
+        assert (await client.post(RUNS.format(tenant="acme"), json={})).status_code == 403
+
+
+async def test_a_session_needs_its_csrf_token(uvicorn_server: Server, cast: Cast) -> None:
+    cookie = await in_db(session_cookie)(cast.alice)
+    async with http(uvicorn_server, Cookie=cookie) as client:
+        assert (await client.post(RUNS.format(tenant="acme"), json={})).status_code == 403
+
+
+async def test_another_members_run_is_not_there(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    given = run_input("Hi")
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        await client.post(RUNS.format(tenant="acme"), json=given)
+    _, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.amy, name="amy")
+    async with http(uvicorn_server, Authorization=f"Bearer {key}") as client:
+        answer = await client.get(f"/api/v1/tenants/acme/runs/{given['runId']}/events/")
+    assert answer.status_code == 404

@@ -1,0 +1,46 @@
+"""The demo's data: two rivals with the same numbers, loaded as often as one likes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.base import Cast
+from tools.demo import load_demo
+from tools.models import Customer, Document, Order, OrderLine, Passage
+
+
+def test_loading_twice_changes_nothing(cast: Cast) -> None:
+    load_demo(cast.acme, cast.globex)
+    models = (Customer, Order, OrderLine, Document, Passage)
+    before = [model.objects.count() for model in models]
+    Customer.objects.filter(tenant=cast.acme, number=42).update(city="Changed by hand")
+    load_demo(cast.acme, cast.globex)
+    assert [model.objects.count() for model in models] == before
+    assert Customer.objects.get(tenant=cast.acme, number=42).city == "Changed by hand"
+
+
+@pytest.mark.usefixtures("demo")
+def test_the_rivals_share_numbers_and_no_person(cast: Cast) -> None:
+    ours = dict(Customer.objects.filter(tenant=cast.acme).values_list("number", "email"))
+    theirs = dict(Customer.objects.filter(tenant=cast.globex).values_list("number", "email"))
+    assert len(ours) == 25
+    assert ours.keys() == theirs.keys()
+    assert not set(ours.values()) & set(theirs.values())
+
+
+@pytest.mark.usefixtures("demo")
+def test_every_row_is_whole_and_of_one_tenant() -> None:
+    for order in Order.objects.select_related("customer").prefetch_related("lines"):
+        order.full_clean()
+        assert order.tenant_id == order.customer.tenant_id
+        assert {line.tenant_id for line in order.lines.all()} == {order.tenant_id}
+        assert sum(line.quantity * line.unit_price for line in order.lines.all()) == order.total
+    for customer in Customer.objects.all():
+        customer.full_clean()
+
+
+@pytest.mark.usefixtures("demo")
+def test_a_tenants_rows_go_with_it(cast: Cast) -> None:
+    cast.globex.delete()
+    for model in (Customer, Order, OrderLine, Document, Passage):
+        assert set(model.objects.values_list("tenant_id", flat=True)) == {cast.acme.pk}

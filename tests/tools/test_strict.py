@@ -1,0 +1,145 @@
+"""The strict form of a schema means the same as the schema itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from tools import Param, Tool, tool
+
+
+class Leaf(BaseModel):
+    """A leaf."""
+
+    name: str
+    size: int = 3
+    colour: Literal["green", "red"] = "green"
+    leaves: list[Leaf] = []
+
+
+@dataclass
+class Twig:
+    leaf: Leaf
+    thick: bool = False
+
+
+@tool
+def grow(
+    count: Annotated[int, Param("How many.", ge=1, le=9)],
+    leaf: Leaf,
+    twig: Twig | None = None,
+    name: Annotated[str, Param("Its name.", max_length=20)] = "oak",
+    maybe: int | None = 5,
+    either: int | list[str] = 0,
+) -> str:
+    """Grow a tree."""
+    return "grown"
+
+
+def objects(node: Any) -> list[dict[str, Any]]:
+    """Every schema of an object within a schema."""
+    if isinstance(node, list):
+        return [found for item in node for found in objects(item)]
+    if not isinstance(node, dict):
+        return []
+    own = [node] if node.get("type") == "object" else []
+    return own + [found for item in node.values() for found in objects(item)]
+
+
+def kept_keywords(node: Any, keywords: set[str]) -> set[str]:
+    if isinstance(node, list):
+        return keywords.union(*(kept_keywords(item, keywords) for item in node))
+    if isinstance(node, dict):
+        for key, value in node.items():
+            inner = list(value.values()) if key in {"properties", "$defs"} else value
+            keywords |= {key} | (set() if key in {"enum", "required"} else kept_keywords(inner, keywords))
+    return keywords
+
+
+def test_every_object_requires_all_and_allows_no_more() -> None:
+    strict = grow.strict_parameters()
+    found = objects(strict)
+    assert len(found) == 3
+    assert all(node["required"] == list(node["properties"]) for node in found)
+    assert all(node["additionalProperties"] is False for node in found)
+    assert kept_keywords(strict, set()) <= {
+        "type", "properties", "required", "additionalProperties", "anyOf", "items", "enum", "description", "$ref",
+        "$defs",
+    }  # fmt: skip
+
+
+def test_what_was_dropped_is_told_in_words() -> None:
+    described = (grow.strict_parameters() or {})["properties"]
+    assert described["count"]["description"] == "How many. (at least 1, at most 9)"
+    assert described["name"]["description"] == "Its name. (at most 20 characters, default: oak)"
+
+
+def free_keys(given: dict[str, int]) -> None: ...
+def any_value(given: Any) -> None: ...
+def pair(given: tuple[int, str]) -> None: ...
+
+
+@pytest.mark.parametrize("function", [free_keys, any_value, pair])
+def test_what_has_no_strict_form_says_so(function: Callable[..., Any]) -> None:
+    assert Tool.from_function(function, description="Take.").strict_parameters() is None
+
+
+def test_a_hand_written_schema_has_a_strict_form_if_it_is_closed() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    for closed, expected in (({}, None), ({"additionalProperties": False}, ["n"])):
+        made = Tool(name="x", description="X.", parameters=schema | closed, handler=lambda n: n)
+        assert (made.strict_parameters() or {}).get("required") == expected
+
+
+leaves = st.recursive(
+    st.fixed_dictionaries(
+        {"name": st.text(max_size=3)},
+        optional={"size": st.integers(0, 9), "colour": st.sampled_from(["green", "red"])},
+    ),
+    lambda inner: st.fixed_dictionaries({"name": st.just("n")}, optional={"leaves": st.lists(inner, max_size=3)}),
+    max_leaves=5,
+)
+calls = st.fixed_dictionaries(
+    {"count": st.integers(1, 9), "leaf": leaves},
+    optional={
+        "twig": st.none() | st.fixed_dictionaries({"leaf": leaves}, optional={"thick": st.booleans()}),
+        "name": st.text(max_size=5),
+        "maybe": st.none() | st.integers(),
+        "either": st.integers() | st.lists(st.text(max_size=2), max_size=2),
+    },
+)
+
+
+def as_strict(value: Any, schema: Any, root: Any) -> Any:
+    """What a model that follows the strict form sends for the same: null for all that it leaves out."""
+    schema = root["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    options = [as_strict(value, option, root) for option in schema.get("anyOf", ()) if fits(value, option)]
+    if options:
+        return options[0]
+    if isinstance(value, dict):
+        return {
+            name: as_strict(value[name], wanted, root) if name in value else None
+            for name, wanted in schema["properties"].items()
+            if name in value or name != "maybe"
+        }
+    return [as_strict(item, schema["items"], root) for item in value] if isinstance(value, list) else value
+
+
+def fits(value: Any, option: dict[str, Any]) -> bool:
+    kinds = {dict: "object", list: "array", int: "integer", bool: "boolean", str: "string", type(None): "null"}
+    return option.get("type") == kinds[type(value)] or ("$ref" in option and isinstance(value, dict))
+
+
+@given(calls)
+def test_arguments_mean_the_same_in_both_forms(arguments: dict[str, Any]) -> None:
+    strict = as_strict(arguments, grow.strict_parameters(), grow.strict_parameters())
+    assert grow.check(json.dumps(strict)) == grow.check(json.dumps(arguments)) | (
+        {"twig": None} if "twig" not in arguments else {}
+    )

@@ -1,0 +1,163 @@
+"""A websocket client for tests: signs in, sends frames, and collects events until a test has what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin, Subprotocol
+
+from tests.agui import ENDINGS, Frame, check_run, run_of
+
+PATIENCE = 15.0
+
+
+def session_cookie(user: User) -> str:
+    """A `Cookie` header of a browser in which `user` is signed in."""
+    client = Client()
+    client.force_login(user)
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+
+
+def run_input(text: str, *, thread: str = "", run: str = "", **fields: Any) -> Frame:
+    """A `RunAgentInput` that says `text`; ids are made where none are given."""
+    message = {"id": str(uuid.uuid4()), "role": "user", "content": text}
+    return {
+        "threadId": thread or str(uuid.uuid4()),
+        "runId": run or str(uuid.uuid4()),
+        "protocolVersion": "1.0",
+        "messages": [message],
+        "tools": [],
+        "context": [],
+        "state": {},
+        "forwardedProps": {},
+        **fields,
+    }
+
+
+class Socket:
+    """One open connection and every frame it got, oldest first."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self.frames: list[Frame] = []
+
+    @property
+    def close_code(self) -> int | None:
+        return self._connection.close_code
+
+    async def send(self, frame: Frame | str | bytes) -> None:
+        """Send a frame: a dictionary as JSON, text and bytes as they are."""
+        await self._connection.send(json.dumps(frame) if isinstance(frame, dict) else frame)
+
+    async def next(self, timeout: float = PATIENCE) -> Frame:
+        """The next frame that comes in."""
+        text = await asyncio.wait_for(self._connection.recv(), timeout)
+        frame: Frame = json.loads(text)
+        self.frames.append(frame)
+        return frame
+
+    async def until(self, wanted: Callable[[Frame], bool], timeout: float = PATIENCE) -> list[Frame]:
+        """The frames from here on, up to and with the first that is `wanted`.
+
+        Raises `AssertionError`, with what came instead, when it does not come in `timeout` seconds.
+        """
+        first = len(self.frames)
+        try:
+            async with asyncio.timeout(timeout):
+                while not wanted(await self.next(timeout)):
+                    pass
+        except (TimeoutError, ConnectionClosed) as exc:
+            raise AssertionError(f"{exc!r} while waiting; came: {self.frames[first:]}") from exc
+        return self.frames[first:]
+
+    async def until_type(self, *kinds: str, timeout: float = PATIENCE) -> list[Frame]:
+        """The frames up to and with the first of one of these types."""
+        return await self.until(lambda frame: frame["type"] in kinds, timeout)
+
+    async def until_custom(self, name: str, timeout: float = PATIENCE) -> Frame:
+        """The next CUSTOM event of that name."""
+        return (await self.until(lambda frame: frame["type"] == "CUSTOM" and frame["name"] == name, timeout))[-1]
+
+    async def until_end(self, run: str = "", timeout: float = PATIENCE) -> list[Frame]:
+        """The frames up to and with the end of a run (of any, unless named)."""
+        return await self.until(
+            lambda frame: frame["type"] in ENDINGS and (not run or run_of(frame) in {run, ""}), timeout
+        )
+
+    async def ask(self, text: str, *, timeout: float = PATIENCE, **fields: Any) -> list[Frame]:
+        """Start a run and watch it to its end; its events, checked against the contract."""
+        frame = run_input(text, **fields)
+        await self.send(frame)
+        frames = await self.until_end(frame["runId"], timeout)
+        check_run([event for event in frames if run_of(event) == frame["runId"]])
+        return frames
+
+    async def start(self, text: str, **fields: Any) -> Frame:
+        """Start a run and return its input once the server has said RUN_STARTED."""
+        frame = run_input(text, **fields)
+        await self.send(frame)
+        await self.until_type("RUN_STARTED")
+        return frame
+
+    async def attach(self, thread: str, *, after: tuple[str, int] | None = None, **fields: Any) -> None:
+        """Follow a thread, from event number `after[1]` of run `after[0]` on, or afresh."""
+        position = {"after": {"runId": after[0], "seq": after[1]}} if after else {}
+        await self.send({"type": "attach", "threadId": thread, **position, **fields})
+
+    async def cancel(self, run: str) -> None:
+        await self.send({"type": "cancel", "runId": run})
+
+    async def closed(self, timeout: float = PATIENCE) -> int:
+        """Wait until the server closes the connection; the close code."""
+        await asyncio.wait_for(self._connection.wait_closed(), timeout)
+        return int(self._connection.close_code or 0)
+
+    async def drop(self) -> None:
+        """Go away as a broken network does: without a word."""
+        self._connection.transport.abort()
+        await self._connection.wait_closed()
+
+
+@asynccontextmanager
+async def open_socket(
+    base_url: str,
+    *,
+    user: User | None = None,
+    key: str = "",
+    subprotocols: Sequence[str] = (),
+    tenant: str = "acme",
+    assistant: str = "support",
+    origin: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> AsyncIterator[Socket]:
+    """Connect to `/ws/<tenant>/<assistant>/` as a signed-in user (with the site's own origin) or with an API key.
+
+    Raises:
+        websockets.exceptions.InvalidStatus: the handshake was refused; `exc.response.status_code` says how.
+    """
+    sent = dict(headers or {})
+    if user is not None:
+        sent["Cookie"] = await sync_to_async(session_cookie)(user)
+        origin = origin or base_url
+    if key:
+        sent["Authorization"] = f"Bearer {key}"
+    async with connect(
+        f"{base_url.replace('http', 'ws', 1)}/ws/{tenant}/{assistant}/",
+        additional_headers=sent,
+        origin=Origin(origin) if origin else None,
+        subprotocols=[Subprotocol(name) for name in subprotocols] or None,
+        proxy=None,
+        max_size=None,
+    ) as connection:
+        yield Socket(connection)

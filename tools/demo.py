@@ -1,0 +1,132 @@
+"""Loads the demo's two rivals: the same customer and order numbers in both, meaning different people and things."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TypedDict, cast
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from tools.library.documents import add_document
+from tools.models import Customer, Document, Order, OrderLine
+
+FIXTURES = Path(__file__).resolve().parent / "fixtures"
+_KINDS = {".md": Document.Kind.MARKDOWN, ".txt": Document.Kind.TEXT}
+
+
+class _Customer(TypedDict):
+    number: int
+    name: str
+    email: str
+    phone: str
+    company: str
+    city: str
+    status: str
+    notes: str
+    days_ago: int
+
+
+class _Line(TypedDict):
+    product: str
+    quantity: int
+    unit_price: str
+
+
+class _Order(TypedDict):
+    number: int
+    customer: int
+    status: str
+    total: str
+    days_ago: float
+    lines: list[_Line]
+
+
+class _Sales(TypedDict):
+    currency: str
+    customers: list[_Customer]
+    orders: list[_Order]
+
+
+@transaction.atomic
+def load_demo(acme_tenant: models.Model, globex_tenant: models.Model) -> None:
+    """Give both tenants their customers, orders and documents; what is there already stays as it is."""
+    now = timezone.now()
+    for tenant, folder in ((acme_tenant, FIXTURES / "acme"), (globex_tenant, FIXTURES / "globex")):
+        sales = cast(_Sales, json.loads((folder / "sales.json").read_text(encoding="utf-8")))
+        _load_customers(tenant, sales, now)
+        _load_orders(tenant, sales, now)
+        _load_documents(tenant, folder)
+
+
+def _load_customers(tenant: models.Model, sales: _Sales, now: datetime) -> None:
+    Customer.objects.bulk_create(
+        [
+            Customer(
+                tenant_id=tenant.pk,
+                number=row["number"],
+                name=row["name"],
+                email=row["email"],
+                phone=row["phone"],
+                company=row["company"],
+                city=row["city"],
+                status=row["status"],
+                notes=row["notes"],
+                created_at=now - timedelta(days=row["days_ago"]),
+            )
+            for row in sales["customers"]
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _load_orders(tenant: models.Model, sales: _Sales, now: datetime) -> None:
+    customers = dict(Customer.objects.filter(tenant_id=tenant.pk).values_list("number", "pk"))
+    there = set(Order.objects.filter(tenant_id=tenant.pk).values_list("number", flat=True))
+    rows = {row["number"]: row for row in sales["orders"] if row["number"] not in there}
+    orders = Order.objects.bulk_create(
+        [
+            Order(
+                tenant_id=tenant.pk,
+                number=row["number"],
+                customer_id=customers[row["customer"]],
+                status=row["status"],
+                total=Decimal(row["total"]),
+                currency=sales["currency"],
+                placed_at=now - timedelta(days=row["days_ago"]),
+            )
+            for row in rows.values()
+        ]
+    )
+    OrderLine.objects.bulk_create(
+        [
+            OrderLine(
+                tenant_id=tenant.pk,
+                order=order,
+                product=line["product"],
+                quantity=line["quantity"],
+                unit_price=Decimal(line["unit_price"]),
+            )
+            for order in orders
+            for line in rows[order.number]["lines"]
+        ]
+    )
+
+
+def _load_documents(tenant: models.Model, folder: Path) -> None:
+    there = set(Document.objects.filter(tenant_id=tenant.pk).values_list("title", flat=True))
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in _KINDS:
+            continue
+        text = path.read_text(encoding="utf-8")
+        # "# Refunds and returns" opens a Markdown file; a plain one is called by its file's name.
+        title = text.partition("\n")[0].removeprefix("# ") if path.suffix == ".md" else _title(path)
+        if title not in there:
+            add_document(tenant=tenant, title=title, text=text, kind=_KINDS[path.suffix])
+
+
+def _title(path: Path) -> str:
+    return path.stem.replace("-", " ").capitalize()

@@ -1,0 +1,45 @@
+"""What a function's docstring says to the model: its first paragraph, and a description of each parameter."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import docstring_parser
+
+# A line that ends the description even without a blank line before it, in the Google, NumPy and Sphinx styles.
+_SECTION = re.compile(
+    r"(Args|Arguments|Parameters|Params|Returns?|Yields?|Raises|Examples?|Notes?|Keyword Args)\s*:?\s*$|:\w+[^:]*:|@\w+"
+)
+
+
+def first_paragraph(function: Callable[..., Any]) -> str:
+    """The first paragraph as one line; empty if there is none."""
+    lines: list[str] = []
+    for line in (_doc(function)).splitlines():
+        if not line.strip() or _SECTION.match(line):
+            break
+        lines.append(line)
+    return " ".join(" ".join(lines).split())
+
+
+def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:
+    """What the parameter section says, by parameter name; the styles of Google, NumPy and Sphinx are known."""
+    text = _doc(function)
+    if "\n" not in text and not text.startswith((":", "@")):
+        return {}
+    try:
+        found = docstring_parser.parse(text).params
+    except docstring_parser.ParseError:
+        return {}
+    return {item.arg_name: " ".join(item.description.split()) for item in found if item.description}
+
+
+def _doc(function: Callable[..., Any]) -> str:
+    target = getattr(function, "func", function)  # functools.partial has its own
+    if not inspect.isroutine(target) and not getattr(target, "__doc__", None) and not isinstance(target, type):
+        target = type(target).__call__
+    own = inspect.getdoc(target) or ""
+    return own if own != object.__call__.__doc__ else ""

@@ -1,0 +1,19 @@
+"""Whose rows a tool may touch: read from its context, never from its arguments."""
+
+from __future__ import annotations
+
+from tools import ToolContext, ToolError
+
+
+def tenant_of(context: ToolContext) -> int:
+    """The tenant's primary key. Raises `ToolError` if the call is for no stored tenant."""
+    if not isinstance(context.tenant.id, int):
+        raise ToolError("This tool works for a tenant's members only.")
+    return context.tenant.id
+
+
+def user_of(context: ToolContext) -> int:
+    """The member's primary key. Raises `ToolError` if the call is for no stored user."""
+    if not isinstance(context.user.id, int):
+        raise ToolError("This tool works for a tenant's members only.")
+    return context.user.id

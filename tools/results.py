@@ -1,0 +1,110 @@
+"""Whatever a tool returns, as the text that the model reads and what a page shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from tools.errors import ToolError
+from tools.plain import MAX_ITEMS, clean, more, refuse_foreign_within, register_converter, to_plain
+
+__all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "clean", "convert", "cut", "drain", "register_converter"]
+
+# Tokens of one result that the model is shown, and that are kept for the operator.
+MAX_TOKENS = 10_000
+MAX_KEPT = 250_000
+# Tokenisers differ; in most, a token has about four bytes, whatever the script.
+BYTES_PER_TOKEN = 4
+NOTHING = "Done"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool call came to. A tool may return one, to show a page something else than the model.
+
+    `content` is read by the model, `display` (any value that converts to JSON) is shown on pages, `value` is what the
+    function returned, `full` the whole text where `content` had to be cut.
+    """
+
+    content: str
+    display: Any = None
+    value: Any = None
+    is_error: bool = False
+    full: str = ""
+
+
+def convert(value: Any, *, may_wait: bool = True) -> str:
+    """A value as text: strings as they are, None as "Done", everything else as JSON.
+
+    Args:
+        may_wait: whether database rows, generators and long values may be read here; if not, they raise `WouldWait`.
+
+    Raises:
+        ToolError: the value cannot be converted; the sentence names its type.
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, str):
+        return clean(str(value.value if isinstance(value, Enum) else value))
+    try:
+        return json.dumps(_plain(value, may_wait), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as exc:  # a number of thousands of digits
+        raise _not_shown(value) from exc
+
+
+def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_wait: bool = True) -> ToolResult:
+    """What a function returned as a `ToolResult`, cut where it is too long. Raises as `convert` does."""
+    if isinstance(value, ToolResult):
+        text = convert(value.content, may_wait=may_wait)
+        display = None if value.display is None else _plain(value.display, may_wait)
+        made = replace(value, content=text, display=display)
+    else:
+        if converter is not None:
+            refuse_foreign_within(value)
+        made = ToolResult(convert(value if converter is None else converter(value), may_wait=may_wait), value=value)
+    shown = cut(made.content)
+    return (
+        made if shown is made.content else replace(made, content=shown, full=made.full or cut(made.content, MAX_KEPT))
+    )
+
+
+def _plain(value: Any, may_wait: bool) -> Any:
+    try:
+        return to_plain(value, may_wait=may_wait)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise _not_shown(value) from exc
+
+
+def _not_shown(value: Any) -> ToolError:
+    return ToolError(f"The tool's result ({type(value).__name__}) cannot be shown as text.")
+
+
+def cut(text: str, limit: int = MAX_TOKENS) -> str:
+    """A text of at most about `limit` tokens; a cut is said in the text itself."""
+    if len(text) * 4 <= limit * BYTES_PER_TOKEN:  # a character has four bytes at most
+        return text
+    encoded = text.encode()
+    if len(encoded) <= limit * BYTES_PER_TOKEN:
+        return text
+    shown = encoded[: limit * BYTES_PER_TOKEN].decode(errors="ignore")
+    return f"{shown}\n[Cut here: the first {len(shown):,} of {len(text):,} characters are shown.]"
+
+
+async def drain(value: Any) -> Any:
+    """The items of an async iterator as a list, capped; anything else as it is."""
+    if not isinstance(value, AsyncIterator):
+        return value
+    items: list[Any] = []
+    try:
+        async for item in value:
+            if len(items) == MAX_ITEMS:
+                items.append(more())
+                break
+            items.append(item)
+    finally:
+        if hasattr(value, "aclose"):
+            await value.aclose()
+    return items
