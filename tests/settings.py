@@ -35,7 +35,7 @@ if REDIS_URL and _worker:  # noqa: F405
 
 
 def _forget_content_types(**_: object) -> None:
-    """Tests that commit flush the database after them, which numbers content types anew; a live server outlives that."""
+    """A flush after a test numbers content types anew, and a live server outlives it."""
     from django.contrib.contenttypes.models import ContentType
 
     ContentType.objects.clear_cache()
