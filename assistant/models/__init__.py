@@ -3,6 +3,8 @@
 from assistant.models.assistants import Assistant, McpServer, PromptVersion, Provider, ToolSetting
 from assistant.models.audit import AuditEntry
 from assistant.models.conversations import Conversation, Feedback, Message
+from assistant.models.idempotency import IdempotentAnswer
+from assistant.models.files import ToolFile
 from assistant.models.incidents import Incident
 from assistant.models.runs import Approval, Run, ToolCall
 from assistant.models.tenants import ApiKey, Membership, Tenant
@@ -15,6 +17,7 @@ __all__ = [
     "AuditEntry",
     "Conversation",
     "Feedback",
+    "IdempotentAnswer",
     "Incident",
     "McpServer",
     "Membership",
@@ -24,6 +27,7 @@ __all__ = [
     "Run",
     "Tenant",
     "ToolCall",
+    "ToolFile",
     "ToolSetting",
     "UsageEntry",
 ]

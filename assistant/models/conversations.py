@@ -19,7 +19,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     """Conversations are personal: whoever asks names the tenant and the user."""
 
     def visible_to(self, *, tenant_id: int, user_id: int) -> ConversationQuerySet:
-        return self.filter(tenant_id=tenant_id, user_id=user_id)
+        return self.filter(tenant_id=tenant_id, user_id=user_id, is_stateless=False)
 
 
 class Conversation(models.Model):
@@ -34,6 +34,10 @@ class Conversation(models.Model):
         blank=True, help_text="What the model is told of the messages that it is no longer sent."
     )
     summarised_to = models.PositiveIntegerField(default=0, editable=False)
+    is_stateless = models.BooleanField(
+        default=False, editable=False, help_text="Holds one run of a caller who keeps the history; nobody goes on here."
+    )
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     run_count = models.PositiveIntegerField(default=0, editable=False)
     message_count = models.PositiveIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -25,6 +25,8 @@ CANARY = f"{CANARY_HEAD}7319"
 FIXED: Mapping[str, Any] = {
     "assistant.ApiKey.scopes": ["chat", "read"],
     "assistant.ApiKey.revoked_at": None,
+    "assistant.Conversation.is_stateless": False,
+    "assistant.Conversation.archived_at": None,
     "assistant.Message.tool_calls": [],
     "assistant.Run.ending": None,
     "assistant.Run.partial": None,

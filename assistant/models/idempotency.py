@@ -1,0 +1,28 @@
+"""Answers that are kept for a while, so that a request that is sent again does nothing twice."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from assistant.models.tenants import Tenant
+
+
+class IdempotentAnswer(models.Model):
+    """What a member's request with an `Idempotency-Key` was answered; without a status it is being worked on."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=255)
+    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the method, the address and the body.")
+    status = models.PositiveSmallIntegerField(null=True)
+    body = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "user", "key"], name="idempotency_key_per_member")]
+        indexes = [models.Index(fields=["created_at"], name="idempotent_answers_by_age")]
+
+    def __str__(self) -> str:
+        return self.key
