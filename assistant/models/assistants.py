@@ -21,6 +21,12 @@ class Provider(models.Model):
     base_url = models.URLField("base URL", max_length=500, help_text="Up to and with /v1.")
     api_key = EncryptedTextField("API key", blank=True)
     default_model = models.CharField(max_length=200)
+    is_strict = models.BooleanField(
+        "strict schemas", default=False, help_text="The server holds tool arguments to their schema (strict mode)."
+    )
+    sees_images = models.BooleanField(
+        default=False, help_text="Images that tools return are shown to the model, not only named."
+    )
     is_small = models.BooleanField(
         "small model", default=False, help_text="Shows the model worked examples of each tool before the conversation."
     )
@@ -62,10 +68,23 @@ class Assistant(models.Model):
     starters = models.JSONField(default=list, blank=True, help_text="Starter prompts the chat offers: a list of texts.")
     max_rounds = models.PositiveIntegerField(default=20, help_text="Model calls in one run. 0: no limit.")
     max_tool_calls = models.PositiveIntegerField(default=150, help_text="Tool calls in one run. 0: no limit.")
+    max_calls_per_tool = models.PositiveIntegerField(
+        "max calls of one tool", default=40, help_text="Calls of one tool in one run. 0: no limit."
+    )
     max_tokens = models.PositiveIntegerField(default=0, help_text="Tokens in one run, in and out. 0: no limit.")
     max_seconds = models.PositiveIntegerField(default=300, help_text="Seconds for one run. 0: no limit.")
     history_tokens = models.PositiveIntegerField(
         default=24_000, help_text="How much of the conversation the model is sent, in tokens."
+    )
+    task_schema = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="A JSON Schema of an object: how others must put a task to this assistant. Empty: as a text.",
+    )
+    answer_schema = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="A JSON Schema of an object that every answer must fit. Empty: answers are texts.",
     )
     delegates: models.ManyToManyField[Assistant, Assistant] = models.ManyToManyField(
         "self",

@@ -79,6 +79,7 @@ class ToolCall(models.Model):
         REFUSED = "refused", "Refused"
         CANCELLED = "cancelled", "Cancelled"
         AWAITING_APPROVAL = "awaiting_approval", "Awaiting approval"
+        APPROVED = "approved", "Approved, not begun"
         DECLINED = "declined", "Declined"
         EXPIRED = "expired", "Expired"
         INTERRUPTED = "interrupted", "Interrupted"
@@ -86,11 +87,16 @@ class ToolCall(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_calls")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tool_calls")
     call_id = models.CharField(max_length=128)
+    agent = models.CharField(
+        max_length=64, blank=True, help_text="The assistant that called within the run. Empty: the run's own."
+    )
     name = models.CharField(max_length=128)
     arguments = models.TextField(blank=True)
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.RUNNING)
     rule = models.CharField(max_length=300, blank=True, help_text="Which rule let it run, or refused it.")
-    result = models.TextField(blank=True)
+    result = models.TextField(blank=True, help_text="The whole of it, where the model read a part.")
+    told = models.TextField(blank=True, help_text="What the model read, where that is not the whole result.")
+    display = models.JSONField(null=True, help_text="What the page shows in place of the result.")
     error = models.TextField(blank=True)
     error_id = models.CharField(max_length=32, blank=True)
     duration_ms = models.PositiveIntegerField(null=True)

@@ -36,6 +36,9 @@ class Tenant(models.Model):
         related_name="+",
         help_text="Answers for assistants that name no provider. Empty: the deployment's.",
     )
+    ends_runs_on_tool_failure = models.BooleanField(
+        default=False, help_text="An unexpected failure of a tool ends the run. Otherwise the model is told of it."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

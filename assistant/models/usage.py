@@ -23,6 +23,10 @@ class UsageEntry(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     cached_input_tokens = models.PositiveIntegerField(default=0)
     reasoning_tokens = models.PositiveIntegerField(default=0)
+    is_estimated = models.BooleanField(
+        default=False,
+        help_text="Some of it was estimated here: an answer was cut off, or the provider counted nothing.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
