@@ -3,8 +3,8 @@
 from assistant.models.assistants import Assistant, McpServer, PromptVersion, Provider, ToolSetting
 from assistant.models.audit import AuditEntry
 from assistant.models.conversations import Conversation, Feedback, Message
-from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.files import ToolFile
+from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.runs import Approval, Run, ToolCall
 from assistant.models.tenants import ApiKey, Membership, Tenant
