@@ -72,7 +72,7 @@ class Follower:
             frame = _without_outcome(frame)
         await self._send(frame)
         if self._renderer is not None:
-            await self._send_blocks(self._renderer.apply(decode_event(entry.frame)), entry)
+            await self._send_blocks(await self._renderer.apply(decode_event(entry.frame)), entry)
 
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:
@@ -89,7 +89,7 @@ class Follower:
             self._renderer = BlockRenderer()
             for turn, (message_id, text) in enumerate(picture.texts):
                 is_open = message_id in picture.open_texts
-                for block in self._renderer.catch_up(message_id, text, is_open=is_open):
+                for block in await self._renderer.catch_up(message_id, text, is_open=is_open):
                     await self._send(picture.numbering.frame(block, picture.position.seq))
                 if turn % TEXTS_PER_TURN == 0:
                     await asyncio.sleep(0)
@@ -104,7 +104,7 @@ class Follower:
             return
         for entry in self._log.read(Position(position.number, 0)):
             if entry.position <= position:
-                await self._send_blocks(self._renderer.apply(decode_event(entry.frame)), entry)
+                await self._send_blocks(await self._renderer.apply(decode_event(entry.frame)), entry)
 
 
 def _without_outcome(frame: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, get_user
-from django.http.request import HttpRequest, validate_host
+from django.http.request import HttpRequest, split_domain_port, validate_host
 
 from assistant.models import Assistant
 from assistant.services.members import Member, find_member, member_by_key
@@ -50,7 +50,7 @@ def is_allowed_origin(headers: Mapping[str, str]) -> bool:
         return False
     parts = urlsplit(origin)
     host = headers.get("host", "")
-    if parts.netloc == host and validate_host(host.rsplit(":", 1)[0], _allowed_hosts()):
+    if parts.netloc == host and validate_host(split_domain_port(host)[0], _allowed_hosts()):
         return True
     return any(_matches(parts.scheme, parts.netloc, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
 

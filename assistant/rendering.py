@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import lru_cache
 
 from assistant.core import events
@@ -11,6 +12,8 @@ from assistant.services.markdown import render_block
 
 # Two tabs, or a reload, render the same blocks again.
 _render = lru_cache(maxsize=4096)(render_block)
+# A block of this many characters may take tens of milliseconds: it is rendered beside the event loop.
+LONG_BLOCK = 8_000
 
 
 class BlockRenderer:
@@ -20,7 +23,7 @@ class BlockRenderer:
         self._splitters: dict[str, BlockSplitter] = {}
         self._counts: dict[str, int] = {}
 
-    def apply(self, event: Event) -> list[Event]:
+    async def apply(self, event: Event) -> list[Event]:
         """The `message.block` events that this event brings about."""
         if isinstance(event, events.TextMessageStart):
             # A start that repeats an id goes on with the same text: it follows a picture.
@@ -28,28 +31,29 @@ class BlockRenderer:
             return []
         if isinstance(event, events.TextMessageContent):
             splitter = self._splitters.setdefault(event.message_id, BlockSplitter())
-            return self._blocks(event.message_id, splitter.feed(event.delta))
+            return await self._blocks(event.message_id, splitter.feed(event.delta))
         if isinstance(event, events.TextMessageEnd):
             ended = self._splitters.pop(event.message_id, None)
-            blocks = self._blocks(event.message_id, ended.finish() if ended else [])
+            blocks = await self._blocks(event.message_id, ended.finish() if ended else [])
             self._counts.pop(event.message_id, None)
             return blocks
         return []
 
-    def _blocks(self, message_id: str, sources: list[str]) -> list[Event]:
+    async def _blocks(self, message_id: str, sources: list[str]) -> list[Event]:
         found: list[Event] = []
         for source in sources:
             index = self._counts.get(message_id, 0)
             self._counts[message_id] = index + 1
-            block = {"messageId": message_id, "index": index, "html": _render(source), "length": _utf16_length(source)}
+            html = _render(source) if len(source) < LONG_BLOCK else await asyncio.to_thread(_render, source)
+            block = {"messageId": message_id, "index": index, "html": html, "length": _utf16_length(source)}
             found.append(events.Custom("message.block", block))
         return found
 
-    def catch_up(self, message_id: str, text: str, *, is_open: bool) -> list[Event]:
+    async def catch_up(self, message_id: str, text: str, *, is_open: bool) -> list[Event]:
         """The blocks of a text that was sent as a whole; an open one goes on afterwards."""
-        start = self.apply(events.TextMessageStart(message_id))
-        content = self.apply(events.TextMessageContent(message_id, text)) if text else []
-        end = [] if is_open else self.apply(events.TextMessageEnd(message_id))
+        start = await self.apply(events.TextMessageStart(message_id))
+        content = await self.apply(events.TextMessageContent(message_id, text)) if text else []
+        end = [] if is_open else await self.apply(events.TextMessageEnd(message_id))
         return [*start, *content, *end]
 
 
