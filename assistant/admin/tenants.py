@@ -67,10 +67,10 @@ class TenantAdmin(TenantScopedAdmin):
 
 
 class MembershipForm(TenantForm):
-    """A new member is an existing user, named exactly, or a new one with a password; later only the role changes."""
+    """A new member is a new user with a password or, for operators, an existing one; later only the role changes."""
 
     actor: Any = None
-    username = forms.CharField(max_length=150, help_text="Of somebody who can sign in already, or a new one.")
+    username = forms.CharField(max_length=150, help_text="A new one; an operator may also name somebody who can sign in already.")
     password = forms.CharField(
         required=False,
         strip=False,
@@ -100,6 +100,9 @@ class MembershipForm(TenantForm):
         elif user is None:
             self._check_with(memberships.check_username, "username", username)
             self._check_with(validate_password, "password", password)
+        elif not getattr(self.actor, "is_superuser", False):
+            # What Django permits a user goes with them: an admin of one tenant may not call up whom they like.
+            self.add_error("username", "This username is taken. People with an account are added by the operator.")
         elif password:
             self.add_error("password", "This user exists and keeps their own password. Leave this empty.")
         elif Membership.objects.filter(tenant=tenant, user=user).exists():

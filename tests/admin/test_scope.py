@@ -94,9 +94,11 @@ def test_users_are_the_operators_business(amys: Client, cast: Cast, path: str) -
     assert amys.get(f"/admin/auth/{path}").status_code == 403
 
 
-def test_an_admin_adds_an_existing_user_by_exact_name(amys: Client, cast: Cast) -> None:
+def test_an_operator_adds_an_existing_user_by_exact_name_and_an_admin_none(amys: Client, cast: Cast) -> None:
     data = {"tenant": cast.acme.pk, "username": "oscar", "role": "member", "password": ""}
-    assert amys.post(ADD_MEMBER, data).status_code == 302
+    assert b"This username is taken" in amys.post(ADD_MEMBER, data).content
+    assert not Membership.objects.filter(user=cast.oscar).exists()
+    assert signed_in(cast.root).post(ADD_MEMBER, data).status_code == 302
     assert Membership.objects.filter(tenant=cast.acme, user=cast.oscar, role="member").exists()
 
 
@@ -129,7 +131,7 @@ def test_a_member_that_cannot_be_made_is_an_error_in_the_form(
 
 
 def test_only_owners_make_owners(amys: Client, cast: Cast) -> None:
-    data = {"tenant": cast.acme.pk, "username": "oscar", "role": "owner", "password": ""}
+    data = {"tenant": cast.acme.pk, "username": "nina", "role": "owner", "password": "Quite-a-long-one-42"}
     assert amys.post(ADD_MEMBER, data).status_code == 200
     Membership.objects.filter(user=cast.amy).update(role="owner")
     assert amys.post(ADD_MEMBER, data).status_code == 302
