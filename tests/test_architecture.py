@@ -30,6 +30,7 @@ ROOMS = {
     "tools that ship": Room(
         ("tools.library", "tools.models", "tools.migrations", "tools.apps", "tools.demo"), ("tools",)
     ),
+    "guarded http": Room(("tools.guardedhttp",), ("tools",), ("httpx2", "httpcore2")),
     "tools": Room(("tools",), ("tools",), ("asgiref", "docstring_parser", "pydantic", "pydantic_core")),
     "core": Room(("assistant.core",), ("assistant.core", "tools"), ("pydantic", "pydantic_core", "msgspec")),
     "providers": Room(

@@ -1,0 +1,49 @@
+"""Which IP addresses lie on the public Internet; everything else is somebody's inside."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+
+# https://www.iana.org/assignments/iana-ipv4-special-registry, multicast and the reserved rest.
+_SPECIAL_V4 = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
+        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+        "168.63.129.16/32",  # Azure's platform, which trusts whoever asks from a machine of its own
+    )
+)  # fmt: skip
+# https://www.iana.org/assignments/iana-ipv6-special-registry; what is public lies within 2000::/3.
+_UNICAST_V6 = IPv6Network("2000::/3")
+_SPECIAL_V6 = tuple(
+    ip_network(network)
+    for network in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")  # 2002: 6to4
+)
+# Holds an IPv4 address in its last 32 bits (RFC 6052); networks without IPv4 reach all of it this way.
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+def read_address(text: str) -> Address:
+    """An address as `socket.getaddrinfo` writes it, IPv4 in IPv6's clothes undressed.
+
+    Raises:
+        ValueError: it is none, or names a network interface.
+    """
+    address = ip_address(text)
+    if isinstance(address, IPv4Address):
+        return address
+    if address.scope_id is not None:
+        raise ValueError(f"{text} is bound to a network interface")
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address of `read_address` is one that anybody on the Internet may serve from."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _SPECIAL_V4)
+    return address in _UNICAST_V6 and not any(address in network for network in _SPECIAL_V6)

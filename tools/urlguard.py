@@ -1,0 +1,143 @@
+"""Which URLs this server may open for somebody else: https to the public Internet, and what the deployment names."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from urllib.parse import SplitResult, urlsplit
+
+from tools.addresses import Address, is_public, read_address
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+PORTS = {"http": 80, "https": 443}
+# Browsers and resolvers drop or translate these, each in its own way, so that two readers see two hosts.
+_STRANGE = re.compile(r"[^\x21-\x7e]|\\")
+# The WHATWG's "ends in a number": what resolvers read as an IPv4 address, be it octal, hexadecimal or short.
+_NUMERIC_END = re.compile(r"(^|\.)(\d+|0[xX][0-9a-fA-F]*)\.?$")
+_NAME = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*\.?", re.A)
+
+
+class UnsafeUrl(ValueError):
+    """The URL may not be opened; the sentence says why, and can be shown."""
+
+
+async def resolve_by_system(host: str, port: int) -> list[str]:
+    """The addresses of a host, in the system's order of preference. Raises `OSError` if it has none."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+@dataclass(frozen=True, slots=True)
+class UrlGuard:
+    """Says which URLs may be opened, and which addresses a connection may be made to.
+
+    Attributes:
+        allow_loopback: the machine itself may be asked, without TLS too; for development.
+        trusted: URLs that the deployment itself names; whatever lies on the same scheme, host and port is let through.
+        resolve: looks up a host's addresses.
+    """
+
+    allow_loopback: bool = False
+    trusted: Iterable[str] = ()
+    resolve: Resolve = field(default=resolve_by_system, repr=False)
+
+    def check(self, url: str) -> None:
+        """Judge a URL by its text alone. Raises `UnsafeUrl`."""
+        parts, port = _read(url)
+        host = parts.hostname or ""
+        if self._is_trusted(parts.scheme, host, port):
+            return
+        if parts.scheme == "http" and not (self.allow_loopback and _is_loopback_name(host)):
+            raise UnsafeUrl("The address must begin with https://.")
+        address = _literal(host)
+        if address is not None:
+            self._judge(address)
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """The addresses to connect to, resolved once and all of them judged.
+
+        Raises:
+            UnsafeUrl: one of them may not be asked.
+            OSError: the host has none.
+        """
+        if any(self._is_trusted(scheme, host, port) for scheme in PORTS):
+            return await self.resolve(host, port)
+        literal = _literal(host)
+        found = [host.strip("[]")] if literal is not None else await self.resolve(host, port)
+        for text in found:
+            try:
+                address = read_address(text)
+            except ValueError as exc:
+                raise UnsafeUrl("The address leads into a private or special network.") from exc
+            self._judge(address)
+        return found
+
+    def _judge(self, address: Address) -> None:
+        if not is_public(address) and not (self.allow_loopback and address.is_loopback):
+            raise UnsafeUrl("The address leads into a private or special network.")
+
+    def _is_trusted(self, scheme: str, host: str, port: int) -> bool:
+        return (scheme, host.strip("[]").lower(), port) in {_origin(url) for url in self.trusted}
+
+
+def _read(url: str) -> tuple[SplitResult, int]:
+    """A URL's parts and port. Raises `UnsafeUrl` for what is no plain web address."""
+    if _STRANGE.search(url):
+        raise UnsafeUrl("The address holds characters that do not belong there; write international names as xn--...")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as exc:
+        raise UnsafeUrl("The address cannot be read.") from exc
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise UnsafeUrl("The address must begin with https:// and name a host.")
+    if "@" in parts.netloc:
+        raise UnsafeUrl("The address holds a user name or password; they belong in the credentials.")
+    if port == 0:
+        raise UnsafeUrl("The address names port 0.")
+    if "[" in parts.netloc and ":" not in parts.hostname:
+        raise UnsafeUrl("The address cannot be read.")
+    _literal(parts.hostname)
+    return parts, port or PORTS[parts.scheme]
+
+
+def _check_name(host: str) -> None:
+    if not _NAME.fullmatch(host) or len(host) > 253:
+        raise UnsafeUrl("The address names no proper host.")
+    if _NUMERIC_END.search(host) and _plain_ipv4(host) is None:
+        raise UnsafeUrl("Write the IP address as four decimal numbers.")
+
+
+def _plain_ipv4(host: str) -> IPv4Address | None:
+    try:
+        return IPv4Address(host)
+    except ValueError:
+        return None
+
+
+def _literal(host: str) -> Address | None:
+    """The address that a host is written as; None for a name. Raises `UnsafeUrl` for a doubtful one."""
+    if ":" not in host:
+        _check_name(host)
+        return _plain_ipv4(host)
+    try:
+        return read_address(host.strip("[]"))
+    except ValueError as exc:
+        raise UnsafeUrl("The address cannot be read.") from exc
+
+
+def _is_loopback_name(host: str) -> bool:
+    if host == "localhost":
+        return True
+    address = _literal(host)
+    return address is not None and address.is_loopback
+
+
+def _origin(url: str) -> tuple[str, str, int]:
+    parts = urlsplit(url)
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or PORTS.get(parts.scheme, 0)
