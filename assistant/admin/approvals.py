@@ -28,7 +28,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
 
     @admin.display(description="member", ordering="run__user__username")
     def member(self, call: Approval) -> str:
-        return call.run.user.get_username()
+        return call.waiting_run.user.get_username()
 
     @admin.action(description="Approve: run these calls")
     def approve(self, request: HttpRequest, queryset: QuerySet[Approval]) -> None:

@@ -172,8 +172,16 @@ class ToolCallAdmin(ReadOnlyAdmin):
 
     list_display = ("name", "status", "tenant", "member", "run_link", "rule", "duration_ms", "started_at")
     list_filter = ("status", CalledToolFilter, TENANT, "started_at")
-    search_fields = ("name", "call_id", "error_id", "arguments", "run__run_id", "run__user__username")
-    list_select_related = ("tenant", "run", "run__user")
+    search_fields = (
+        "name",
+        "call_id",
+        "error_id",
+        "arguments",
+        "run__run_id",
+        "run__user__username",
+        "user__username",
+    )
+    list_select_related = ("tenant", "user", "run", "run__user")
     date_hierarchy = "started_at"
     fields = (
         "name",
@@ -198,15 +206,16 @@ class ToolCallAdmin(ReadOnlyAdmin):
 
     @admin.display(description="member", ordering="run__user__username")
     def member(self, call: ToolCall) -> str:
-        return call.run.user.get_username()
+        caller = call.user if call.run is None else call.run.user
+        return caller.get_username() if caller is not None else "—"
 
     @admin.display(description="run")
     def run_link(self, call: ToolCall) -> str:
-        return link(call.run, call.run.run_id)
+        return "over MCP" if call.run is None else link(call.run, call.run.run_id)
 
     @admin.display(description="conversation")
     def conversation_link(self, call: ToolCall) -> str:
-        return link(call.run.conversation)
+        return "—" if call.run is None else link(call.run.conversation)
 
     @admin.display(description="arguments")
     def arguments_pretty(self, call: ToolCall) -> SafeString:

@@ -85,7 +85,20 @@ class ToolCall(models.Model):
         INTERRUPTED = "interrupted", "Interrupted"
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_calls")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tool_calls")
+    run = models.ForeignKey(
+        Run,
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="tool_calls",
+        help_text="Empty: a call from outside of any run, over MCP.",
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Who called, where there is no run.",
+    )
     call_id = models.CharField(max_length=128)
     agent = models.CharField(
         max_length=64, blank=True, help_text="The assistant that called within the run. Empty: the run's own."
@@ -119,7 +132,8 @@ class ApprovalManager(models.Manager["Approval"]):
     """Calls that wait for a person."""
 
     def get_queryset(self) -> models.QuerySet[Approval]:
-        return super().get_queryset().filter(status=ToolCall.Status.AWAITING_APPROVAL)
+        # A call over MCP is answered by its caller alone.
+        return super().get_queryset().filter(status=ToolCall.Status.AWAITING_APPROVAL).exclude(run=None)
 
 
 class Approval(ToolCall):
@@ -131,3 +145,9 @@ class Approval(ToolCall):
         proxy = True
         ordering = ["started_at"]
         verbose_name = "pending approval"
+
+    @property
+    def waiting_run(self) -> Run:
+        """The run that goes on with the answer."""
+        assert self.run is not None  # noqa: S101 - the manager leaves out calls without one
+        return self.run

@@ -22,7 +22,7 @@ def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[
     )
     by_run: dict[int, list[Approval]] = defaultdict(list)
     for row in rows:
-        by_run[row.run_id].append(row)
+        by_run[row.waiting_run.pk].append(row)
     return dict(by_run)
 
 
@@ -32,7 +32,7 @@ async def answer_for_member(*, calls: list[Approval], approved: bool, decided_by
     Raises:
         Refused: somebody was faster, or the member or assistant is gone.
     """
-    run = calls[0].run
+    run = calls[0].waiting_run
     member = await in_database(_member_of, calls[0])
     if member is None:
         raise Refused("invalid_input", "The member has left the tenant.")
@@ -46,4 +46,5 @@ async def answer_for_member(*, calls: list[Approval], approved: bool, decided_by
 
 
 def _member_of(call: Approval) -> Member | None:
-    return find_member(user_id=call.run.user_id, tenant_slug=call.run.tenant.slug)
+    run = call.waiting_run
+    return find_member(user_id=run.user_id, tenant_slug=run.tenant.slug)
