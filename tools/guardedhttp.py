@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import httpcore2
@@ -41,9 +43,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._guard = guard
         self._max_bytes = max_bytes
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=httpx2.create_ssl_context(),
-            max_connections=100,
-            max_keepalive_connections=20,
+            ssl_context=_ssl_context(),
+            max_connections=1000,
+            max_keepalive_connections=100,
             keepalive_expiry=30,
             network_backend=_GuardedBackend(guard),
         )
@@ -76,6 +78,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()  # it takes 20 ms to build
 
 
 class _Limited(httpx2.AsyncByteStream):

@@ -12,6 +12,8 @@ from django.http import HttpRequest
 from assistant.admin.filters import TENANT
 from assistant.admin.scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
+from assistant.services.urls import tenant_guard
+from tools.urlguard import UnsafeUrl
 
 
 class ProviderForm(TenantForm):
@@ -28,7 +30,7 @@ class ProviderForm(TenantForm):
 
     class Meta:
         model = Provider
-        fields = ("tenant", "name", "base_url", "default_model", "is_small")
+        fields = ("tenant", "name", "base_url", "default_model", "is_small", "is_strict", "sees_images")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -38,6 +40,11 @@ class ProviderForm(TenantForm):
         if "base_url" in self.changed_data and keeps_key and getattr(self.instance, "key_is_stored", False):
             # Otherwise whoever may edit this form could have the stored key sent to a server of their own.
             self.add_error("new_api_key", "The address changes: give the key for it, or delete the stored one.")
+        if cleaned.get("tenant") is not None and "base_url" in cleaned and "base_url" in self.changed_data:
+            try:
+                tenant_guard().check(cleaned["base_url"])
+            except UnsafeUrl as exc:
+                self.add_error("base_url", str(exc))
         return cleaned
 
 
@@ -59,6 +66,8 @@ class ProviderAdmin(TenantScopedAdmin):
         "clear_api_key",
         "default_model",
         "is_small",
+        "is_strict",
+        "sees_images",
     )
     readonly_fields = ("has_api_key",)
 

@@ -28,6 +28,8 @@ from assistant.core.model import Delta, ModelError, ModelRequest
 from assistant.providers.bodies import read_body
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
+from tools.guardedhttp import guarded_client
+from tools.urlguard import UrlGuard
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +37,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_SECONDS = 5.0
 LONGEST_RETRY_AFTER = 20.0
 
-_Clients = dict[tuple[str, str], tuple[openai.AsyncOpenAI, AsyncGenerator[openai.AsyncOpenAI]]]
+_Clients = dict[tuple[str, str, UrlGuard | None], tuple[openai.AsyncOpenAI, AsyncGenerator[openai.AsyncOpenAI]]]
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients] = WeakKeyDictionary()
 _without_usage: WeakSet[openai.AsyncOpenAI] = WeakSet()
 
@@ -52,6 +54,8 @@ class OpenAIModel:
         max_retries: further attempts before the first byte, after connection errors, 408, 409, 429 and 5xx.
         small: a small model, which needs worked examples of its tools.
         strict: ask for arguments that follow the schema to the letter; default for OpenAI's own address only.
+        guard: judges the address and where it leads to, for addresses that others have set.
+        sees_images: show the model images that tools return; else it reads only their names and descriptions.
         http_client: use this client and leave it open; default one for each address and key, in each event loop.
     """
 
@@ -66,6 +70,8 @@ class OpenAIModel:
         max_retries: int = 2,
         small: bool = False,
         strict: bool | None = None,
+        guard: UrlGuard | None = None,
+        sees_images: bool = False,
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self.name = name or os.environ.get("OPENAI_MODEL") or "gpt-4.1-mini"
@@ -74,8 +80,10 @@ class OpenAIModel:
         self._url = (os.environ.get("OPENAI_BASE_URL") if base_url is None else base_url) or OPENAI_URL
         self._key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key) or "no-key"
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
+        self._sees_images = sees_images
         self._timeout = timeout
         self._max_retries = max_retries
+        self._guard = guard
         self._http_client = http_client
 
     def __repr__(self) -> str:
@@ -136,7 +144,12 @@ class OpenAIModel:
         response = await client.post(
             "/chat/completions",
             content=request_body(
-                request, model=self.name, strict=self._strict, small=self.is_small, with_usage=with_usage
+                request,
+                model=self.name,
+                strict=self._strict,
+                small=self.is_small,
+                with_usage=with_usage,
+                sees_images=self._sees_images,
             ),
             cast_to=httpx2.Response,
             stream=True,
@@ -154,15 +167,16 @@ class OpenAIModel:
         if self._http_client is not None:
             return _new_client(self._url, self._key, self._http_client)
         clients = _clients.setdefault(asyncio.get_running_loop(), {})
-        if (self._url, self._key) not in clients:
-            keeper = _kept_open(self._url, self._key)
-            clients[self._url, self._key] = (await anext(keeper), keeper)
-        return clients[self._url, self._key][0]
+        which = (self._url, self._key, self._guard)
+        if which not in clients:
+            keeper = _kept_open(*which)
+            clients[which] = (await anext(keeper), keeper)
+        return clients[which][0]
 
 
-async def _kept_open(url: str, key: str) -> AsyncGenerator[openai.AsyncOpenAI]:
+async def _kept_open(url: str, key: str, guard: UrlGuard | None) -> AsyncGenerator[openai.AsyncOpenAI]:
     """A client that is closed when the event loop shuts its asynchronous generators down, as `asyncio.run` does."""
-    client = _new_client(url, key, _new_http_client())
+    client = _new_client(url, key, _new_http_client(guard))
     try:
         yield client
     finally:
@@ -178,13 +192,16 @@ def _new_client(url: str, key: str, http_client: httpx2.AsyncClient) -> openai.A
     return client
 
 
-def _new_http_client() -> httpx2.AsyncClient:
+def _new_http_client(guard: UrlGuard | None) -> httpx2.AsyncClient:
+    hooks = {"response": [_forbid_long_waits]}
+    if guard is not None:
+        return guarded_client(guard, event_hooks=hooks)
     limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
     try:
         client = openai.DefaultAioHttpClient(verify=_ssl_context(), limits=limits)
     except RuntimeError:  # without aiohttp
         client = openai.DefaultAsyncHttpxClient(verify=_ssl_context(), limits=limits)
-    client.event_hooks = {"response": [_forbid_long_waits]}
+    client.event_hooks = hooks
     return client
 
 

@@ -11,13 +11,17 @@ from assistant.core.model import Model
 from assistant.models import Assistant, Provider
 from assistant.providers import OpenAIModel
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
+from assistant.services.urls import tenant_guard
 
 Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderChoice:
-    """Who answers; `source` is the layer that decided."""
+    """Who answers; `source` is the layer that decided.
+
+    `is_guarded`: a tenant chose the address, so that only the public Internet may be asked.
+    """
 
     source: Source
     name: str
@@ -25,6 +29,9 @@ class ProviderChoice:
     base_url: str = ""
     api_key: str = field(default="", repr=False)
     is_small: bool = False
+    is_strict: bool = False
+    sees_images: bool = False
+    is_guarded: bool = False
 
     @property
     def sentence(self) -> str:
@@ -68,6 +75,9 @@ def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
         base_url=provider.base_url,
         api_key=provider.api_key,
         is_small=provider.is_small,
+        is_strict=provider.is_strict,
+        sees_images=provider.sees_images,
+        is_guarded=provider.tenant_id is not None,
     )
 
 
@@ -83,6 +93,9 @@ def model_of(choice: ProviderChoice) -> Model:
         api_key=choice.api_key,
         provider=choice.name,
         small=choice.is_small,
+        strict=choice.is_strict or None,
+        sees_images=choice.sees_images,
+        guard=tenant_guard() if choice.is_guarded else None,
     )
 
 

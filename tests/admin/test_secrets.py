@@ -132,3 +132,12 @@ def test_the_action_revokes_what_is_selected_and_not_a_rivals(amys: Client, cast
 def test_a_key_does_not_change(root: Client, cast: Cast) -> None:
     row, _ = create_api_key(tenant=cast.acme, user=cast.alice, name="backend")
     assert root.post(f"{KEYS}{row.pk}/change/", new_key(cast, name="other")).status_code == 403
+
+
+def test_a_tenants_provider_must_lie_on_the_internet(amys: Client, root: Client, cast: Cast) -> None:
+    for inside in ("http://a.example.com/v1", "https://10.0.0.1/v1", "https://169.254.169.254/", "https://0x7f.1/"):
+        answer = amys.post(f"{PROVIDERS}add/", provider_form(cast, base_url=inside))
+        assert answer.status_code == 200
+    assert not Provider.objects.exists()
+    root.post(f"{PROVIDERS}add/", provider_form(cast, tenant="", base_url="http://10.0.0.1:8000/v1"))
+    assert Provider.objects.get().tenant is None

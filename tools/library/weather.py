@@ -11,6 +11,8 @@ from django.conf import settings
 from pydantic import BaseModel, Field, ValidationError
 
 from tools import Example, Param, ToolContext, ToolError, tool
+from tools.guardedhttp import guarded_client
+from tools.urlguard import UrlGuard
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -146,7 +148,9 @@ async def get_weather(
 ) -> WeatherReport:
     """Tell the weather in a city: now, and the forecast."""
     config = context.config if isinstance(context.config, WeatherSettings) else WeatherSettings()
-    async with httpx2.AsyncClient(timeout=_patience(context)) as client:
+    # The deployment's own choice of a service may lie inside; where that one leads to may not.
+    guard = UrlGuard(trusted=(settings.WEATHER_BASE_URL, settings.WEATHER_GEOCODING_URL))
+    async with guarded_client(guard, timeout=_patience(context)) as client:
         if latitude is not None and longitude is not None and not city:
             place = _Place(name=f"{latitude:g}, {longitude:g}", latitude=latitude, longitude=longitude)
         elif city and city.strip() and latitude is None and longitude is None:

@@ -1,0 +1,69 @@
+"""Providers whose address a tenant has set: asked through the URL guard."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from pytest_django import Settings
+
+from assistant.core.messages import Message, Reply
+from assistant.core.model import Model, ModelError, ModelRequest
+from assistant.models import Assistant, Tenant
+from assistant.services.assistants import with_prompt
+from assistant.services.providers import choose_provider, model_of
+from tests.base import Cast
+from tests.factories import make_provider
+from tests.fake_provider import FakeProvider
+from tests.providers.asking import ask
+from tools.urlguard import UrlGuard
+
+
+async def test_a_guarded_provider_inside_is_not_connected_to(fake_provider: FakeProvider) -> None:
+    _, outcome = await ask(fake_provider, guard=UrlGuard())
+    assert isinstance(outcome, ModelError)
+    assert fake_provider.connections == 0
+
+
+async def test_a_guarded_provider_that_may_be_asked_answers(fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Hello")
+    _, outcome = await ask(fake_provider, guard=UrlGuard(allow_loopback=True))
+    assert isinstance(outcome, Reply)
+    assert outcome.text == "Hello"
+
+
+def model_for(cast: Cast, *, owner: Tenant | None, url: str) -> Model:
+    """What answers for Acme's assistant with a provider of `owner`."""
+    cast.support.provider = make_provider(owner, base_url=url)
+    cast.support.save()
+    return model_of(choose_provider(with_prompt(Assistant.objects.filter(pk=cast.support.pk)).get()))
+
+
+async def say_hi(model: Model) -> str:
+    try:
+        return [item.text async for item in model.stream(ModelRequest([Message("user", "Hi")])) if item][-1]
+    except ModelError:
+        return "failed"
+
+
+def test_a_tenants_provider_cannot_lead_inside(cast: Cast, fake_provider: FakeProvider) -> None:
+    assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "failed"
+    assert fake_provider.connections == 0
+
+
+def test_the_houses_own_provider_may_lie_inside(cast: Cast, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Hello")
+    assert asyncio.run(say_hi(model_for(cast, owner=None, url=fake_provider.url))) == "Hello"
+
+
+def test_in_development_a_tenants_provider_may_be_on_the_machine(
+    cast: Cast, fake_provider: FakeProvider, settings: Settings
+) -> None:
+    settings.DEBUG = True
+    fake_provider.reply("Hello")
+    assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "Hello"
+
+
+@pytest.mark.parametrize("url", ["http://a.example/v1", "https://127.0.0.1/v1", "https://169.254.169.254/v1"])
+def test_the_guard_judges_every_kind_of_address(cast: Cast, url: str) -> None:
+    assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=url))) == "failed"
