@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, get_user
-from django.http.request import HttpRequest, split_domain_port, validate_host
+from django.http.request import HttpRequest
 
 from assistant.models import Assistant
 from assistant.services.members import Member, find_member, member_by_key
+from assistant.services.origins import headers_of, is_allowed_origin
 
 PROTOCOL = "agui.v1"
 BEARER_PREFIX = "bearer."
@@ -27,11 +26,6 @@ class Caller:
     session_hash: str = ""
 
 
-def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of a handshake, names in lower case."""
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-
-
 def given_key(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | None:
     """The API key of a handshake, from its header or its subprotocols; never from the query string."""
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
@@ -41,31 +35,6 @@ def given_key(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | 
         if name.startswith(BEARER_PREFIX):
             return name.removeprefix(BEARER_PREFIX)
     return None
-
-
-def is_allowed_origin(headers: Mapping[str, str]) -> bool:
-    """Whether a browser's page may use its cookie here: the site itself, or an origin the deployment trusts."""
-    origin = headers.get("origin", "")
-    if not origin:
-        return False
-    parts = urlsplit(origin)
-    host = headers.get("host", "")
-    if parts.netloc == host and validate_host(split_domain_port(host)[0], _allowed_hosts()):
-        return True
-    return any(_matches(parts.scheme, parts.netloc, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
-
-
-def _allowed_hosts() -> list[str]:
-    return settings.ALLOWED_HOSTS or (["localhost", "127.0.0.1", "[::1]"] if settings.DEBUG else [])
-
-
-def _matches(scheme: str, netloc: str, trusted: str) -> bool:
-    parts = urlsplit(trusted)
-    if parts.scheme != scheme:
-        return False
-    if parts.netloc.startswith("*."):
-        return netloc.endswith(parts.netloc[1:])
-    return parts.netloc == netloc
 
 
 def identify(scope: Mapping[str, Any], tenant_slug: str, assistant_slug: str) -> Caller | None:

@@ -1,0 +1,57 @@
+"""Whether a request names this site as its host, and comes from a page that may speak to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+
+def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of an ASGI scope, names in lower case."""
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def is_allowed_host(host: str) -> bool:
+    """Whether the Host header is one of ALLOWED_HOSTS."""
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, _allowed_hosts())
+
+
+def is_allowed_origin(headers: Mapping[str, str]) -> bool:
+    """Whether the page behind the Origin header may speak to the site: its own, or one of CSRF_TRUSTED_ORIGINS."""
+    origin = headers.get("origin", "")
+    if not origin:
+        return False
+    parts = urlsplit(origin)
+    host = headers.get("host", "")
+    if parts.netloc == host and is_allowed_host(host):
+        return True
+    return any(_matches(parts.scheme, parts.netloc, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
+
+
+def is_secure(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
+    """Whether the caller came by https, here or at the proxy that SECURE_PROXY_SSL_HEADER trusts."""
+    trusted = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
+    if trusted:
+        name, wanted = trusted
+        given = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower())
+        if given is not None:
+            return bool(given.split(",", 1)[0].strip() == wanted)
+    return bool(scope.get("scheme") == "https")
+
+
+def _allowed_hosts() -> list[str]:
+    return settings.ALLOWED_HOSTS or (["localhost", "127.0.0.1", "[::1]"] if settings.DEBUG else [])
+
+
+def _matches(scheme: str, netloc: str, trusted: str) -> bool:
+    parts = urlsplit(trusted)
+    if parts.scheme != scheme:
+        return False
+    if parts.netloc.startswith("*."):
+        return netloc.endswith(parts.netloc[1:])
+    return parts.netloc == netloc
