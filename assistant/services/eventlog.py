@@ -15,8 +15,11 @@ from weakref import WeakSet
 
 # A thread keeps this much; whoever falls further behind is caught up with a fresh picture.
 MAX_BYTES = 8 * 1024 * 1024
-# Seconds that a thread nobody reads or writes stays in memory.
+# Seconds that a thread nobody reads or writes stays in memory, and what all threads together may hold before the
+# longest idle go early: a fresh picture from the database replaces them.
 IDLE_SECONDS = 600.0
+MAX_TOTAL_BYTES = 256 * 1024 * 1024
+SWEEP_SECONDS = 10.0
 
 
 ENDINGS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
@@ -62,7 +65,7 @@ class ThreadLog:
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque()
-        self._bytes = 0
+        self.bytes = 0
         self._waiters: set[asyncio.Event] = set()
         # Those of running runs, kept weakly: a silent run must find its log again.
         self.writers: WeakSet[Writer] = WeakSet()
@@ -76,12 +79,12 @@ class ThreadLog:
             if not follows(entry, last):
                 # Something between is unknown here: what is older can no longer catch anybody up.
                 self._entries.clear()
-                self._bytes = 0
+                self.bytes = 0
             self._entries.append(entry)
-            self._bytes += len(entry.frame)
+            self.bytes += len(entry.frame)
             last = entry.position
-        while self._bytes > MAX_BYTES and len(self._entries) > 1:
-            self._bytes -= len(self._entries.popleft().frame)
+        while self.bytes > MAX_BYTES and len(self._entries) > 1:
+            self.bytes -= len(self._entries.popleft().frame)
         self.touched_at = time.monotonic()
         for waiter in self._waiters:
             waiter.set()
@@ -89,7 +92,7 @@ class ThreadLog:
     def forget_before(self, number: int) -> None:
         """Drop the events of runs older than `number`."""
         while self._entries and self._entries[0].number < number:
-            self._bytes -= len(self._entries.popleft().frame)
+            self.bytes -= len(self._entries.popleft().frame)
 
     @property
     def last(self) -> Position | None:
@@ -222,14 +225,21 @@ class MemoryLog:
         self._threads.clear()
 
     def sweep(self) -> list[str]:
-        """Forget threads that have been idle for long; looks at most once a minute."""
+        """Forget threads that have been idle for long, and sooner if memory runs short; returns them.
+
+        Looks at most once in `SWEEP_SECONDS`.
+        """
         now = time.monotonic()
-        if now - self._swept_at < 60.0:
+        if now - self._swept_at < SWEEP_SECONDS:
             return []
         self._swept_at = now
-        idle = [
-            thread for thread, log in self._threads.items() if not log.is_in_use and now - log.touched_at > IDLE_SECONDS
-        ]
-        for thread in idle:
+        total = sum(log.bytes for log in self._threads.values())
+        unused = [(log.touched_at, thread, log) for thread, log in self._threads.items() if not log.is_in_use]
+        forgotten = []
+        for touched_at, thread, log in sorted(unused, key=lambda entry: entry[0]):
+            if now - touched_at <= IDLE_SECONDS and total <= MAX_TOTAL_BYTES:
+                break
+            total -= log.bytes
             del self._threads[thread]
-        return idle
+            forgotten.append(thread)
+        return forgotten

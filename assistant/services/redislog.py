@@ -94,7 +94,8 @@ class RedisLog:
         self._followed: set[str] = set()
         self._pubsub: PubSub = self._redis.pubsub()
         self._listener: asyncio.Task[None] | None = None
-        self._fills: set[asyncio.Task[None]] = set()
+        self._fills: dict[str, asyncio.Task[None]] = {}
+        self._wanted: set[str] = set()
 
     async def start(self) -> None:
         """Begin to listen for what other processes write and say."""
@@ -179,8 +180,10 @@ class RedisLog:
 
     async def close(self) -> None:
         if self._listener is not None:
-            self._listener.cancel()
-            await asyncio.gather(self._listener, *self._fills, return_exceptions=True)
+            tasks = [self._listener, *self._fills.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         await self._pubsub.aclose()  # type: ignore[no-untyped-call]
         await self._redis.aclose()
 
@@ -195,6 +198,9 @@ class RedisLog:
                 await asyncio.sleep(RETRY_SECONDS)
                 for thread in list(self._followed):
                     self._fill_soon(thread)
+            except Exception:
+                # What cannot be read was not written by this version; the next message may be.
+                logger.exception("A message of the event log was not understood")
 
     def _take(self, message: dict[str, Any]) -> None:
         channel = message["channel"].decode()
@@ -223,9 +229,24 @@ class RedisLog:
             self._memory.forget(thread)
 
     def _fill_soon(self, thread: str) -> None:
-        task = asyncio.create_task(self._fill(thread))
-        self._fills.add(task)
-        task.add_done_callback(self._fills.discard)
+        # Wanted anew even while a fill is under way: it may have read before this event was written.
+        self._wanted.add(thread)
+        if thread not in self._fills:
+            self._fills[thread] = asyncio.create_task(self._fill_at_last(thread), name="redis-log-fill")
+
+    async def _fill_at_last(self, thread: str) -> None:
+        """Fetch what is missing, however long Redis is away: readers here wait for it."""
+        try:
+            while thread in self._wanted and thread in self._followed:
+                self._wanted.discard(thread)
+                try:
+                    await self._fill(thread)
+                except (RedisError, OSError):
+                    logger.warning("Redis is away; thread %s waits for its events", thread)
+                    self._wanted.add(thread)
+        finally:
+            self._wanted.discard(thread)
+            del self._fills[thread]
 
     async def _fill(self, thread: str) -> None:
         log = self._memory.thread(thread)

@@ -7,7 +7,7 @@ from playwright.async_api import WebSocketRoute, expect
 
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor
-from tests.browser.line import Line
+from tests.line import Line
 from tests.fake_provider import FakeProvider, Gate
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]

@@ -6,12 +6,14 @@ import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator, Callable
+from urllib.parse import urlsplit
 
 import pytest
 
-from assistant.services import eventlog
+from assistant.services import eventlog, redislog
 from assistant.services.eventlog import Entry, EventLog, Fenced, MemoryLog, Position, ThreadLog
 from assistant.services.redislog import RedisLog
+from tests.line import Line
 
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
 
@@ -112,6 +114,15 @@ async def test_a_silent_run_keeps_its_log_while_idle_threads_are_forgotten(monke
     assert busy.last == Position(1, 1)
 
 
+def test_the_longest_idle_threads_go_first_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = MemoryLog()
+    for thread in ("first", "second", "third"):
+        log.thread(thread).append(entries(1, 1, 10))
+    monkeypatch.setattr(eventlog, "MAX_TOTAL_BYTES", 2 * log.thread("first").bytes)
+    monkeypatch.setattr(log, "_swept_at", -1000.0)
+    assert log.sweep() == ["first"]
+
+
 def test_a_gap_makes_what_is_older_useless() -> None:
     view = ThreadLog()
     view.append(entries(1, 1, 3))
@@ -148,6 +159,28 @@ if REDIS_URL:
         await write(here, thread, entries(1, 1, 3))
         await there._pubsub.subscribe(f"assistant:thread:{thread}")
         await until(lambda: view.last == Position(1, 3))
+
+    async def test_a_reader_catches_up_however_long_redis_was_away(
+        thread: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        parts = urlsplit(REDIS_URL)
+        line = Line(parts.port or 6379)
+        await line.start()
+        here = RedisLog(REDIS_URL, lambda message: None)
+        there = RedisLog(f"redis://{line.origin.removeprefix('http://')}{parts.path}", lambda message: None)
+        await there.start()
+        view = await there.open(thread)
+        await write(here, thread, entries(1, 1, 3))
+        await until(lambda: view.last == Position(1, 3))
+        monkeypatch.setattr(redislog, "PATIENCE_SECONDS", 0.1)
+        line.cut()
+        await write(here, thread, entries(1, 4, 6))
+        await until(lambda: "waits for its events" in caplog.text)
+        line.mend()
+        await until(lambda: view.last == Position(1, 6))
+        await there.close()
+        await here.close()
+        await line.stop()
 
     async def test_a_writer_that_lost_its_run_is_fenced_off(
         two_processes: tuple[RedisLog, RedisLog], thread: str

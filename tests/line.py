@@ -1,4 +1,4 @@
-"""A TCP line between a browser and a server that a test can cut and mend."""
+"""A TCP line to a server that a test can cut and mend."""
 
 from __future__ import annotations
 
