@@ -70,7 +70,9 @@ class MembershipForm(TenantForm):
     """A new member is a new user with a password or, for operators, an existing one; later only the role changes."""
 
     actor: Any = None
-    username = forms.CharField(max_length=150, help_text="A new one; an operator may also name somebody who can sign in already.")
+    username = forms.CharField(
+        max_length=150, help_text="A new one; an operator may also name somebody who can sign in already."
+    )
     password = forms.CharField(
         required=False,
         strip=False,

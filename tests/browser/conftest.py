@@ -14,8 +14,8 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 
 from assistant.models import Assistant, Provider
 from tests.base import PASSWORD, Cast
-from tests.line import Line
 from tests.fake_provider import FakeProvider
+from tests.line import Line
 from tests.live import Server
 
 ARGUMENTS = [

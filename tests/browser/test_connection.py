@@ -7,8 +7,8 @@ from playwright.async_api import WebSocketRoute, expect
 
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor
-from tests.line import Line
 from tests.fake_provider import FakeProvider, Gate
+from tests.line import Line
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
