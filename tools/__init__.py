@@ -13,6 +13,7 @@ from tools.errors import (
     UnknownTool,
 )
 from tools.examples import Example, ExampleStep
+from tools.media import Media
 from tools.registry import Registry
 from tools.results import ToolResult
 from tools.schema import Param
@@ -23,6 +24,7 @@ __all__ = [
     "ForeignRow",
     "InvalidArguments",
     "InvalidTool",
+    "Media",
     "MissingSecret",
     "Param",
     "Registry",

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from tools.context import ToolContext, current_context
 from tools.errors import ForeignRow
+from tools.media import Media
 
 # Rows of a queryset, generator or other open-ended source that the model is shown.
 MAX_ITEMS = 100
@@ -40,7 +41,8 @@ _SECRET_COLUMN = re.compile(
 
 def refuse_foreign(row: Any) -> None:
     """Raises `ForeignRow` if a database row belongs to another tenant than that of the running tool."""
-    theirs = getattr(row, "tenant_id", None)
+    is_tenant = getattr(getattr(row, "_meta", None), "model_name", "") == "tenant"
+    theirs = row.pk if is_tenant else getattr(row, "tenant_id", None)
     try:
         ours = current_context().tenant.id
     except LookupError:
@@ -109,7 +111,7 @@ class _Conversion:
         for test, convert_value in _converters:
             if test(value):
                 return self.plain(convert_value(value), depth + 1)
-        if isinstance(value, ToolContext | type) or callable(getattr(value, "__await__", None)):
+        if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
             raise TypeError(f"a {type(value).__name__} is for the program alone")
         simple = _simple(value)
         return self._structure(value, depth) if simple is _NOT_SIMPLE else simple

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from tools.errors import ToolError
+from tools.media import Media, checked, media_in
 from tools.plain import MAX_ITEMS, clean, more, refuse_foreign_within, register_converter, to_plain
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "clean", "convert", "cut", "drain", "register_converter"]
@@ -25,15 +26,16 @@ NOTHING = "Done"
 class ToolResult:
     """What a tool call came to. A tool may return one, to show a page something else than the model.
 
-    `content` is read by the model, `display` (any value that converts to JSON) is shown on pages, `value` is what the
-    function returned, `full` the whole text where `content` had to be cut.
+    `content` is read by the model, `display` (any value that converts to JSON) is shown on pages, `media` are files
+    that both get, `value` is what the function returned, `full` the whole text where `content` had to be cut.
     """
 
-    content: str
+    content: str = ""
     display: Any = None
     value: Any = None
     is_error: bool = False
     full: str = ""
+    media: tuple[Media, ...] = ()
 
 
 def convert(value: Any, *, may_wait: bool = True) -> str:
@@ -57,18 +59,26 @@ def convert(value: Any, *, may_wait: bool = True) -> str:
 
 def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_wait: bool = True) -> ToolResult:
     """What a function returned as a `ToolResult`, cut where it is too long. Raises as `convert` does."""
+    if converter is None and (files := media_in(value)):
+        value = ToolResult(media=files, value=value)
     if isinstance(value, ToolResult):
         text = convert(value.content, may_wait=may_wait)
         display = None if value.display is None else _plain(value.display, may_wait)
-        made = replace(value, content=text, display=display)
+        made = replace(value, content=text, display=display, media=checked(value.media))
     else:
         if converter is not None:
             refuse_foreign_within(value)
         made = ToolResult(convert(value if converter is None else converter(value), may_wait=may_wait), value=value)
     shown = cut(made.content)
-    return (
-        made if shown is made.content else replace(made, content=shown, full=made.full or cut(made.content, MAX_KEPT))
-    )
+    if shown is not made.content:
+        made = replace(made, content=shown, full=made.full or cut(made.content, MAX_KEPT))
+    return _with_media_named(made) if made.media else made
+
+
+def _with_media_named(made: ToolResult) -> ToolResult:
+    """The result with a sentence on each file, so that whoever sees no files knows of them."""
+    sentences = "\n".join(one.sentence for one in made.media)
+    return replace(made, content=f"{made.content}\n{sentences}".lstrip("\n"))
 
 
 def _plain(value: Any, may_wait: bool) -> Any:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import uuid
 
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
 from assistant.admin.links import link, link_to_list, person
 from assistant.admin.scope import ReadOnlyAdmin
-from assistant.models import Conversation, Message, Run, ToolCall
+from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
+from assistant.services.toolfiles import file_response
 
 SHOWN_MESSAGES = 50
 
@@ -192,8 +197,12 @@ class ToolCallAdmin(ReadOnlyAdmin):
         "member",
         "run_link",
         "conversation_link",
+        "agent",
         "arguments_pretty",
         "result_pretty",
+        "told_pretty",
+        "display_pretty",
+        "files",
         "error",
         "error_id",
         "duration_ms",
@@ -201,7 +210,17 @@ class ToolCallAdmin(ReadOnlyAdmin):
         "decided_at",
         "started_at",
     )
-    readonly_fields = ("member", "run_link", "conversation_link", "arguments_pretty", "result_pretty", "approver")
+    readonly_fields = (
+        "member",
+        "run_link",
+        "conversation_link",
+        "arguments_pretty",
+        "result_pretty",
+        "told_pretty",
+        "display_pretty",
+        "files",
+        "approver",
+    )
     approver = person("decided_by")
 
     @admin.display(description="member", ordering="run__user__username")
@@ -224,6 +243,31 @@ class ToolCallAdmin(ReadOnlyAdmin):
     @admin.display(description="result")
     def result_pretty(self, call: ToolCall) -> SafeString:
         return pretty(call.result)
+
+    @admin.display(description="what the model read")
+    def told_pretty(self, call: ToolCall) -> SafeString | str:
+        return pretty(call.told) if call.told else "The whole result."
+
+    @admin.display(description="what the page showed")
+    def display_pretty(self, call: ToolCall) -> SafeString | str:
+        return "The result." if call.display is None else pretty(json.dumps(call.display))
+
+    @admin.display(description="files")
+    def files(self, call: ToolCall) -> SafeString | str:
+        links = (
+            (reverse("admin:toolcall_file", args=[call.pk, row.pk]), row.name, row.media_type, row.size)
+            for row in call.files.defer("data")
+        )
+        return format_html_join(", ", '<a href="{}">{}</a> ({}, {} bytes)', links) or "—"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.file)
+        return [path("<int:call>/files/<uuid:file>/", view, name="toolcall_file"), *super().get_urls()]
+
+    def file(self, request: HttpRequest, call: int, file: uuid.UUID) -> HttpResponse:
+        """One file of a call that the user may see here."""
+        row = get_object_or_404(self.get_queryset(request), pk=call)
+        return file_response(get_object_or_404(ToolFile, pk=file, call=row, tenant_id=row.tenant_id))
 
     def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
         allowed = {"run__id__exact", "run__conversation__id__exact"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -16,14 +16,14 @@ import pydantic_core
 from assistant.core import events
 from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.loop import run_turn
-from assistant.core.messages import Message
+from assistant.core.messages import Message, ToolCall
 from assistant.core.model import Model
 from assistant.core.output import InvalidOutput, OutputType
 from assistant.core.performing import Stage, current_stage
 from assistant.core.plan import Limits, Plan, new_id
-from assistant.core.toolbox import Toolset
+from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript
-from tools import Tool, ToolContext, ToolError
+from tools import Media, Tool, ToolContext, ToolError
 
 # How deep assistants may ask each other, the first one not counted.
 MAX_DEPTH = 3
@@ -140,7 +140,7 @@ class Agent:
             ),
             limits=replace(self.limits, seconds=seconds if math.isfinite(seconds) else 0.0),
             options=self.options,
-            journal=stage.shop.journal,
+            journal=_AgentJournal(stage.shop.journal, self.name),
             thread_id=context.thread_id,
             run_id=context.run_id,
             can_ask=False,
@@ -166,6 +166,23 @@ class Agent:
         if isinstance(transcript.ending, RunError):
             raise ToolError(f"{self.name!r} could not finish: {transcript.ending.message}")
         return transcript.messages
+
+
+class _AgentJournal:
+    """The books of the run, in which an agent's calls stand under its name."""
+
+    def __init__(self, journal: Journal, agent: str) -> None:
+        self._journal = journal
+        self._agent = agent
+
+    async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
+        return await self._journal.starting([replace(work, agent=work.agent or self._agent) for work in batch])
+
+    async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
+        return await self._journal.keep(call, media)
+
+    async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
+        await self._journal.finished([replace(outcome, agent=outcome.agent or self._agent) for outcome in outcomes])
 
 
 def _attributed(event: Event, run_id: str) -> Event:

@@ -180,8 +180,12 @@ def _instructed(messages: Sequence[Message], instructions: str) -> tuple[Message
 async def execute_calls(
     plan: Plan, reply: ChatReply[Any], decisions: Mapping[str, Decision] | None = None
 ) -> ChatReply[Any]:
-    """Run the calls that `reply` left open; returns it with their results."""
-    transcript, ledger = Transcript(), Ledger()
+    """Run the calls that `reply` left open; returns it with their results.
+
+    A call runs once: for the same reply again there are the same results.
+    """
+    transcript = Transcript()
+    ledger = plan.journal if isinstance(plan.journal, Ledger) else Ledger()
     calls = unanswered_calls(reply.messages)
     deadline = Deadline(plan.limits.seconds)
     guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
@@ -198,7 +202,7 @@ async def execute_calls(
         on_error=plan.on_error,
     )
     try:
-        async with aclosing(Batch(calls, shop, decisions).run()) as ran:
+        async with aclosing(Batch(calls, shop, decisions or {}, undecided=None).run()) as ran:
             async for event in ran:
                 transcript.apply(event)
     finally:

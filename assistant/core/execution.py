@@ -29,13 +29,14 @@ class Batch:
     """The calls of one reply; `run` yields the events, and afterwards the rest says what came of it.
 
     Args:
-        decisions: what a person decided on calls that waited for approval; a call that waited and has none is declined.
-            None while nobody was asked.
+        decisions: what a person decided on calls that waited for approval; None while nobody was asked.
+        undecided: the decision on calls that waited and have none; None to leave them waiting.
     """
 
     calls: Sequence[ToolCall]
     shop: Workshop
     decisions: Mapping[str, Decision] | None = None
+    undecided: Decision | None = NO_DECISION
     outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
     client_calls: list[ToolCall] = field(default_factory=list)
 
@@ -98,7 +99,7 @@ class Batch:
         if admission.tool is None and call.name in shop.client_tools and self.decisions is None:
             self.client_calls.append(call)
             return
-        decision = None if self.decisions is None else self.decisions.get(call.id, NO_DECISION)
+        decision = None if self.decisions is None else self.decisions.get(call.id, self.undecided)
         judged = judge(call, admission, decision=decision, guard=shop.guard, context=shop.context, can_ask=shop.can_ask)
         if isinstance(judged, PlannedCall):
             self._planned.append(judged)
@@ -129,6 +130,8 @@ class Batch:
             outcome = blank
             try:
                 outcome = await perform(work, blank, self.shop, self._queue.put_nowait)
+                if outcome.media:
+                    outcome = replace(outcome, files=tuple(await self.shop.journal.keep(work.call, outcome.media)))
             finally:
                 duration = round((time.perf_counter() - began) * 1000)
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
@@ -138,6 +141,8 @@ class Batch:
             # Half a character, from a model's or a person's JSON, could be stored and sent by nobody.
             outcome = replace(outcome, content=outcome.content.encode("utf-8", "replace").decode())
         self.outcomes[outcome.call.id] = outcome
+        if images := tuple(one for one in outcome.media if one.is_image):
+            self.shop.transcript.images[outcome.call.id] = images
         if outcome.status != "awaiting_approval":
             self.shop.transcript.settle(outcome.call.id, outcome.content)
 
@@ -197,4 +202,6 @@ def _finished(outcome: ToolOutcome) -> Custom:
     }
     if outcome.display is not None:
         value["display"] = outcome.display
+    if outcome.files:
+        value["media"] = [dict(one) for one in outcome.files]
     return Custom("tool.finished", value)

@@ -155,7 +155,7 @@ class _Turn:
         tools = [tool for tool in offered if tool is not None]
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
-        conversation = repair([*plan.messages, *self._transcript.messages])
+        conversation = repair([*plan.messages, *self._transcript.with_images()])
         cleared = clear_results(conversation, tokens=plan.history_tokens)
         return ModelRequest(
             messages=fit(cleared, tokens=plan.history_tokens),

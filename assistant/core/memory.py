@@ -11,6 +11,8 @@ NO_RESULT = "There is no result of this call."
 CLEARED = "[Removed to save room. Call the tool again if you still need this.]"
 # Of so many of the newest rounds of calls the results are never removed.
 KEPT_ROUNDS = 2
+# About what an image takes, at the sizes that providers scale images to.
+IMAGE_TOKENS = 1_000
 # What a provider adds to every message of its own: the role and the marks around it.
 MESSAGE_OVERHEAD = 4
 
@@ -23,7 +25,7 @@ def estimate_tokens(text: str) -> int:
 def estimate(message: Message) -> int:
     """About how many tokens a message takes."""
     calls = sum(estimate_tokens(call.name) + estimate_tokens(call.arguments) for call in message.tool_calls)
-    return MESSAGE_OVERHEAD + estimate_tokens(message.content) + calls
+    return MESSAGE_OVERHEAD + estimate_tokens(message.content) + calls + IMAGE_TOKENS * len(message.media)
 
 
 def repair(messages: Iterable[Message]) -> list[Message]:
@@ -64,9 +66,9 @@ def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
     newest = rounds[-KEPT_ROUNDS] if len(rounds) >= KEPT_ROUNDS else 0
     cleared: list[Message] = []
     for place, message in enumerate(messages):
-        is_worth_it = message.role == "tool" and len(message.content) > 2 * len(CLEARED)
+        is_worth_it = message.role == "tool" and (len(message.content) > 2 * len(CLEARED) or message.media)
         if excess > 0 and place < newest and is_worth_it:
-            smaller = replace(message, content=CLEARED)
+            smaller = replace(message, content=CLEARED, media=())
             excess -= estimate(message) - estimate(smaller)
             cleared.append(smaller)
         else:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tools import Media
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -29,7 +31,8 @@ class Message:
     """One entry of a conversation.
 
     `id` identifies it to clients and is never sent to a provider, and so are `reasoning` and `is_partial`
-    (a text that was cut off by a cancel, a crash or an error).
+    (a text that was cut off by a cancel, a crash or an error). `media` are images of a tool's result, for models that
+    see them.
     """
 
     role: Role
@@ -39,6 +42,7 @@ class Message:
     tool_call_id: str = ""
     reasoning: str = ""
     is_partial: bool = False
+    media: tuple[Media, ...] = ()
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:

@@ -89,6 +89,7 @@ async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: E
         status="error" if result.is_error else "ok",
         content=edited + result.content,
         display=_displayable(work, result.display),
+        media=result.media,
         full=result.full,
         error=result.content if result.is_error else "",
         return_direct=tool.return_direct,

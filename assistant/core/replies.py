@@ -11,8 +11,10 @@ import msgspec
 from assistant.core.events import Interrupted, RunError
 from assistant.core.messages import Message, ToolCall, Usage
 from assistant.core.plan import Plan
-from assistant.core.toolbox import PlannedCall, Status, ToolOutcome
+from assistant.core.replaying import replayed
+from assistant.core.toolbox import PlannedCall, Status, ToolOutcome, described
 from assistant.core.transcript import Transcript
+from tools import Media
 
 T = TypeVar("T")
 
@@ -23,6 +25,7 @@ class CalledTool:
 
     `arguments` are parsed (empty if the model's text was no JSON object); `result` is what the model reads, None while
     there is none; `error` says what went wrong. `status` is "pending" for a call that was left to the caller.
+    `display` and `media` are what the tool has for people to see.
     """
 
     id: str
@@ -31,6 +34,8 @@ class CalledTool:
     result: str | None = None
     error: str | None = None
     status: Status | str = "pending"
+    display: Any = None
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +79,17 @@ class RunFailed(Exception):
 
 
 class Ledger:
-    """A journal in memory: the outcome of every call, by call id."""
+    """A journal in memory: the outcome of every call of one turn, by call id."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, ToolOutcome] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        return {}
+        known = {work.call.id: replayed(work, self.outcomes.get(work.call.id)) for work in batch}
+        return {call_id: outcome for call_id, outcome in known.items() if outcome is not None}
+
+    async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
+        return described(media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         self.outcomes.update((outcome.call.id, outcome) for outcome in outcomes)
@@ -123,4 +132,6 @@ def called(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:
     if outcome is None or outcome.status == "awaiting_approval":
         return CalledTool(call.id, call.name, arguments, status=outcome.status if outcome else "pending")
     error = None if outcome.status == "ok" else outcome.error or outcome.content or outcome.status
-    return CalledTool(call.id, call.name, arguments, outcome.content, error, outcome.status)
+    return CalledTool(
+        call.id, call.name, arguments, outcome.content, error, outcome.status, outcome.display, outcome.media
+    )

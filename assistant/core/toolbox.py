@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from assistant.core.messages import ToolCall
-from tools import Registry, Tool, ToolContext
+from tools import Media, Registry, Tool, ToolContext
 
 Policy = Literal["on", "ask", "off"]
 Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined"]
@@ -45,13 +45,17 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call that is about to be run, with `arguments` (a person may have edited the model's)."""
+    """A call that is about to be run, with `arguments` (a person may have edited the model's).
+
+    `agent` is the assistant that made it within the run; empty for the run's own.
+    """
 
     call: ToolCall
     tool: Tool
     admission: Admission
     arguments: str | Mapping[str, Any]
     decision: Decision | None = None
+    agent: str = ""
 
     @property
     def is_edited(self) -> bool:
@@ -72,7 +76,8 @@ class ToolOutcome:
     """What came of one call.
 
     `content` is what the model reads, `display` what a page shows, `full` the whole of a content that was cut;
-    `error` is for the audit. `ends_run`: the tool chose that its failure ends the run.
+    `error` is for the audit. `ends_run`: the tool chose that its failure ends the run. `media` are the files it gave,
+    `files` how clients get them (`name`, `mediaType`, `size`, `url`).
     """
 
     call: ToolCall
@@ -87,6 +92,9 @@ class ToolOutcome:
     return_direct: bool = False
     full: str = field(default="", repr=False)
     ends_run: bool = False
+    media: tuple[Media, ...] = field(default=(), repr=False)
+    files: tuple[Mapping[str, Any], ...] = ()
+    agent: str = ""
 
 
 class Toolset(Protocol):
@@ -105,8 +113,16 @@ class Journal(Protocol):
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         """Note calls before they run. Returns, by call id, the outcomes of those that ran before and must not again."""
 
+    async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
+        """Keep the files of a call that has just ended; returns how clients get them."""
+
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         """Note what came of a batch, the calls that were not run included."""
+
+
+def described(media: Sequence[Media]) -> list[dict[str, Any]]:
+    """What clients are told of files, without where they are."""
+    return [{"name": one.name, "mediaType": one.media_type, "size": len(one.data)} for one in media]
 
 
 class NullJournal:
@@ -114,6 +130,9 @@ class NullJournal:
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         return {}
+
+    async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
+        return described(media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -11,6 +12,7 @@ from assistant.core import events
 from assistant.core.drafts import REASONING_SUFFIX, CallDraft, Draft
 from assistant.core.events import Event, TokenUsage
 from assistant.core.messages import Message, ToolCall, Usage
+from tools import Media
 
 CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
 
@@ -48,6 +50,7 @@ class Transcript:
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.usage: dict[tuple[str, str], Usage] = {}
         self.finish_reason = ""
+        self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
@@ -62,6 +65,15 @@ class Transcript:
     def messages(self) -> tuple[Message, ...]:
         """Everything said so far; a message that is still open, or was cut off, has `is_partial` set."""
         return tuple(entry.message() if isinstance(entry, Draft) else entry for entry in self._entries)
+
+    def with_images(self) -> list[Message]:
+        """The same, with the images of this run's tool results, which are neither stored nor sent to clients here."""
+        return [
+            replace(message, media=self.images[message.tool_call_id])
+            if message.tool_call_id in self.images
+            else message
+            for message in self.messages
+        ]
 
     def apply(self, event: Event) -> None:
         """Take one event in; a delta costs one list append."""

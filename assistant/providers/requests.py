@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -13,25 +14,30 @@ import msgspec
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import ModelRequest
 from assistant.providers.examples import worked_turns
-from tools import Tool
+from tools import Media, Tool
 
 MAX_ID = 40
+# Of all images of a run the newest are sent; each goes along with every question.
+MAX_IMAGES = 8
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def request_body(request: ModelRequest, *, model: str, strict: bool, small: bool, with_usage: bool) -> bytes:
+def request_body(
+    request: ModelRequest, *, model: str, strict: bool, small: bool, with_usage: bool, sees_images: bool = False
+) -> bytes:
     """The JSON to send.
 
     Args:
         strict: ask for arguments that follow the schema to the letter.
         small: show the model worked examples of its tools before the conversation.
         with_usage: ask for token counts, which not every server knows.
+        sees_images: show the model the images that tools returned.
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
     body: dict[str, Any] = {
         **request.options,
         "model": model,
-        "messages": [_message(message) for message in messages],
+        "messages": _messages(messages, sees_images),
         "stream": True,
     }
     if with_usage:
@@ -65,6 +71,29 @@ def _choice(choice: str) -> str | dict[str, Any]:
     if choice in ("auto", "none", "required"):
         return choice
     return {"type": "function", "function": {"name": choice}}
+
+
+def _messages(messages: Sequence[Message], sees_images: bool) -> list[dict[str, Any]]:
+    """The messages; images follow the results they came with, as a user's, since results can only be texts there."""
+    wires: list[dict[str, Any]] = []
+    images: list[Media] = []
+    shown = {id(one) for one in [one for message in messages for one in message.media][-MAX_IMAGES:]}
+    for message in messages:
+        if message.role != "tool" and images:
+            wires.append(_images(images))
+            images = []
+        wires.append(_message(message))
+        images += [one for one in message.media if sees_images and id(one) in shown]
+    return [*wires, _images(images)] if images else wires
+
+
+def _images(images: Sequence[Media]) -> dict[str, Any]:
+    names = ", ".join(one.name for one in images)
+    parts: list[dict[str, Any]] = [{"type": "text", "text": f"Images that the tools returned: {names}"}]
+    for one in images:
+        url = f"data:{one.media_type};base64,{base64.b64encode(one.data).decode()}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return {"role": "user", "content": parts}
 
 
 def _message(message: Message) -> dict[str, Any]:

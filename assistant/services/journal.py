@@ -4,78 +4,122 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from assistant.core.messages import ToolCall as Call
+from assistant.core.replaying import replayed
 from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
 from assistant.services.database import in_database
 from assistant.services.leases import RunKey
+from assistant.services.toolfiles import keep_files
+from tools import Media
 
 # What an operator can look up of a single result.
 KEPT_CHARACTERS = 200_000
+# What a page is shown again after a reload, as JSON.
+KEPT_DISPLAY_BYTES = 200_000
+# Rows of calls that have not begun; all others have, and none of them runs twice unseen.
+_NOT_BEGUN = frozenset({ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPROVAL})
+_CUT_OFF = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 
 
 class AuditJournal:
     """Keeps one run's tool calls; a call that waited for approval goes on in the row of the run that asked."""
 
-    def __init__(self, key: RunKey) -> None:
+    def __init__(self, key: RunKey, tenant_slug: str) -> None:
         self._key = key
+        self._tenant_slug = tenant_slug
         self._rows: dict[str, int] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        self._rows |= await in_database(note_start, key=self._key, batch=batch)
-        return {}
+        rows, known = await in_database(note_start, key=self._key, batch=batch)
+        self._rows |= rows
+        return known
+
+    async def keep(self, call: Call, media: Sequence[Media]) -> Sequence[Mapping[str, object]]:
+        return await in_database(
+            keep_files, key=self._key, tenant_slug=self._tenant_slug, call_pk=self._rows[call.id], media=media
+        )
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
 
 
 @transaction.atomic
-def note_start(*, key: RunKey, batch: Sequence[PlannedCall]) -> dict[str, int]:
-    """Write down calls that are about to run; returns their rows' ids by call id."""
-    approved = [planned.call.id for planned in batch if planned.decision is not None]
-    waiting: dict[str, int] = {}
-    if approved:
-        waiting = dict(
-            _of_conversation(key).filter(call_id__in=approved).select_for_update().values_list("call_id", "pk")
-        )
+def note_start(*, key: RunKey, batch: Sequence[PlannedCall]) -> tuple[dict[str, int], dict[str, ToolOutcome]]:
+    """Write down calls that are about to run.
+
+    Returns:
+        Their rows' ids by call id, and the outcomes of those that ran before and must not again.
+    """
+    found = {row.call_id: row for row in _rows_of(key, batch).select_for_update()}
+    known = {
+        work.call.id: outcome
+        for work in batch
+        if work.call.id in found and (outcome := replayed(work, _outcome_of(found[work.call.id], work)))
+    }
     new = [
         ToolCall(
             tenant_id=key.tenant_id,
             run_id=key.pk,
-            call_id=planned.call.id,
-            name=planned.tool.name,
-            arguments=planned.arguments_text,
-            rule=planned.rule,
+            call_id=work.call.id,
+            agent=work.agent,
+            name=work.tool.name,
+            arguments=work.arguments_text,
+            rule=work.rule,
         )
-        for planned in batch
-        if planned.call.id not in waiting
+        for work in batch
+        if work.call.id not in found
     ]
     ToolCall.objects.bulk_create(new)
-    for planned in batch:
-        if planned.call.id in waiting:
-            _of_conversation(key).filter(pk=waiting[planned.call.id]).update(
-                status=ToolCall.Status.RUNNING, arguments=planned.arguments_text, started_at=timezone.now()
+    for work in batch:
+        if work.call.id in found and work.call.id not in known:
+            _of_conversation(key).filter(pk=found[work.call.id].pk).update(
+                status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=timezone.now()
             )
-    return waiting | {row.call_id: row.pk for row in new}
+    return {row.call_id: row.pk for row in (*found.values(), *new)}, known
+
+
+def _rows_of(key: RunKey, batch: Sequence[PlannedCall]) -> QuerySet[ToolCall]:
+    """What was written of these calls before: in this run, or in the one that asked for their approval."""
+    asked = [work.call.id for work in batch if work.decision is not None]
+    here = Q(run_id=key.pk, call_id__in=[work.call.id for work in batch])
+    return _of_conversation(key).filter(here | Q(call_id__in=asked))
+
+
+def _outcome_of(row: ToolCall, work: PlannedCall) -> ToolOutcome | None:
+    """What came of a call before; None if it had not begun."""
+    if row.status in _NOT_BEGUN:
+        return None
+    return ToolOutcome(
+        work.call,
+        "cancelled" if row.status in _CUT_OFF else row.status,  # type: ignore[arg-type]  # a status of the core's
+        row.told or row.result,
+        display=row.display,
+        error=row.error,
+        error_id=row.error_id,
+        rule=row.rule,
+        duration_ms=row.duration_ms or 0,
+        full=row.result if row.told else "",
+        agent=row.agent,
+        return_direct=work.tool.return_direct,
+    )
 
 
 @transaction.atomic
 def note_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome]) -> None:
     """Write down what came of a batch; calls that never ran get their row now."""
-    unknown = [outcome for outcome in outcomes if outcome.call.id not in rows]
-    declined = dict(
-        _of_conversation(key).filter(call_id__in=[outcome.call.id for outcome in unknown]).values_list("call_id", "pk")
-        if unknown
-        else ()
-    )
+    unknown = [outcome.call.id for outcome in outcomes if outcome.call.id not in rows]
+    declined = dict(_of_conversation(key).filter(call_id__in=unknown).values_list("call_id", "pk") if unknown else ())
     known = {**declined, **rows}
     ended = [_row(key, outcome, known.get(outcome.call.id)) for outcome in outcomes]
     ToolCall.objects.filter(tenant_id=key.tenant_id).bulk_update(
         [row for row in ended if row.pk is not None],
-        ["status", "rule", "result", "error", "error_id", "duration_ms"],
+        ["status", "rule", "result", "told", "display", "error", "error_id", "duration_ms"],
     )
     ToolCall.objects.bulk_create([row for row in ended if row.pk is None])
 
@@ -90,12 +134,20 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         tenant_id=key.tenant_id,
         run_id=key.pk,
         call_id=outcome.call.id,
+        agent=outcome.agent,
         name=outcome.call.name[:128],
         arguments=outcome.call.arguments,
         status=outcome.status,
         rule=outcome.rule[:300],
         result=(outcome.full or outcome.content)[:KEPT_CHARACTERS],
+        told=outcome.content if outcome.full or len(outcome.content) > KEPT_CHARACTERS else "",
+        display=_kept(outcome.display),
         error=outcome.error,
         error_id=outcome.error_id,
         duration_ms=outcome.duration_ms,
     )
+
+
+def _kept(display: object) -> object:
+    """What a page is to show, unless it is too much to be kept."""
+    return None if display is None or len(msgspec.json.encode(display)) > KEPT_DISPLAY_BYTES else display

@@ -17,6 +17,7 @@ from assistant.services.frames import Numbering, decode_event
 from assistant.services.history import to_message
 from assistant.services.leases import RunKey, key_of
 from assistant.services.members import Member
+from assistant.services.toolfiles import files_of_calls
 
 # A picture holds at most this many messages, the newest.
 PICTURE_MESSAGES = 1000
@@ -99,9 +100,13 @@ def stored_messages(*, member: Member, thread_id: uuid.UUID) -> tuple[list[Messa
     audit = ToolCall.objects.filter(
         tenant_id=member.tenant_id, run__conversation_id=thread_id, run__user_id=member.user_id, call_id__in=calls
     )
+    known: list[tuple[int, str, str, int | None, Any]] = list(
+        audit.values_list("pk", "call_id", "status", "duration_ms", "display")
+    )
+    files = files_of_calls(member=member, call_pks=[row[0] for row in known])
     return messages, {
-        call_id: {"status": status, "durationMs": duration}
-        for call_id, status, duration in audit.values_list("call_id", "status", "duration_ms")
+        call_id: {"status": status, "durationMs": duration, "display": display, "media": files.get(pk)}
+        for pk, call_id, status, duration, display in known
     }
 
 

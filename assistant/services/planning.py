@@ -48,7 +48,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         history_tokens=setup.history_tokens,
         client_tools=setup.client_tools,
         decisions=setup.decisions,
-        journal=AuditJournal(key),
+        journal=AuditJournal(key, member.tenant.slug),
         interceptors=(observe_call, watch_for_incidents) if is_observed() else (watch_for_incidents,),
         thread_id=key.thread,
         run_id=key.run_id,

@@ -11,12 +11,12 @@ import msgspec
 
 from assistant.core.events import Custom, Event, RunError, RunFinished, encode
 from assistant.core.loop import Plan, run_turn, unanswered_calls
-from assistant.core.messages import Message
+from assistant.core.messages import Message, ToolCall
 from assistant.core.scripted import ScriptedModel, Turn
-from assistant.core.toolbox import FixedToolset, PlannedCall, ToolOutcome
+from assistant.core.toolbox import FixedToolset, PlannedCall, ToolOutcome, described
 from assistant.core.transcript import Transcript
 from tests.agui import check_run
-from tools import Tool
+from tools import Media, Tool
 
 # Arguments that are no JSON.
 BROKEN_ARGUMENTS = "AGUI204"
@@ -36,6 +36,9 @@ class MemoryJournal:
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         self.started += [planned.call.name for planned in batch]
         return {planned.call.id: self._known[planned.call.id] for planned in batch if planned.call.id in self._known}
+
+    async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
+        return described(media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         self.outcomes += outcomes

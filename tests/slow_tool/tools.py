@@ -1,11 +1,12 @@
-"""Tools that misbehave: one never ends, one forgets its tenant."""
+"""Tools that tests need: one never ends, one forgets its tenant, one draws."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 
 from assistant.models import Assistant
-from tools import tool
+from tools import Media, ToolResult, tool
 
 
 @tool(enabled_by_default=True, timeout=300)
@@ -19,3 +20,19 @@ async def wait_for_ever() -> str:
 def leak_a_row(slug: str) -> Assistant:
     """Return the first assistant of any tenant."""
     return Assistant.objects.select_related("tenant").filter(tenant__slug=slug)[0]
+
+
+# A red pixel.
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
+
+
+@tool(enabled_by_default=True)
+def draw_a_chart() -> ToolResult:
+    """Draw a chart of the sales."""
+    files = (
+        Media(PIXEL, "image/png", name="sales.png", description="a red dot"),
+        Media(b"a,b", "text/csv", "sales.csv"),
+    )
+    return ToolResult("Sales rose.", display={"rise": "4%"}, media=files)

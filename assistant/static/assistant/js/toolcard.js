@@ -1,7 +1,7 @@
 /* A tool call as a card: its name, arguments, state, progress, duration and result; and the question for approval. */
 
 import { piece, touch } from "./dom.js";
-import { brief, parse, shown } from "./values.js";
+import { brief, mediaShown, parse, shown } from "./values.js";
 
 const STATES = {
   preparing: "Preparing",
@@ -31,6 +31,7 @@ export class ToolCard {
   #progress = null;
   #result;
   #display;
+  #media = [];
   #areArgumentsStale = true;
   #isResultStale = false;
   #wasToggled = false;
@@ -83,10 +84,14 @@ export class ToolCard {
     touch(this);
   }
 
-  finish({ status, durationMs, display }) {
+  finish({ status, durationMs, display, media }) {
     if (durationMs !== undefined) this.#duration = durationMs;
     if (display !== undefined) {
       this.#display = display;
+      this.#isResultStale = true;
+    }
+    if (media?.length) {
+      this.#media = media;
       this.#isResultStale = true;
     }
     this.#progress = null;
@@ -134,9 +139,10 @@ export class ToolCard {
   #showResult() {
     this.#isResultStale = false;
     const value = this.#display ?? (this.#result === undefined ? undefined : parse(this.#result));
-    if (value === undefined || value === null) return;
+    if ((value === undefined || value === null) && !this.#media.length) return;
     this.#part(".tool-result").hidden = false;
-    this.#part(".tool-result .value").replaceChildren(shown(value));
+    const parts = value === undefined || value === null ? [] : [shown(value)];
+    this.#part(".tool-result .value").replaceChildren(...this.#media.map(mediaShown), ...parts);
   }
 
   #showProgress() {

@@ -55,6 +55,40 @@ export function shown(value) {
   return block;
 }
 
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+function size(bytes) {
+  return bytes < 1024 ? `${bytes} bytes` : bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
+}
+
+/** A file that a tool returned: an image as such, anything else to be saved; from this site's own address only. */
+export function mediaShown({ name, mediaType, size: bytes, url }) {
+  const caption = element("figcaption", `${name} (${size(bytes)})`);
+  const figure = element("figure");
+  figure.className = "media";
+  if (!url?.startsWith("/")) {
+    figure.append(caption);
+    return figure;
+  }
+  const link = element("a");
+  link.href = url;
+  if (IMAGES.has(mediaType)) {
+    const image = element("img");
+    image.src = url;
+    image.alt = name;
+    image.loading = "lazy";
+    link.target = "_blank";
+    link.rel = "noopener";
+    link.append(image);
+    figure.append(link, caption);
+  } else {
+    link.download = name;
+    link.append(`${name} (${size(bytes)})`);
+    figure.append(link);
+  }
+  return figure;
+}
+
 /** A value in a few words, for a card's one line. */
 export function brief(value) {
   if (!isRecord(value)) return "";

@@ -1,0 +1,79 @@
+"""What becomes of the files that tools return: told to clients, kept, and shown to models that see images."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from assistant.core.memory import CLEARED, clear_results
+from assistant.core.messages import Message, ToolCall
+from assistant.core.model import ModelRequest
+from assistant.providers.requests import MAX_IMAGES, request_body
+from tests.core.playing import play
+from tools import Media, ToolResult, tool
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+@tool
+def draw() -> ToolResult:
+    """Draw."""
+    return ToolResult("A chart.", media=(Media(PNG, "image/png", name="chart.png"), Media(b"a", "text/plain")))
+
+
+async def test_files_are_told_to_clients_and_images_go_along_with_the_next_question() -> None:
+    played = await play([ToolCall("c1", "draw", "{}"), "Nice."], draw)
+    (finished,) = played.custom("tool.finished")
+    assert finished["media"][0] == {"name": "chart.png", "mediaType": "image/png", "size": len(PNG)}
+    result = played.model.requests[1].messages[-1]
+    assert result.content.startswith("A chart.\n[Attached image 'chart.png'")
+    assert [one.name for one in result.media] == ["chart.png"]
+    assert played.messages[1].media == ()
+
+
+def body(messages: list[Message], *, sees_images: bool) -> list[dict[str, object]]:
+    request = ModelRequest(messages)
+    made = request_body(request, model="m", strict=False, small=False, with_usage=False, sees_images=sees_images)
+    found: list[dict[str, object]] = json.loads(made)["messages"]
+    return found
+
+
+def conversation(images: int = 1) -> list[Message]:
+    calls = (ToolCall("c1", "draw", "{}"), ToolCall("c2", "draw", "{}"))
+    media = tuple(Media(PNG, "image/png", name=f"{n}.png") for n in range(images))
+    return [
+        Message("assistant", tool_calls=calls),
+        Message("tool", "one", tool_call_id="c1", media=media),
+        Message("tool", "two", tool_call_id="c2"),
+        Message("user", "And?"),
+    ]
+
+
+def test_a_model_that_sees_images_is_shown_them_after_the_results_of_all_calls() -> None:
+    sent = body(conversation(), sees_images=True)
+    assert [message["role"] for message in sent] == ["assistant", "tool", "tool", "user", "user"]
+    text, image = sent[3]["content"]  # type: ignore[misc]
+    assert "0.png" in text["text"]
+    assert image["image_url"]["url"] == f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+
+
+def test_a_model_that_sees_none_reads_the_sentence_alone() -> None:
+    assert [message["role"] for message in body(conversation(), sees_images=False)] == [
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+    ]
+
+
+def test_only_the_newest_images_are_sent() -> None:
+    parts = body(conversation(MAX_IMAGES + 2), sees_images=True)[3]["content"]
+    assert len(parts) == MAX_IMAGES + 1  # type: ignore[arg-type]
+    assert "9.png" in parts[0]["text"] and "1.png" not in parts[0]["text"].replace("11.png", "")  # type: ignore[index]
+
+
+def test_images_of_old_rounds_are_cleared_with_their_results() -> None:
+    rounds = [message for _ in range(3) for message in conversation()[:3]]
+    cleared = clear_results(rounds, tokens=100)
+    assert (cleared[1].content, cleared[1].media) == (CLEARED, ())
+    assert cleared[-2].media
