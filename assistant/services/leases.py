@@ -80,7 +80,9 @@ def take_over_dead_runs(*, owner: str, limit: int = 20) -> list[DeadRun]:
     expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=now).select_for_update(skip_locked=True)
     runs = list(expired.order_by("lease_until")[:limit])
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + LEASE)
-    ToolCall.objects.filter(run__in=runs, status=ToolCall.Status.RUNNING).update(
+    # An approved call runs in the row of the run that asked, and of a conversation one run runs at a time.
+    threads = [run.conversation_id for run in runs]
+    ToolCall.objects.filter(run__conversation__in=threads, status=ToolCall.Status.RUNNING).update(
         status=ToolCall.Status.INTERRUPTED, error="The server stopped while the tool was running."
     )
     return [DeadRun(key_of(run, owner), run.partial, run.checkpoint_seq) for run in runs]

@@ -13,6 +13,7 @@ from assistant.services.database import in_database
 from assistant.services.eventlog import Entry, EventLog, Fenced, Position
 from assistant.services.frames import Numbering, decode_event
 from assistant.services.leases import DeadRun, LostRun, take_over_dead_runs
+from assistant.services.reconciling import audited_calls, reconcile
 from assistant.services.runtask import INTERRUPTED, ending_of
 
 logger = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
             seq = entry.seq
     numbering = Numbering(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
-    closing = [*transcript.close("interrupted"), ending]
+    closing = [*reconcile(transcript, await in_database(audited_calls, key=key)), ending]
     entries = [Entry(key.number, seq + n, numbering.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
     await in_database(
         close_run,

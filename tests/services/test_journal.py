@@ -1,0 +1,125 @@
+"""A call runs once: what the audit knows is replayed, in the same run, after an approval and after a crash."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from assistant.core.deadline import Deadline
+from assistant.core.execution import Batch, Workshop
+from assistant.core.guard import Guard
+from assistant.core.messages import ToolCall as Call
+from assistant.core.toolbox import FixedToolset
+from assistant.core.transcript import Transcript
+from assistant.models import Message, Run, ToolCall
+from assistant.services.eventlog import MemoryLog
+from assistant.services.journal import AuditJournal
+from assistant.services.leases import RunKey, key_of
+from assistant.services.recovery import recover_dead_runs
+from tests.base import Cast
+from tests.factories import make_conversation, make_message, make_run
+from tests.test_websocket import in_db
+from tools import TenantInfo, Tool, ToolContext, ToolResult, tool
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+done: list[int] = []
+
+
+@tool
+def pay(amount: int) -> ToolResult:
+    """Pay."""
+    done.append(amount)
+    return ToolResult(f"Paid {amount}.", display={"amount": amount})
+
+
+@pytest.fixture
+def run(cast: Cast) -> Run:
+    done.clear()
+    conversation = make_conversation(cast.alice, cast.support, message_count=1)
+    make_message(conversation, position=0)
+    expired = timezone.now() - timedelta(minutes=1)
+    return make_run(conversation, status=Run.Status.RUNNING, lease_owner="dead", lease_until=expired)
+
+
+async def execute(key: RunKey, paying: Any = pay) -> Any:
+    """Run the same call of the same run, as whoever works on the run does."""
+    shop = Workshop(
+        toolset=FixedToolset([paying]),
+        journal=AuditJournal(key, "acme"),
+        context=ToolContext(tenant=TenantInfo(key.tenant_id, "acme"), run_id=key.run_id),
+        guard=Guard(),
+        transcript=Transcript(),
+        deadline=Deadline(0),
+    )
+    batch = Batch([Call("c1", "pay", '{"amount": 5}')], shop)
+    async for _ in batch.run():
+        pass
+    return batch.outcomes["c1"]
+
+
+async def test_a_repeated_execution_returns_the_stored_result(run: Run) -> None:
+    key = key_of(run, "me")
+    first, second = await execute(key), await execute(key)
+    assert done == [5]
+    assert (second.status, second.content, second.display) == (first.status, first.content, first.display)
+    assert await ToolCall.objects.acount() == 1
+
+
+async def test_the_replay_is_what_the_model_had_read_not_the_whole(run: Run) -> None:
+    long = Tool.from_function(lambda amount: "x" * 60_000, name="pay", description="Pay.", parameters=pay.parameters)
+    key = key_of(run, "me")
+    first, second = await execute(key, long), await execute(key, long)
+    assert len(first.content) < 45_000
+    assert second.content == first.content
+    assert len((await ToolCall.objects.aget()).result) == 60_000
+
+
+@pytest.mark.parametrize(("idempotent", "runs"), [(False, 0), (True, 1)])
+async def test_a_call_that_was_cut_off_runs_again_only_if_that_changes_nothing_more(
+    run: Run, idempotent: bool, runs: int
+) -> None:
+    await ToolCall.objects.acreate(
+        tenant_id=run.tenant_id, run=run, call_id="c1", name="pay", status=ToolCall.Status.INTERRUPTED
+    )
+    outcome = await execute(key_of(run, "me"), pay.replace(idempotent=idempotent))
+    assert len(done) == runs
+    assert ("whether it took effect is not known" in outcome.content) is not idempotent
+
+
+async def recovered() -> list[tuple[str, str]]:
+    assert await recover_dead_runs(log=MemoryLog(), owner="heir") == 1
+    rows = Message.objects.exclude(role="user").order_by("position")
+    return [(row.role, row.content) async for row in rows]
+
+
+async def test_a_crash_between_a_call_and_the_next_checkpoint_forgets_neither_call_nor_result(run: Run) -> None:
+    await execute(key_of(run, "dead"))
+    await ToolCall.objects.acreate(tenant_id=run.tenant_id, run=run, call_id="c2", name="pay", arguments="{}")
+    await ToolCall.objects.acreate(tenant_id=run.tenant_id, run=run, call_id="c3", name="inner", agent="ask_expert")
+    assert await recovered() == [
+        ("assistant", ""),
+        ("tool", "Paid 5."),
+        ("tool", "Interrupted before there was a result; whether the tool took effect is not known."),
+    ]
+    calls = (await Message.objects.aget(role="assistant")).tool_calls
+    assert [call["id"] for call in calls] == ["c1", "c2"]
+
+
+async def test_a_crash_while_an_approved_call_runs_does_not_say_that_it_was_declined(run: Run) -> None:
+    asked = await in_db(make_run)(run.conversation, status=Run.Status.WAITING)
+    for call_id, status in {"a": ToolCall.Status.RUNNING, "b": ToolCall.Status.APPROVED}.items():
+        await ToolCall.objects.acreate(tenant_id=run.tenant_id, run=asked, call_id=call_id, name="pay", status=status)
+    calls = [{"id": call_id, "name": "pay", "arguments": "{}"} for call_id in ("a", "b")]
+    await in_db(make_message)(run.conversation, "assistant", "", position=1, tool_calls=calls)
+    run.conversation.message_count = 2
+    await run.conversation.asave()
+    told = await recovered()
+    assert told[1:] == [
+        ("tool", "Interrupted before there was a result; whether the tool took effect is not known."),
+        ("tool", "Not run: the server stopped first."),
+    ]
+    assert (await ToolCall.objects.aget(call_id="a")).status == ToolCall.Status.INTERRUPTED
