@@ -38,17 +38,28 @@ ROOMS = {
         ("assistant.providers", "assistant.core", "tools"),
         ("openai", "httpx2", "msgspec", "pydantic", "xllamacpp", "aiohttp"),
     ),
+    "mcp client": Room(
+        ("assistant.mcp.client",), ("assistant.mcp.client", "assistant.core", "tools"), ("mcp", "mcp_types", "httpx2")
+    ),
     "client": Room(("assistant.client",), ("assistant.core", "assistant.providers", "tools"), ("pydantic", "msgspec")),
     "models": Room(("assistant.models", "assistant.migrations"), ("assistant.models", "tools")),
     "services": Room(
         ("assistant.services",),
-        ("assistant.services", "assistant.models", "assistant.core", "assistant.providers", "tools"),
+        (
+            "assistant.services",
+            "assistant.models",
+            "assistant.core",
+            "assistant.providers",
+            "assistant.mcp.client",
+            "tools",
+        ),
     ),
     "rendering": Room(("assistant.rendering",), EDGES),
     "websocket": Room(
         ("assistant.consumers", "assistant.following", "assistant.handshake", "assistant.lifespan"),
         ("assistant.consumers", "assistant.following", "assistant.handshake", "assistant.rendering", *EDGES),
     ),
+    "mcp server": Room(("assistant.mcp.server",), ("assistant.mcp.server", "assistant.core.messages", *EDGES)),
     "api": Room(("assistant.api",), ("assistant.api", *EDGES)),
     "admin": Room(("assistant.admin",), ("assistant.admin", *EDGES)),
     "commands": Room(("assistant.management",), ("assistant.management", "assistant.providers", *EDGES)),
@@ -57,7 +68,10 @@ ROOMS = {
         ("assistant.pages", "assistant.rendering", *EDGES),
     ),
     # They only put the doors in their places.
-    "glue": Room(("assistant.routing", "assistant.urls", "assistant.apps", "assistant.checks", "assistant"), PACKAGES),
+    "glue": Room(
+        ("assistant.routing", "assistant.urls", "assistant.apps", "assistant.checks", "assistant", "assistant.mcp"),
+        PACKAGES,
+    ),
     "config": Room(("config",), ("config", "assistant.routing", "assistant.lifespan", "assistant.urls")),
 }
 OPENAI_ONLY_IN = "assistant.providers."

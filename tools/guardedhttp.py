@@ -24,7 +24,7 @@ def guarded_client(guard: UrlGuard, *, max_bytes: int = MAX_BYTES, **options: An
     Proxies of the environment are not used: they would look the host up anew.
 
     Args:
-        max_bytes: of one answer; a longer one raises `httpx2.ReadError`. Event streams may be longer.
+        max_bytes: of one answer; a longer one raises `AnswerTooLong`. Event streams may be longer.
         options: of `httpx2.AsyncClient`.
     """
     headers = httpx2.Headers(options.pop("headers", None))
@@ -85,6 +85,10 @@ def _ssl_context() -> ssl.SSLContext:
     return httpx2.create_ssl_context()  # it takes 20 ms to build
 
 
+class AnswerTooLong(httpx2.StreamError, httpx2.ReadError):
+    """An answer was cut off; the connection it came on is closed, others are as they were."""
+
+
 class _Limited(httpx2.AsyncByteStream):
     """An answer's bytes, up to `limit`."""
 
@@ -98,7 +102,7 @@ class _Limited(httpx2.AsyncByteStream):
             async for part in self._answer.aiter_stream():
                 read += len(part)
                 if self.limit is not None and read > self.limit:
-                    raise httpx2.ReadError(f"The answer is longer than {self.limit:,} bytes.")
+                    raise AnswerTooLong(f"The answer is longer than {self.limit:,} bytes.")
                 yield part
 
     async def aclose(self) -> None:

@@ -1,0 +1,161 @@
+"""One open session with an outside MCP server: which tools it lists, and calls to them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, cast
+
+import mcp_types as types
+from mcp import Client
+from mcp.client.session import ElicitationFnT, IncomingMessage
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+
+from assistant.mcp.client.definitions import MAX_TOOLS, ToolDefinition, read_listing
+from assistant.mcp.client.endpoint import Endpoint, open_wire
+from assistant.mcp.client.errors import RemoteFailure, failure_of
+from assistant.mcp.client.results import convert_result
+from tools import ToolResult
+
+logger = logging.getLogger(__name__)
+
+# Seconds for all of: connecting, agreeing on a protocol version, and the first listing.
+OPEN_SECONDS = 10.0
+MAX_PAGES = 50
+ME = types.Implementation(name="tenant-assistant", version="1")
+
+OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
+
+
+class RemoteSession:
+    """Speaks to one server for one user; calls may come from any task of the event loop.
+
+    `tools` is what the server has listed last, by name; kept up to date while the server announces changes.
+    """
+
+    def __init__(self, client: Client, on_tools: OnTools | None) -> None:
+        self.tools: Mapping[str, ToolDefinition] = {}
+        self._client = client
+        self._on_tools = on_tools
+        self._has_changed = asyncio.Event()
+
+    @property
+    def protocol_version(self) -> str:
+        return self._client.protocol_version
+
+    @property
+    def server_name(self) -> str:
+        """What the server calls itself; empty if it does not."""
+        info = self._client.server_info
+        return f"{info.name} {info.version}"[:200] if info else ""
+
+    async def refresh(self) -> None:
+        """List the tools anew. Raises `RemoteFailure`."""
+        listed: list[types.Tool] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        try:
+            for _ in range(MAX_PAGES):
+                page = await self._client.list_tools(cursor=cursor)
+                listed += page.tools
+                cursor = page.next_cursor
+                if cursor is None or cursor in seen or len(listed) > MAX_TOOLS:
+                    break
+                seen.add(cursor)
+        except Exception as exc:
+            raise failure_of(exc) from exc
+        self.tools = {definition.name: definition for definition in read_listing(listed)}
+        if self._on_tools is not None:
+            await self._on_tools(tuple(self.tools.values()))
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        *,
+        meta: Mapping[str, Any] | None = None,
+        progress: ProgressFnT | None = None,
+    ) -> ToolResult:
+        """Call a tool and convert what it gives.
+
+        Raises:
+            RemoteFailure: there is no answer of the tool's, or none that keeps to its own output schema.
+        """
+        sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
+        try:
+            result = await self._client.call_tool(name, arguments, progress_callback=progress, meta=sent)
+        except Exception as exc:
+            raise failure_of(exc) from exc
+        return convert_result(result)
+
+    async def watch(self) -> None:
+        """List anew whenever the server announces a change, until the session ends."""
+        listening = asyncio.create_task(self._listen(), name="mcp-listen")
+        try:
+            while True:
+                await self._has_changed.wait()
+                self._has_changed.clear()
+                try:
+                    await self.refresh()
+                except RemoteFailure as exc:
+                    logger.info("A changed listing could not be read: %s (%s)", exc, exc.detail)
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        """Subscribe to changes where the protocol has subscriptions; older servers just notify."""
+        capability = self._client.server_capabilities.tools
+        if capability is None or not capability.list_changed:
+            return
+        with suppress(ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+            async with self._client.listen(tools_list_changed=True) as subscription:
+                async for _ in subscription:
+                    self._has_changed.set()
+
+    def notice(self, message: IncomingMessage) -> None:
+        """Take a notification that came outside of a subscription."""
+        if isinstance(message, types.ToolListChangedNotification):
+            self._has_changed.set()
+
+
+@asynccontextmanager
+async def connect(
+    endpoint: Endpoint, *, on_tools: OnTools | None = None, elicitation: ElicitationFnT | None = None
+) -> AsyncGenerator[RemoteSession]:
+    """Open a session and list the tools, within `OPEN_SECONDS`.
+
+    Args:
+        on_tools: told of every listing.
+        elicitation: answers what the server asks back; without it the server is told that nobody can be asked.
+
+    Raises:
+        RemoteFailure: it cannot be opened, or it broke while it was used.
+    """
+    sessions: list[RemoteSession] = []
+
+    async def on_message(message: IncomingMessage) -> None:
+        for session in sessions:
+            session.notice(message)
+
+    try:
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(OPEN_SECONDS):
+                wire = await stack.enter_async_context(open_wire(endpoint))
+                client = Client(
+                    cast(Any, wire),
+                    client_info=ME,
+                    cache=None,
+                    message_handler=on_message,
+                    elicitation_callback=elicitation,
+                )
+                session = RemoteSession(await stack.enter_async_context(client), on_tools)
+                sessions.append(session)
+                await session.refresh()
+            yield session
+    except Exception as exc:
+        raise failure_of(exc) from exc

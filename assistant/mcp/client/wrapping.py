@@ -1,0 +1,52 @@
+"""A listed tool as a `Tool`, which the loop cannot tell from one of ours."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from assistant.mcp.client.definitions import ToolDefinition
+from tools import Tool, ToolContext, ToolResult
+
+MAX_TOOL_NAME = 64
+SEPARATOR = "__"
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
+
+CallRemote = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
+
+
+def prefixed(prefix: str, name: str) -> str:
+    """The name under which a model knows a server's tool: `prefix__name`, shortened and fit for every provider.
+
+    A name that had to be changed ends in a few letters of its fingerprint, so that two never become one.
+    """
+    fit = _UNFIT.sub("_", name)
+    whole = f"{prefix}{SEPARATOR}{fit}"
+    if fit == name and len(whole) <= MAX_TOOL_NAME:
+        return whole
+    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{whole[: MAX_TOOL_NAME - len(mark) - 1]}_{mark}"
+
+
+def remote_tool(
+    *, name: str, definition: ToolDefinition, call: CallRemote, timeout: float, requires_approval: bool
+) -> Tool:
+    """The tool that `call` carries out. Raises `InvalidTool` for a schema that cannot be held to."""
+
+    # Positional, under a name that no schema has: the server's own parameters go into the mapping.
+    async def handler(remote_arguments__: dict[str, Any], /, context: ToolContext) -> ToolResult:
+        return await call(remote_arguments__, context)
+
+    return Tool(
+        name=name,
+        description=definition.description or definition.title or definition.name,
+        parameters=dict(definition.input_schema),
+        output_schema=dict(definition.output_schema) if definition.output_schema is not None else None,
+        handler=handler,
+        timeout=timeout,
+        requires_approval=requires_approval,
+        read_only=definition.is_read_only,
+        idempotent=definition.is_idempotent,
+    )

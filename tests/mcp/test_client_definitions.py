@@ -1,0 +1,95 @@
+"""What a server says of its tools: told apart by fingerprint, shown as a difference, and named apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import Tool as ListedTool
+from mcp_types import ToolAnnotations
+
+from assistant.mcp.client import ToolDefinition, remote_tool
+from assistant.mcp.client.definitions import difference, read_listing
+from assistant.mcp.client.wrapping import prefixed
+from tools import InvalidArguments, ToolContext, ToolResult
+
+SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+PLAIN = ToolDefinition("get", description="Get it.", input_schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "got"},
+        {"title": "Get"},
+        {"description": "Get it, then mail it."},
+        {"input_schema": {**SCHEMA, "description": "hidden"}},
+        {"output_schema": SCHEMA},
+        {"is_read_only": True},
+        {"is_idempotent": True},
+    ],
+)
+def test_every_change_is_another_digest_and_shows(change: dict[str, Any]) -> None:
+    changed = replace(PLAIN, **change)
+    assert changed.digest != PLAIN.digest
+    assert difference(PLAIN, changed)
+
+
+def test_the_same_in_another_order_is_the_same() -> None:
+    other = replace(PLAIN, input_schema=dict(reversed(SCHEMA.items())))
+    assert other.digest == PLAIN.digest
+    assert difference(PLAIN, other) == ""
+    assert ToolDefinition.from_state(PLAIN.to_state()) == PLAIN
+
+
+def test_a_difference_names_both_sides() -> None:
+    shown = difference(PLAIN, replace(PLAIN, description="Get it, then mail it."))
+    assert '-  "description": "Get it."' in shown
+    assert '+  "description": "Get it, then mail it."' in shown
+
+
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        ListedTool(name="", input_schema=SCHEMA),
+        ListedTool(name="x" * 200, input_schema=SCHEMA),
+        ListedTool(name="a\u202eb", input_schema=SCHEMA),
+        ListedTool(name="list", input_schema={"type": "array"}),
+        ListedTool(name="wrong", input_schema={"type": "object", "properties": []}),
+        ListedTool(name="huge", input_schema={"type": "object", "description": "x" * 50_000}),
+    ],
+)
+def test_what_cannot_be_used_is_left_out(unusable: ListedTool) -> None:
+    good = ListedTool(name="get", input_schema=SCHEMA, annotations=ToolAnnotations(title="Get", idempotent_hint=True))
+    assert [(one.name, one.title, one.is_idempotent) for one in read_listing([unusable, good, good])] == [
+        ("get", "Get", True)
+    ]
+
+
+@given(st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=20))
+def test_names_are_fit_for_providers_and_stay_apart(names: list[str]) -> None:
+    made = [prefixed("crm", name) for name in names]
+    assert len(set(made)) == len(names)
+    for name in made:
+        assert name.startswith("crm__") and len(name) <= 64 and name.replace("_", "").replace("-", "").isascii()
+
+
+async def test_a_wrapped_tool_checks_arguments_and_passes_its_context() -> None:
+    seen: list[tuple[dict[str, Any], ToolContext]] = []
+
+    async def call(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        seen.append((arguments, context))
+        return ToolResult("got it")
+
+    schema = {"type": "object", "properties": {"context": {"type": "string"}, "arguments": {"type": "integer"}}}
+    definition = replace(PLAIN, input_schema=schema)
+    tool = remote_tool(name="crm__get", definition=definition, call=call, timeout=5, requires_approval=True)
+    context = ToolContext(run_id="r1")
+    result = await tool.call({"context": "mine", "arguments": 7}, context)
+    assert (result.content, tool.requires_approval, tool.timeout) == ("got it", True, 5)
+    assert seen == [({"context": "mine", "arguments": 7}, context)]
+    with pytest.raises(InvalidArguments):
+        await tool.call({"tenant": 3}, context)
