@@ -1,0 +1,1 @@
+"""What measures: `make bench` compares the product with what people would use instead. Never run as tests."""

@@ -1,0 +1,56 @@
+"""Measures and writes `benchmarks/results.md`: `python -m benchmarks.run [core stream ...] [--rounds 5] [--strict]`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+
+from benchmarks.bench import Bench
+from benchmarks.peers import HERE
+from benchmarks.processes import started
+from benchmarks.report import Section, document, show
+
+FAMILIES = ("core",)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("families", nargs="*", metavar="family", help=f"of {', '.join(FAMILIES)}; default all")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small sizes: tries the benchmark, not the product")
+    parser.add_argument("--mixed-minutes", type=float, default=2.0, help="30 for the goal's own length")
+    parser.add_argument("--strict", action="store_true", help="end with exit code 1 if a goal was missed")
+    options = parser.parse_args()
+    if unknown := set(options.families) - set(FAMILIES):
+        parser.error(f"no such family: {', '.join(sorted(unknown))}")
+    sections, loads = [], [os.getloadavg()[0]]
+    with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
+        bench = Bench(provider.line(), options.rounds, options.quick, options.mixed_minutes)
+        for section in _measured(options.families or FAMILIES, bench):
+            sections.append(section)
+            loads.append(os.getloadavg()[0])
+            print(show(section), flush=True)
+    if not options.quick and not options.families:
+        (HERE / "results.md").write_text(document(sections, loads))
+    return _conclude(sections, strict=options.strict)
+
+
+def _measured(families: tuple[str, ...], bench: Bench) -> Iterator[Section]:
+    for family in families:
+        yield from importlib.import_module(f"benchmarks.rows.{family}").measure(bench)
+
+
+def _conclude(sections: list[Section], *, strict: bool) -> int:
+    goals = [line for section in sections for line in section.lines if line.goal is not None]
+    missed = [line for line in goals if line.verdict == "missed"]
+    print(f"\n{len(goals) - len(missed)} of {len(goals)} goals held, {len(missed)} MISSED")
+    for line in missed:
+        print(f"  missed: {line.what}: {' '.join(line.cells()[1:3])}")
+    return 1 if missed and strict else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""What the product is measured on: a database of its own with one tenant, its members, and an assistant of 20 tools."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.management import call_command
+from django.utils import timezone
+
+from assistant.models import Assistant, Conversation, Membership, Message, Run, Tenant, ToolSetting
+from assistant.services import catalogue
+from assistant.services.members import create_api_key
+
+TENANT, ASSISTANT, TOOLS = "bench", "support", 20
+# A member may send a hundred frames a second over all connections: the streams are spread over several.
+MEMBERS = 10
+TEXT = "Some words of **Markdown** as answers have them, and a `piece of code`. "
+
+
+def build() -> list[str]:
+    """Migrate, make the rows, and give the members' API keys."""
+    call_command("migrate", verbosity=0)
+    tenant = Tenant.objects.create(slug=TENANT, name="Bench")
+    Assistant.objects.create(tenant=tenant, slug=ASSISTANT, name="Support")
+    names = [tool.name for tool in catalogue.registry()]
+    wanted = ["add", *(name for name in names if name != "add")][:TOOLS]
+    for name in names:
+        policy = ToolSetting.Policy.ON if name in wanted else ToolSetting.Policy.OFF
+        ToolSetting.objects.create(tenant=tenant, tool=name, policy=policy)
+    return [_key(tenant, _member(tenant, f"member-{number}")) for number in range(MEMBERS)]
+
+
+def _member(tenant: Tenant, username: str) -> AbstractBaseUser:
+    user = get_user_model().objects.create_user(username, password="bench-password")
+    Membership.objects.create(tenant=tenant, user=user)
+    return user
+
+
+def _key(tenant: Tenant, user: AbstractBaseUser) -> str:
+    return create_api_key(tenant=tenant, user=user, name="bench", expires_at=timezone.now() + timedelta(days=1))[1]
+
+
+def make_thread(messages: int, *, username: str = "member-0") -> uuid.UUID:
+    """A conversation of so many messages, a question and an answer in turn."""
+    tenant, assistant = Tenant.objects.get(slug=TENANT), Assistant.objects.get(slug=ASSISTANT)
+    user = get_user_model().objects.get(username=username)
+    conversation = Conversation.objects.create(
+        tenant=tenant, user=user, assistant=assistant, title="Long", run_count=1, message_count=messages
+    )
+    run = Run.objects.create(
+        tenant=tenant, user=user, assistant=assistant, conversation=conversation, run_id=str(uuid.uuid4()), number=1,
+        status=Run.Status.FINISHED, ended_at=timezone.now(),
+    )  # fmt: skip
+    rows = [_message(conversation, run, place) for place in range(messages)]
+    Message.objects.bulk_create(rows, batch_size=1000)
+    return conversation.pk
+
+
+def _message(conversation: Conversation, run: Run, place: int) -> Message:
+    return Message(
+        conversation=conversation,
+        run=run,
+        position=place,
+        message_id=str(uuid.uuid4()),
+        role="assistant" if place % 2 else "user",
+        content=TEXT * (4 if place % 2 else 1),
+    )
