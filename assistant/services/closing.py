@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from assistant.core.messages import Message, Usage
 from assistant.models import Conversation, UsageEntry
+from assistant.models import Message as MessageRow
 from assistant.services.history import store_messages
 from assistant.services.leases import LostRun, RunKey, held
 
@@ -33,13 +34,23 @@ def close_run(
     usage: Mapping[tuple[str, str], Usage],
     ending: Ending,
     last_seq: int,
+    position: int | None = None,
 ) -> None:
     """Store a run's messages, usage and ending, whose event has the number `last_seq`.
+
+    `position` is where its first message stands in the conversation, if the caller knows: while a run is open, nobody
+    else adds any.
 
     Raises:
         LostRun: `key.owner` no longer holds the run.
     """
-    conversation = Conversation.objects.select_for_update().get(pk=key.conversation_id, tenant_id=key.tenant_id)
+    conversations = Conversation.objects.filter(pk=key.conversation_id, tenant_id=key.tenant_id)
+    if position is None:
+        position = (conversations.values_list("message_count", flat=True).first() or 0) + _given_messages(key)
+    # The conversation's row first, as whoever opens a run does: two that wait for each other would be a deadlock.
+    conversations.update(
+        run_count=key.number, message_count=position + len(messages), updated_at=(now := timezone.now())
+    )
     total = sum(usage.values(), Usage())
     is_held = held(key).update(
         status=ending.status,
@@ -51,15 +62,11 @@ def close_run(
         partial=None,
         checkpoint_seq=last_seq,
         lease_until=None,
-        ended_at=timezone.now(),
+        ended_at=now,
     )
     if not is_held:
         raise LostRun(key.run_id)
-    store_messages(
-        conversation_id=conversation.pk, run_id=key.pk, messages=messages, first_position=conversation.message_count
-    )
-    conversation.message_count += len(messages)
-    conversation.save(update_fields=["message_count", "updated_at"])
+    store_messages(conversation_id=key.conversation_id, run_id=key.pk, messages=messages, first_position=position)
     UsageEntry.objects.bulk_create(
         UsageEntry(
             tenant_id=key.tenant_id,
@@ -75,3 +82,10 @@ def close_run(
         )
         for (provider, model), spent in usage.items()
     )
+
+
+def _given_messages(key: RunKey) -> int:
+    """How many messages the run was opened with: those are stored, and counted when it ends."""
+    return MessageRow.objects.filter(
+        conversation=key.conversation_id, conversation__tenant_id=key.tenant_id, run_id=key.pk
+    ).count()

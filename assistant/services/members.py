@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q
+from django.db.models import Q, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, Membership, Tenant
@@ -66,6 +66,12 @@ def find_member(*, user_id: int, tenant_slug: str) -> Member | None:
         .first()
     )
     return _member(membership) if membership else None
+
+
+def membership_of(*, tenant_id: int, user_id: int) -> Subquery:
+    """Within another query: whether the user is a superuser, or null if they are no active member of the tenant."""
+    rows = Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, user__is_active=True, tenant__is_active=True)
+    return Subquery(rows.values("user__is_superuser")[:1])
 
 
 def memberships_of(*, user_id: int) -> list[Membership]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from assistant.core.messages import Message
@@ -15,11 +15,18 @@ from assistant.core.plan import Limits
 from assistant.core.toolbox import Decision
 from assistant.models import Assistant, Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
-from assistant.services.assistants import find_assistant, limits_of, options_of, prompt_of
+from assistant.services.assistants import (
+    assistant_of,
+    find_assistant,
+    limits_of,
+    options_of,
+    prompt_of,
+    with_assistant,
+)
 from assistant.services.history import open_calls, recent_messages, store_messages
 from assistant.services.inputs import Refused, RunInput
 from assistant.services.leases import LEASE, RunKey, key_of
-from assistant.services.members import Member
+from assistant.services.members import Member, membership_of
 from assistant.services.providers import ProviderChoice, choose_provider
 from assistant.services.toolsets import EffectiveTool, effective_tools
 from tools import Tool
@@ -29,7 +36,10 @@ TITLE_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """What a new run is made of: everything that the loop's plan is built from."""
+    """What a new run is made of: everything that the loop's plan is built from.
+
+    `position` is where the run's first message will stand in the conversation.
+    """
 
     assistant_slug: str
     system_prompt: str
@@ -43,6 +53,7 @@ class RunSetup:
     options: Mapping[str, Any]
     has_delegates: bool
     summary: str
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,6 @@ class OpenedRun:
     setup: RunSetup | None = None
 
 
-@transaction.atomic
 def open_run(
     *, member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: int | None = None
 ) -> OpenedRun:
@@ -64,19 +74,25 @@ def open_run(
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer.
     """
-    assistant = find_assistant(tenant_id=member.tenant_id, slug=assistant_slug)
-    if assistant is None:
-        raise Refused("thread_not_found", "This assistant is not available.")
-    conversation = _conversation(member, assistant, given)
-    runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=conversation)
-    found = list(runs.filter(Q(run_id=given.run_id) | Q(status=Run.Status.RUNNING)))
-    for run in found:
-        if run.run_id == given.run_id:
-            return OpenedRun(key_of(run, owner))
-    if found:
+    arguments = (member, assistant_slug, given, owner, decided_by or member.user_id)
+    try:
+        return _open_run(*arguments)
+    except IntegrityError:
+        # Another run of this thread, or the thread itself, was made in this very moment: now it can be seen.
+        return _open_run(*arguments)
+
+
+@transaction.atomic
+def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: int) -> OpenedRun:
+    thread = _find_thread(member, assistant_slug, given) or _new_thread(member, assistant_slug, given)
+    conversation, assistant = thread.conversation, thread.assistant
+    if thread.same_run is not None:
+        runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=conversation)
+        return OpenedRun(key_of(runs.get(pk=thread.same_run), owner))
+    if thread.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
-    history = recent_messages(conversation=conversation)
-    new_rows, decisions = _take(given, history, decided_by or member.user_id, conversation)
+    history = [] if thread.is_new else recent_messages(conversation=conversation)
+    new_rows, decisions = _take(given, history, decided_by, conversation)
     run = Run.objects.create(
         tenant_id=member.tenant_id,
         conversation=conversation,
@@ -89,20 +105,29 @@ def open_run(
         lease_until=timezone.now() + LEASE,
         **_provider_columns(choice := choose_provider(assistant)),
     )
-    _store_input(conversation, run, new_rows)
+    store_messages(
+        conversation_id=conversation.pk, run_id=run.pk, messages=new_rows, first_position=conversation.message_count
+    )
+    tools = effective_tools(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=assistant.pk,
+        is_superuser=thread.is_superuser,
+    )
     setup = RunSetup(
         assistant_slug=assistant.slug,
         system_prompt=prompt_of(assistant),
         history=(*history, *new_rows),
         history_tokens=assistant.history_tokens,
         provider=choice,
-        tools=tuple(effective_tools(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)),
+        tools=tuple(tools),
         client_tools=given.client_tools,
         decisions=decisions,
         limits=limits_of(assistant),
         options=options_of(assistant),
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
+        position=conversation.message_count + len(new_rows),
     )
     return OpenedRun(key_of(run, owner), setup)
 
@@ -111,28 +136,63 @@ def _provider_columns(choice: ProviderChoice) -> dict[str, str]:
     return {"provider_name": choice.name, "model": choice.model}
 
 
-def _conversation(member: Member, assistant: Assistant, given: RunInput) -> Conversation:
-    """The member's conversation, locked, or a new one; somebody else's is "not found"."""
-    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).select_for_update()
-    found = own.filter(pk=given.thread_id).first()
+@dataclass(frozen=True, slots=True)
+class _Thread:
+    """A conversation with its assistant, and what of its runs matters to a new one; `same_run` has the new one's id."""
+
+    conversation: Conversation
+    assistant: Assistant
+    is_superuser: bool | None = None
+    same_run: int | None = None
+    is_busy: bool = False
+    is_new: bool = False
+
+
+def _find_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread | None:
+    """The member's conversation, locked, with all that opening a run asks of it: one query."""
+    runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=OuterRef("pk"))
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=given.thread_id)
+    found = (
+        with_assistant(own)
+        .annotate(
+            is_superuser=membership_of(tenant_id=member.tenant_id, user_id=member.user_id),
+            same_run=Subquery(runs.filter(run_id=given.run_id).values("pk")[:1]),
+            is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
+        )
+        .select_for_update(of=("self",))
+        .first()
+    )
     if found is None:
-        if given.message is None:
-            raise Refused("thread_not_found", "There is no such conversation.")
-        try:
-            with transaction.atomic():
-                return Conversation.objects.create(
-                    pk=given.thread_id,
-                    tenant_id=member.tenant_id,
-                    user_id=member.user_id,
-                    assistant=assistant,
-                    title=" ".join(given.message.text.split())[:TITLE_LENGTH],
-                )
-        except IntegrityError:
-            # Made in this very moment by the same member's other tab, or it is somebody else's.
-            found = own.filter(pk=given.thread_id).first()
-    if found is None or found.assistant_id != assistant.pk:
+        return None
+    assistant = assistant_of(found)
+    if assistant.slug != assistant_slug or not assistant.is_active or found.is_superuser is None:
         raise Refused("thread_not_found", "There is no such conversation with this assistant.")
-    return found
+    return _Thread(found, assistant, found.is_superuser, found.same_run, found.is_busy)
+
+
+def _new_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread:
+    """A new conversation; an id that is somebody else's is "not found"."""
+    assistant = find_assistant(tenant_id=member.tenant_id, slug=assistant_slug)
+    if assistant is None:
+        raise Refused("thread_not_found", "This assistant is not available.")
+    if given.message is None:
+        raise Refused("thread_not_found", "There is no such conversation.")
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    try:
+        with transaction.atomic():
+            conversation = Conversation.objects.create(
+                pk=given.thread_id,
+                tenant_id=member.tenant_id,
+                user_id=member.user_id,
+                assistant=assistant,
+                title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+            )
+    except IntegrityError:
+        # Made in this very moment by the same member's other tab: to be tried again. Or it is somebody else's.
+        if own.filter(pk=given.thread_id).exists():
+            raise
+        raise Refused("thread_not_found", "There is no such conversation with this assistant.") from None
+    return _Thread(conversation, assistant, is_new=True)
 
 
 def _take(
@@ -200,12 +260,3 @@ def _decide(
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")
         decisions[answer.interrupt_id] = Decision(answer.approved, answer.edited_arguments, answer.reason)
     return decisions
-
-
-def _store_input(conversation: Conversation, run: Run, messages: Sequence[Message]) -> None:
-    store_messages(
-        conversation_id=conversation.pk, run_id=run.pk, messages=messages, first_position=conversation.message_count
-    )
-    conversation.run_count += 1
-    conversation.message_count += len(messages)
-    conversation.save(update_fields=["run_count", "message_count", "updated_at"])

@@ -74,7 +74,8 @@ class Runs:
         if opened.setup is not None:
             try:
                 await self.log.start_run(opened.key.thread, opened.key.number)
-                run = RunTask(opened.key, plan_of(key=opened.key, setup=opened.setup, member=member), self.log)
+                plan = plan_of(key=opened.key, setup=opened.setup, member=member)
+                run = RunTask(opened.key, plan, self.log, position=opened.setup.position)
             except Exception:
                 # The run is stored, and would keep its thread busy until its lease ends.
                 await in_database(release, key=opened.key)

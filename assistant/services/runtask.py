@@ -35,11 +35,15 @@ INTERRUPTED = "The server stopped while this answer was being written."
 
 
 class RunTask:
-    """Works on one run until it has ended; a connection is only a view of it."""
+    """Works on one run until it has ended; a connection is only a view of it.
 
-    def __init__(self, key: RunKey, plan: Plan, log: EventLog) -> None:
+    `position` is where its first message will stand in the conversation.
+    """
+
+    def __init__(self, key: RunKey, plan: Plan, log: EventLog, *, position: int) -> None:
         self.key = key
         self._plan = plan
+        self._position = position
         self._transcript = Transcript()
         self._numbering = Numbering(run_id=key.run_id, thread=key.thread)
         self._seq = 0
@@ -156,6 +160,7 @@ class RunTask:
                     usage=self._transcript.usage,
                     ending=ending,
                     last_seq=self._seq + 1,
+                    position=self._position,
                 )
                 return
             except (OperationalError, InterfaceError):

@@ -118,17 +118,24 @@ def _strictest(opinions: list[Decision]) -> Decision:
 
 
 def effective_tools(
-    *, tenant_id: int, user_id: int, assistant_id: int | None, narrowing: Collection[str] | None = None
+    *,
+    tenant_id: int,
+    user_id: int,
+    assistant_id: int | None,
+    narrowing: Collection[str] | None = None,
+    is_superuser: bool | None = None,
 ) -> list[EffectiveTool]:
     """Every tool of the catalogue with today's decision for this tenant, user and assistant, in the catalogue's order.
 
     Nothing is kept between two calls, so that a switch holds for the next one, in every process. Three queries at
-    most. Without an assistant (None) only the tenant's own switches count.
+    most. Without an assistant (None) only the tenant's own switches count. `is_superuser` is given by a caller who has
+    just read that the user is a member and the assistant active, and spares that query.
     """
     tools = list(catalogue.registry())
-    refusal, is_superuser = _membership(tenant_id, user_id, assistant_id)
-    if refusal is not None:
-        return [EffectiveTool(tool, refusal.policy, refusal.rule) for tool in tools]
+    if is_superuser is None:
+        refusal, is_superuser = _membership(tenant_id, user_id, assistant_id)
+        if refusal is not None:
+            return [EffectiveTool(tool, refusal.policy, refusal.rule) for tool in tools]
     needed = {tool.permission for tool in tools if tool.permission}
     held = needed if is_superuser else _permissions(user_id, needed)
     tenant, assistant = switches(tenant_id=tenant_id, assistant_id=assistant_id)

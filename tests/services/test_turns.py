@@ -1,0 +1,111 @@
+"""Opening and closing a run: what it costs, and that of many at once exactly one is begun."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from assistant.core.messages import Message, Usage
+from assistant.models import Conversation, Run, UsageEntry
+from assistant.models import Message as MessageRow
+from assistant.services.closing import Ending, close_run
+from assistant.services.inputs import Refused, RunInput, TextMessage
+from assistant.services.members import Member, find_member
+from assistant.services.opening import OpenedRun, open_run
+from tests.base import Cast
+
+QUERIES_OF_A_TURN = 9
+FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
+
+
+def given(thread: uuid.UUID, run_id: str = "", message_id: str = "") -> RunInput:
+    return RunInput(
+        thread_id=thread,
+        run_id=run_id or str(uuid.uuid4()),
+        message=TextMessage(message_id or str(uuid.uuid4()), "Hello"),
+        tool_answers=(),
+        resume=(),
+        client_tools=(),
+    )
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Member:
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    return member
+
+
+def begin(alice: Member, thread: uuid.UUID, run_id: str = "") -> OpenedRun:
+    return open_run(member=alice, assistant_slug="support", given=given(thread, run_id), owner="here")
+
+
+def take_turn(alice: Member, thread: uuid.UUID) -> None:
+    opened = begin(alice, thread)
+    assert opened.setup is not None
+    answer = Message("assistant", "Hi", id=str(uuid.uuid4()))
+    usage = {("provider", "model"): Usage(10, 5)}
+    close_run(
+        key=opened.key, messages=[answer], usage=usage, ending=FINISHED, last_seq=7, position=opened.setup.position
+    )
+
+
+@pytest.mark.parametrize("turns", [1, 40])
+def test_a_turn_takes_the_same_few_queries_with_any_history(alice: Member, turns: int) -> None:
+    thread = uuid.uuid4()
+    for _ in range(turns):
+        take_turn(alice, thread)
+    with CaptureQueriesContext(connection) as queries:
+        take_turn(alice, thread)
+    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(asked) <= QUERIES_OF_A_TURN, "\n".join(asked)
+    positions = MessageRow.objects.filter(conversation=thread).values_list("position", flat=True)
+    assert sorted(positions) == list(range(2 * turns + 2))
+    conversation = Conversation.objects.get(pk=thread)
+    assert (conversation.run_count, conversation.message_count) == (turns + 1, 2 * turns + 2)
+
+
+def test_a_run_that_another_process_ends_is_counted_all_the_same(alice: Member) -> None:
+    thread = uuid.uuid4()
+    opened = begin(alice, thread)
+    close_run(key=opened.key, messages=[Message("assistant", "Hi", id="a")], usage={}, ending=FINISHED, last_seq=3)
+    take_turn(alice, thread)
+    assert MessageRow.objects.filter(conversation=thread).count() == 4
+    assert Conversation.objects.get(pk=thread).message_count == 4
+
+
+def test_who_is_no_member_any_more_opens_nothing(alice: Member, cast: Cast) -> None:
+    thread = uuid.uuid4()
+    take_turn(alice, thread)
+    cast.alice.memberships.all().delete()
+    with pytest.raises(Refused, match="no such conversation"):
+        begin(alice, thread)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_known", [True, False], ids=["a known thread", "a new thread"])
+def test_of_many_runs_at_once_one_is_begun(alice: Member, is_known: bool) -> None:
+    thread = uuid.uuid4()
+    if is_known:
+        take_turn(alice, thread)
+    before = Run.objects.count()
+
+    def attempt(number: int) -> str:
+        try:
+            return "begun" if begin(alice, thread, f"run-{number % 4}").setup else "found"
+        except Refused as exc:
+            return exc.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(attempt, range(24)))
+    assert outcomes.count("begun") == 1
+    assert outcomes.count("found") == 5
+    assert outcomes.count("thread_busy") == 18
+    assert Run.objects.count() == before + 1
+    assert not UsageEntry.objects.filter(run__status="running").exists()
