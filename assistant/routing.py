@@ -1,4 +1,4 @@
-"""Addresses of the websocket API, and who is calling there."""
+"""Addresses of the websocket API and of the MCP server, and who is calling there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from channels.sessions import CookieMiddleware, SessionMiddleware
 from django.urls import path
 
 from assistant.consumers import ChatConsumer
+from assistant.mcp.server.application import application as mcp_application
+from assistant.mcp.server.application import is_mcp
 
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
 
@@ -15,3 +17,13 @@ websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer
 def with_caller(application: Any) -> Any:
     """Give the consumer the browser's session; it reads keys itself and decides who is calling in one query."""
     return CookieMiddleware(SessionMiddleware(application))
+
+
+def with_mcp(application: Any) -> Any:
+    """Answer the MCP server's addresses before the site: its streams end with their clients, as ASGI tells it."""
+
+    async def route(scope: Any, receive: Any, send: Any) -> None:
+        chosen = mcp_application if is_mcp(scope["path"]) else application
+        await chosen(scope, receive, send)
+
+    return route

@@ -1,4 +1,4 @@
-"""The ASGI application: HTTP and websockets."""
+"""The ASGI application: HTTP, MCP and websockets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from django.conf import settings  # noqa: E402
 from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 
 from assistant.lifespan import lifespan  # noqa: E402
-from assistant.routing import websocket_urlpatterns, with_caller  # noqa: E402
+from assistant.routing import websocket_urlpatterns, with_caller, with_mcp  # noqa: E402
 
 if settings.ENVIRONMENT_PROBLEMS:
     # Servers run no system checks, and a wrong value must stop the start there too.
@@ -29,7 +29,7 @@ if settings.ENVIRONMENT_PROBLEMS:
 
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "http": with_mcp(django_application),
         "websocket": with_caller(URLRouter(websocket_urlpatterns)),
         "lifespan": lifespan,
     }

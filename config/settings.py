@@ -161,6 +161,9 @@ if not DEBUG:
     SECURE_HSTS_PRELOAD = SECURE
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
+# Sessions for MCP clients older than 2026-07-28: they can then be asked for approvals. One process, or sticky routing.
+MCP_SESSIONS = env.flag("MCP_SESSIONS")
+
 # Whether spans hold what was said and passed; they always hold names, tokens and durations.
 TRACE_CONTENT = env.flag("TRACE_CONTENT")
 

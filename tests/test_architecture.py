@@ -59,7 +59,7 @@ ROOMS = {
         ("assistant.consumers", "assistant.following", "assistant.handshake", "assistant.lifespan"),
         ("assistant.consumers", "assistant.following", "assistant.handshake", "assistant.rendering", *EDGES),
     ),
-    "mcp server": Room(("assistant.mcp.server",), ("assistant.mcp.server", "assistant.core.messages", *EDGES)),
+    "mcp server": Room(("assistant.mcp.server",), ("assistant.mcp.server", *EDGES)),
     "api": Room(("assistant.api",), ("assistant.api", *EDGES)),
     "admin": Room(("assistant.admin",), ("assistant.admin", *EDGES)),
     "commands": Room(("assistant.management",), ("assistant.management", "assistant.providers", *EDGES)),

@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from assistant.models import Approval
+from assistant.services.callaudit import expire_calls
 
 # A question that nobody has answered for so long is not acted on any more.
 APPROVAL_LIFETIME = timedelta(hours=24)
@@ -14,6 +15,7 @@ APPROVAL_LIFETIME = timedelta(hours=24)
 
 def expire_approvals() -> int:
     """Settle calls that have waited too long, of all tenants: this is the deployment's own housekeeping."""
+    expire_calls()
     return Approval.objects.filter(started_at__lt=timezone.now() - APPROVAL_LIFETIME).update(
         status=Approval.Status.EXPIRED
     )

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from weakref import WeakValueDictionary
 
 # Frames a connection may send: a burst, then so many a second; and all of a member's connections together.
 CONNECTION_BURST, CONNECTION_RATE = 60, 20.0
 MEMBER_BURST, MEMBER_RATE = 600, 100.0
+# Requests that a member may send over MCP, to this process.
+MCP_BURST, MCP_RATE = 300, 30.0
+# Buckets of members that are kept; one that is forgotten is full again.
+KEPT_BUCKETS = 10_000
 
 
 class Bucket:
@@ -40,3 +45,16 @@ def member_bucket(*, tenant_id: int, user_id: int) -> Bucket:
     if bucket is None:
         bucket = _members[key] = Bucket(MEMBER_BURST, MEMBER_RATE)
     return bucket
+
+
+_requests: OrderedDict[tuple[int, int], Bucket] = OrderedDict()
+
+
+def may_request(*, tenant_id: int, user_id: int) -> bool:
+    """Count one request of a member's over MCP; False if they have sent too many."""
+    key = (tenant_id, user_id)
+    bucket = _requests.setdefault(key, Bucket(MCP_BURST, MCP_RATE))
+    _requests.move_to_end(key)
+    if len(_requests) > KEPT_BUCKETS:
+        _requests.popitem(last=False)
+    return bucket.take()

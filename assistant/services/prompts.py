@@ -7,7 +7,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from assistant.models import Assistant, PromptVersion
-from assistant.services import audit
+from assistant.services import audit, news
 
 
 class PromptNotEditableError(ValueError):
@@ -48,6 +48,7 @@ def publish_prompt(*, version: PromptVersion, actor: audit.Actor = None) -> Prom
     version.published_at = timezone.now()
     version.save(update_fields=["status", "published_at"])
     _record(version, "prompt.publish", actor)
+    news.announce()
     return version
 
 

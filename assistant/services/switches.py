@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count, Q
 
 from assistant.models import Assistant, Tenant, ToolSetting
-from assistant.services import audit, catalogue
+from assistant.services import audit, catalogue, news
 from assistant.services.toolsets import Decision, decide, switch_of
 from tools import Tool
 
@@ -102,6 +102,7 @@ def set_switch(
         tenant=tenant,
         details={"policy": policy, "before": before},
     )
+    news.announce()
     return row
 
 

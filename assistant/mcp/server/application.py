@@ -1,0 +1,105 @@
+"""The door: what comes to `/mcp/` is let in by its host, origin and key, before the protocol sees any of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from assistant.mcp.server.caller import with_member
+from assistant.mcp.server.listening import stream_changes
+from assistant.mcp.server.manager import get_manager
+from assistant.services.database import in_database
+from assistant.services.limits import may_request
+from assistant.services.members import Member, member_by_key
+from assistant.services.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
+
+PATH = "/mcp/"
+METADATA = "/.well-known/oauth-protected-resource"
+SCOPE = "tools"
+
+
+def is_mcp(path: str) -> bool:
+    """Whether an address is answered here, and not by the site."""
+    return path in {PATH, PATH.rstrip("/")} or path.removeprefix(METADATA) in {"", PATH, PATH.rstrip("/")}
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one HTTP request."""
+    headers = headers_of(scope)
+    refusal = _refuse_address(scope, headers)
+    if refusal is not None:
+        await refusal(scope, receive, send)
+    elif scope["path"].startswith(METADATA):
+        await _metadata(scope, headers)(scope, receive, send)
+    else:
+        member = await in_database(_caller, headers)
+        answer = _refuse_caller(scope, headers, member)
+        if answer is not None or member is None:
+            await (answer or Response(status_code=401))(scope, receive, send)
+        elif scope["method"] == "GET" and not _is_modern(headers):
+            await stream_changes(scope, receive, send, member)
+        else:
+            manager = await get_manager()
+            await manager.handle_request(with_member(scope, member), receive, send)
+
+
+def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
+    """A page of another site, or a name that is not ours, learns nothing (DNS rebinding)."""
+    if not is_allowed_host(headers.get("host", "")):
+        return _error(421, "invalid_host", "This host name is not served here.")
+    if "origin" in headers and not is_allowed_origin(headers):
+        return _error(403, "invalid_origin", "Pages of this origin may not speak to this server.")
+    if getattr(settings, "SECURE_SSL_REDIRECT", False) and not is_secure(scope, headers):
+        return _error(403, "insecure", "Use https: a key must not travel in the clear.")
+    return None
+
+
+def _caller(headers: dict[str, str]) -> Member | None:
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return member_by_key(key=key.strip()) if scheme.lower() == "bearer" and key.strip() else None
+
+
+def _refuse_caller(scope: Scope, headers: dict[str, str], member: Member | None) -> Response | None:
+    where = f'resource_metadata="{_origin(scope, headers)}{METADATA}{PATH}"'
+    if member is None:
+        has_key = bool(headers.get("authorization"))
+        error = 'error="invalid_token", ' if has_key else ""
+        sentence = "The API key is unknown, expired or revoked." if has_key else "Send Authorization: Bearer <API key>."
+        return _error(401, "unauthorized", sentence, f'Bearer {error}{where}, scope="{SCOPE}"')
+    if SCOPE not in member.scopes:
+        challenge = f'Bearer error="insufficient_scope", scope="{SCOPE}", {where}'
+        return _error(403, "forbidden", f"This key has no {SCOPE} scope.", challenge)
+    if not may_request(tenant_id=member.tenant_id, user_id=member.user_id):
+        answer = _error(429, "too_many_requests", "Too many requests; wait a moment.")
+        answer.headers["Retry-After"] = "1"
+        return answer
+    return None
+
+
+def _metadata(scope: Scope, headers: dict[str, str]) -> Response:
+    """What RFC 9728 wants to be known of a protected resource. Keys are given out in the admin, by no OAuth server."""
+    origin = _origin(scope, headers)
+    about: dict[str, Any] = {
+        "resource": f"{origin}{PATH}",
+        "resource_name": "Tenant Assistant",
+        "scopes_supported": [SCOPE],
+        "bearer_methods_supported": ["header"],
+    }
+    return JSONResponse(about, headers={"Access-Control-Allow-Origin": "*"})
+
+
+def _origin(scope: Scope, headers: dict[str, str]) -> str:
+    return f"{'https' if is_secure(scope, headers) else 'http'}://{headers['host']}"
+
+
+def _is_modern(headers: dict[str, str]) -> bool:
+    return headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
+
+
+def _error(status: int, code: str, message: str, challenge: str = "") -> Response:
+    headers = {"WWW-Authenticate": challenge} if challenge else {}
+    return JSONResponse({"code": code, "message": message}, status, headers=headers)

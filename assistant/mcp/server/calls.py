@@ -1,0 +1,114 @@
+"""`tools/list` and `tools/call`: the tools that this member may use now, and one call of one of them."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+
+from assistant.mcp.server.caller import Context, member_of
+from assistant.mcp.server.content import describe, failed, result_of
+from assistant.mcp.server.notices import Teller
+from assistant.mcp.server.paging import page
+from assistant.mcp.server.questions import CALLER, Caller, InputNeeded, Unanswerable, can_be_asked, until_answered
+from assistant.services.callaudit import settle_approval
+from assistant.services.calling import Decision, ToolCall, call_tool, tools_for
+from assistant.services.database import in_database
+
+APPROVAL = "approval"
+SHOWN_ARGUMENTS = 2000
+
+
+async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    """What the member may use, decided now."""
+    tools, cursor = page(await tools_for(member=member_of(context)), params, lambda tool: tool.name)
+    return ListToolsResult(tools=[describe(tool) for tool in tools], next_cursor=cursor)
+
+
+async def call(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    """Call a tool; its caller may first be asked for an approval, or for what the tool itself needs to know.
+
+    Raises:
+        MCPError: the member has no such tool.
+    """
+
+    async def step(caller: Caller) -> CallToolResult | InputNeeded:
+        return await _step(context, params, caller)
+
+    try:
+        return await until_answered(context, step, answers=params.input_responses, state=params.request_state)
+    except Unanswerable as exc:
+        return failed(str(exc))
+
+
+async def _step(context: Context, params: CallToolRequestParams, caller: Caller) -> CallToolResult | InputNeeded:
+    state = _read_state(caller.state)
+    call_id = state.get("waiting") or f"mcp_{uuid.uuid4().hex}"
+    decision = None
+    if "waiting" in state:
+        answer = caller.answers.get(APPROVAL)
+        if not isinstance(answer, ElicitResult):
+            return _ask_for_approval(params, call_id)
+        decision = _decision(answer)
+        member = member_of(context)
+        if not await in_database(settle_approval, member=member, call_id=call_id, approved=decision.approved):
+            return failed("Not run: this question was answered before, or has expired. Call the tool again.")
+    called = await call_tool(
+        member=member_of(context),
+        call=ToolCall(call_id, params.name, json.dumps(params.arguments or {}, ensure_ascii=False)),
+        decision=decision,
+        can_ask=can_be_asked(context, "elicitation/create"),
+        extra={CALLER: Caller(caller.capabilities, caller.answers, state.get("tool", ""))},
+        on_progress=Teller(context, params.name),
+    )
+    if called.tool is None:
+        raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
+    if called.outcome.status == "awaiting_approval":
+        return _ask_for_approval(params, call_id)
+    if called.result is not None and isinstance(called.result.value, InputNeeded):
+        if decision is not None:
+            return failed("Not done: a tool cannot ask for an approval and for more input in one call.")
+        needed = called.result.value
+        return InputNeeded(needed.questions, json.dumps({"tool": needed.state}) if needed.state else "")
+    return result_of(called)
+
+
+def _read_state(text: str) -> dict[str, str]:
+    """What an earlier round of this call has left; it was sealed, so it is as we wrote it."""
+    state: dict[str, str] = json.loads(text) if text else {}
+    return state
+
+
+def _ask_for_approval(params: CallToolRequestParams, call_id: str) -> InputNeeded:
+    arguments = json.dumps(params.arguments or {}, ensure_ascii=False, indent=2)
+    if len(arguments) > SHOWN_ARGUMENTS:
+        arguments = f"{arguments[:SHOWN_ARGUMENTS]}\n[{len(arguments) - SHOWN_ARGUMENTS} more characters]"
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean", "title": "Run it", "description": "Whether the tool may run this once."}
+        },
+        "required": ["approved"],
+    }
+    form = ElicitRequestFormParams(
+        message=f"{params.name} asks before it runs. Arguments:\n{arguments}", requested_schema=schema
+    )
+    return InputNeeded({APPROVAL: ElicitRequest(params=form)}, json.dumps({"waiting": call_id}))
+
+
+def _decision(answer: ElicitResult) -> Decision:
+    approved = answer.action == "accept" and (answer.content or {}).get("approved") is True
+    return Decision(approved, reason="" if approved else f"the caller's answer was {answer.action}")

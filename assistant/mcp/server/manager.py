@@ -1,0 +1,46 @@
+"""Keeps the SDK's session manager running in a task of its own, under any server, from the first request on."""
+
+from __future__ import annotations
+
+import asyncio
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from assistant.mcp.server.protocol import build_server
+
+# Of one request's body: arguments, never files.
+MAX_BODY = 1024 * 1024
+MAX_SESSIONS = 2000
+
+
+class _Runner:
+    """The manager of one event loop; its task group must be entered and left by one task."""
+
+    def __init__(self) -> None:
+        self.ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.create_task(self._run(), name="mcp-sessions")
+
+    async def _run(self) -> None:
+        manager = StreamableHTTPSessionManager(
+            build_server(with_sessions=settings.MCP_SESSIONS),
+            stateless=not settings.MCP_SESSIONS,
+            max_request_body_size=MAX_BODY,
+            max_sessions=MAX_SESSIONS,
+        )
+        async with manager.run():
+            self.ready.set_result(manager)
+            await asyncio.Event().wait()
+
+
+_runners: WeakKeyDictionary[asyncio.AbstractEventLoop, _Runner] = WeakKeyDictionary()
+
+
+async def get_manager() -> StreamableHTTPSessionManager:
+    """The manager of the running event loop, which ends with the loop."""
+    loop = asyncio.get_running_loop()
+    runner = _runners.get(loop)
+    if runner is None or runner.task.done():
+        runner = _runners[loop] = _Runner()
+    return await asyncio.shield(runner.ready)

@@ -1,0 +1,88 @@
+"""The MCP server itself: the SDK's low-level one, with our answers to each method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp_types import SetLevelRequestParams, SubscribeRequestParams, UnsubscribeRequestParams
+from mcp_types.methods import CACHEABLE_METHODS
+
+from assistant.mcp.server import calls, listening, sessions, shelf
+from assistant.mcp.server.caller import member_of, principal
+from assistant.services import catalogue
+
+NAME = "tenant-assistant"
+VERSION = "1.0"
+INSTRUCTIONS = (
+    "The tools, prompts and documents of one organisation, as its member may use them. "
+    "Whose they are follows from the key alone; no argument chooses it."
+)
+# How long a client may hold on to a list; a change is also announced to those who listen.
+LIST_MILLISECONDS = 5_000
+# How long a question to the caller may wait for its answer.
+QUESTION_SECONDS = 600.0
+
+
+class TenantServer(Server[dict[str, Any]]):
+    """A server that announces changes to older clients too."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        announced = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+        return super().create_initialization_options(announced, experimental_capabilities, extensions)
+
+
+def build_server(*, with_sessions: bool) -> TenantServer:
+    """The server of all tenants; each request says whose it is.
+
+    Args:
+        with_sessions: whether clients older than 2026-07-28 get a session, on which they can be asked and can set
+            their log level.
+    """
+    private: dict[Any, CacheHint] = {
+        method: CacheHint(ttl_ms=LIST_MILLISECONDS, scope="private") for method in CACHEABLE_METHODS
+    }
+    server = TenantServer(
+        NAME,
+        version=VERSION,
+        title="Tenant Assistant",
+        instructions=INSTRUCTIONS,
+        cache_hints=private,
+        get_tool_input_schema=_schema_of,
+        on_list_tools=calls.list_tools,
+        on_call_tool=calls.call,
+        on_list_prompts=shelf.list_prompts,
+        on_get_prompt=shelf.get_prompt,
+        on_list_resources=shelf.list_resources,
+        on_list_resource_templates=shelf.list_templates,
+        on_read_resource=shelf.read_resource,
+        on_completion=shelf.complete,
+        on_subscriptions_listen=listening.listen,
+    )
+    if with_sessions:
+        server.add_request_handler("logging/setLevel", SetLevelRequestParams, sessions.set_level)
+        server.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.watch)
+        server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unwatch)
+    # What a client must bring back unchanged is sealed, and good for the key that it was given to.
+    security = RequestStateSecurity(
+        keys=settings.FIELD_ENCRYPTION_KEYS,
+        ttl=QUESTION_SECONDS,
+        bind_principal=lambda context: principal(member_of(context)),
+    )
+    server.middleware.append(RequestStateBoundary(security, default_audience=NAME))
+    return server
+
+
+def _schema_of(name: str) -> dict[str, Any] | None:
+    """Where the SDK reads which arguments stand in headers too (`x-mcp-header`)."""
+    registry = catalogue.registry()
+    return registry.get(name).parameters if name in registry else None

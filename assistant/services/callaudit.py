@@ -1,0 +1,101 @@
+"""The audit of tool calls that belong to no run: who called over MCP, with what, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from assistant.core.messages import ToolCall as Call
+from assistant.core.toolbox import PlannedCall, ToolOutcome
+from assistant.models import ToolCall
+from assistant.services.database import in_database
+from assistant.services.journal import KEPT_CHARACTERS
+from assistant.services.members import Member
+
+# A call that has not ended by then was cut off with its process, or its question was never answered.
+CALL_LIFETIME = timedelta(hours=1)
+
+
+class CallJournal:
+    """Keeps the calls that a member makes outside of runs."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+
+    async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
+        await in_database(note_call_start, member=self._member, batch=batch)
+        return {}
+
+    async def keep(self, call: Call, media: Sequence[object]) -> Sequence[Mapping[str, object]]:
+        """The caller gets files within the answer; none is kept to be fetched later."""
+        return ()
+
+    async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
+        await in_database(note_call_end, member=self._member, outcomes=outcomes)
+
+
+@transaction.atomic
+def note_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> None:
+    """Write down calls that are about to run; one that waited for approval goes on in its row."""
+    for planned in batch:
+        ToolCall.objects.update_or_create(
+            tenant_id=member.tenant_id,
+            user_id=member.user_id,
+            run=None,
+            call_id=planned.call.id,
+            defaults={
+                "name": planned.tool.name,
+                "arguments": planned.arguments_text,
+                "rule": planned.rule[:300],
+                "status": ToolCall.Status.RUNNING,
+            },
+        )
+
+
+@transaction.atomic
+def note_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
+    """Write down what came of calls, those that were not run included."""
+    for outcome in outcomes:
+        ToolCall.objects.update_or_create(
+            tenant_id=member.tenant_id,
+            user_id=member.user_id,
+            run=None,
+            call_id=outcome.call.id,
+            defaults={
+                "status": outcome.status,
+                "rule": outcome.rule[:300],
+                "result": (outcome.full or outcome.content)[:KEPT_CHARACTERS],
+                "error": outcome.error,
+                "error_id": outcome.error_id,
+                "duration_ms": outcome.duration_ms,
+            },
+            create_defaults={
+                "name": outcome.call.name[:128],
+                "arguments": outcome.call.arguments[:KEPT_CHARACTERS],
+                "status": outcome.status,
+                "rule": outcome.rule[:300],
+                "error": outcome.error,
+            },
+        )
+
+
+def settle_approval(*, member: Member, call_id: str, approved: bool) -> bool:
+    """Answer a call that waits for its caller's approval. Returns False if it was answered before, or never asked."""
+    waiting = _calls_of(member).filter(call_id=call_id, status=ToolCall.Status.AWAITING_APPROVAL)
+    status = ToolCall.Status.RUNNING if approved else ToolCall.Status.DECLINED
+    return bool(waiting.update(status=status, decided_by_id=member.user_id, decided_at=timezone.now()))
+
+
+def _calls_of(member: Member) -> QuerySet[ToolCall]:
+    return ToolCall.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run=None)
+
+
+def expire_calls() -> int:
+    """Settle calls outside of runs that will never end, of all tenants: the deployment's own housekeeping."""
+    stale = ToolCall.objects.filter(run=None, started_at__lt=timezone.now() - CALL_LIFETIME)
+    expired = stale.filter(status=ToolCall.Status.AWAITING_APPROVAL).update(status=ToolCall.Status.EXPIRED)
+    return expired + stale.filter(status=ToolCall.Status.RUNNING).update(status=ToolCall.Status.INTERRUPTED)
