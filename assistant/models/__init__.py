@@ -1,11 +1,12 @@
 """The rows of the product: tenants, assistants, conversations, runs, usage and the audit."""
 
-from assistant.models.assistants import Assistant, McpServer, PromptVersion, Provider, ToolSetting
+from assistant.models.assistants import Assistant, PromptVersion, Provider, ToolSetting
 from assistant.models.audit import AuditEntry
 from assistant.models.conversations import Conversation, Feedback, Message
 from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
+from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.runs import Approval, Run, ToolCall
 from assistant.models.tenants import ApiKey, Membership, Tenant
 from assistant.models.usage import UsageEntry
@@ -19,7 +20,9 @@ __all__ = [
     "Feedback",
     "IdempotentAnswer",
     "Incident",
+    "McpCredential",
     "McpServer",
+    "McpTool",
     "Membership",
     "Message",
     "PromptVersion",

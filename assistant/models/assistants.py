@@ -1,4 +1,4 @@
-"""What answers: providers, assistants, their prompts, the switches of their tools, and outside MCP servers."""
+"""What answers: providers, assistants, their prompts, and the switches of their tools."""
 
 from __future__ import annotations
 
@@ -171,22 +171,3 @@ class ToolSetting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool}: {self.get_policy_display()}"
-
-
-class McpServer(models.Model):
-    """An outside MCP server whose tools a tenant lets in."""
-
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="mcp_servers")
-    name = models.SlugField(max_length=40)
-    url = models.URLField("URL", max_length=500)
-    headers = EncryptedTextField(blank=True, help_text="A JSON object of HTTP headers, encrypted at rest.")
-    is_active = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["tenant", "name"]
-        verbose_name = "MCP server"
-        constraints = [models.UniqueConstraint(fields=["tenant", "name"], name="mcp_server_name_per_tenant")]
-
-    def __str__(self) -> str:
-        return self.name

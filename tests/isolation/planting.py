@@ -13,6 +13,7 @@ from django.core import serializers
 from django.db import models
 from django.utils import timezone
 
+from assistant.mcp.client import ToolDefinition
 from assistant.models import Tenant
 from tests.base import Cast
 
@@ -35,6 +36,12 @@ FIXED: Mapping[str, Any] = {
     "assistant.ToolSetting.tool": "get_customer",
     "assistant.ToolSetting.secrets": f'{{"key": "{CANARY}"}}',
     "assistant.McpServer.headers": f'{{"key": "{CANARY}"}}',
+    "assistant.McpServer.context_keys": [],
+    "assistant.McpCredential.headers": f'{{"key": "{CANARY}"}}',
+    "assistant.McpTool.definition": (_definition := ToolDefinition(CANARY, description=CANARY)).to_state(),
+    "assistant.McpTool.accepted": _definition.to_state(),
+    "assistant.McpTool.digest": _definition.digest,
+    "assistant.McpTool.accepted_digest": _definition.digest,
     "assistant.Assistant.starters": [CANARY],
 }
 
@@ -111,6 +118,8 @@ def _plain_value(field: models.Field[Any, Any]) -> Any:
     if isinstance(field, models.CharField | models.TextField):
         has_room = field.max_length is None or field.max_length >= len(CANARY)
         return CANARY if has_room and not field.get_default() else field.get_default()
+    if isinstance(field, models.BinaryField):
+        return CANARY.encode()
     if isinstance(field, models.DateTimeField):
         return timezone.now() + timedelta(days=1)
     if isinstance(field, models.UUIDField):

@@ -1,0 +1,112 @@
+"""Outside MCP servers, the credentials they are asked with, and what was decided on each of their tools."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from assistant.models.fields import EncryptedTextField
+from assistant.models.tenants import Tenant
+
+
+class Credentials(models.Model):
+    """HTTP headers, or a client of an OAuth authorization server; the secrets are encrypted at rest."""
+
+    headers = EncryptedTextField(blank=True, help_text="A JSON object of HTTP headers, encrypted at rest.")
+    oauth_client_id = models.CharField("OAuth client id", max_length=200, blank=True)
+    oauth_client_secret = EncryptedTextField("OAuth client secret", blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class McpServer(Credentials):
+    """An outside MCP server whose tools a tenant lets in."""
+
+    class Speakers(models.TextChoices):
+        TENANT = "tenant", "The tenant's, for all members"
+        USER = "user", "Each member's own"
+
+    class Health(models.TextChoices):
+        UNKNOWN = "unknown", "Not asked yet"
+        UP = "up", "Answers"
+        DOWN = "down", "Does not answer"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="mcp_servers")
+    name = models.SlugField(max_length=40)
+    prefix = models.SlugField(max_length=24, help_text="Its tools are called prefix__name.")
+    url = models.URLField("URL", max_length=500, blank=True)
+    command = models.CharField(
+        max_length=60, blank=True, help_text="In place of a URL: one of the deployment's MCP_STDIO_COMMANDS."
+    )
+    credentials_of = models.CharField(
+        "credentials", max_length=10, choices=Speakers.choices, default=Speakers.TENANT, help_text="Who it is asked as."
+    )
+    oauth_issuer = models.URLField(
+        "OAuth issuer",
+        max_length=500,
+        blank=True,
+        help_text="The authorization server that the OAuth client belongs to; its secret goes nowhere else.",
+    )
+    oauth_scope = models.CharField("OAuth scope", max_length=500, blank=True)
+    context_keys = models.JSONField(
+        "context", default=list, blank=True, help_text="What of a call's context the server is told."
+    )
+    timeout_seconds = models.PositiveIntegerField(
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(240)], help_text="For one call of a tool."
+    )
+    is_active = models.BooleanField(default=False)
+    health = models.CharField(max_length=10, choices=Health.choices, default=Health.UNKNOWN, editable=False)
+    health_detail = models.CharField(max_length=500, blank=True, editable=False)
+    checked_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["tenant", "name"]
+        verbose_name = "MCP server"
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "name"], name="mcp_server_name_per_tenant"),
+            models.UniqueConstraint(fields=["tenant", "prefix"], name="mcp_server_prefix_per_tenant"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class McpCredential(Credentials):
+    """What one member asks a server with, where each member has their own."""
+
+    server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="members_credentials")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        ordering = ["server", "user"]
+        verbose_name = "MCP credential"
+        constraints = [models.UniqueConstraint(fields=["server", "user"], name="one_mcp_credential_per_member")]
+
+    def __str__(self) -> str:
+        return f"{self.server} for {self.user}"
+
+
+class McpTool(models.Model):
+    """A tool that a server lists: as it is offered now, and as an operator let it in."""
+
+    server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="tools")
+    name = models.CharField(max_length=128, editable=False)
+    definition = models.JSONField(editable=False)
+    digest = models.CharField(max_length=64, editable=False)
+    accepted = models.JSONField(null=True, editable=False)
+    accepted_digest = models.CharField(max_length=64, blank=True, editable=False)
+    is_let_in = models.BooleanField("let in", default=False)
+    needs_approval = models.BooleanField("ask first", default=True)
+    is_listed = models.BooleanField(default=True, editable=False)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["server", "name"]
+        verbose_name = "MCP tool"
+        constraints = [models.UniqueConstraint(fields=["server", "name"], name="mcp_tool_name_per_server")]
+
+    def __str__(self) -> str:
+        return self.name
