@@ -13,7 +13,7 @@ from benchmarks.peers import HERE
 from benchmarks.processes import started
 from benchmarks.report import Section, document, show
 
-FAMILIES = ("core",)
+FAMILIES = ("core", "stream")
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from datetime import timedelta
 
@@ -17,6 +18,7 @@ from assistant.services.members import create_api_key
 TENANT, ASSISTANT, TOOLS = "bench", "support", 20
 # A member may send a hundred frames a second over all connections: the streams are spread over several.
 MEMBERS = 10
+LONG = (1_000, 10_000)
 TEXT = "Some words of **Markdown** as answers have them, and a `piece of code`. "
 
 
@@ -68,3 +70,9 @@ def _message(conversation: Conversation, run: Run, place: int) -> Message:
         role="assistant" if place % 2 else "user",
         content=TEXT * (4 if place % 2 else 1),
     )
+
+
+def main() -> None:
+    """Build everything and print it as JSON: the members' keys, and threads by their length."""
+    keys = build()
+    print(json.dumps({"keys": keys, "threads": {size: str(make_thread(size)) for size in LONG}}), flush=True)
