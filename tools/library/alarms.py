@@ -22,8 +22,11 @@ GRACE = timedelta(minutes=1)
 
 State = Literal["set", "cancelled", "past"]
 
-# Small models cannot add times; they may leave that to the tool.
-_LATER = re.compile(r"(?P<start>.+?)\s*\+\s*(?P<amount>\d{1,5})\s*(?P<unit>m|h)(?:in|inutes?|ours?)?\.?", re.IGNORECASE)
+# Small models cannot add times; they may leave that to the tool, from a clock time on or from now.
+_LATER = re.compile(
+    r"(?:(?P<start>.*?)\s*\+|in)\s*(?P<amount>\d{1,5})\s*(?P<unit>m|h)(?:in|inutes?|ours?)?\.?", re.IGNORECASE
+)
+_NOW = {"", "now", "current_time", "current time"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,8 @@ def _moment(at: str, context: ToolContext, now: datetime) -> datetime:
     """When the alarm is due; a clock time without a day is the next time that clocks show it."""
     zone = read_zone(context.tenant.timezone)
     later = _LATER.fullmatch(" ".join(at.split()))
+    if later is not None and (later["start"] or "").lower() in _NOW:
+        return (now.replace(microsecond=0) + _wait(later)).astimezone(zone)
     written = read_time(later["start"] if later else at, zone, now)
     today = now.astimezone(zone).date()
     if written.moment is not None:
@@ -150,11 +155,14 @@ def _moment(at: str, context: ToolContext, now: datetime) -> datetime:
         elif later is not None and moment > now + timedelta(hours=12):  # the clock was asked before midnight
             moment = moments_of(today - timedelta(days=1), written.clock, zone)[0]
     if later is not None:
-        amount = int(later["amount"]) * (60 if later["unit"].lower() == "h" else 1)
-        moment = (moment.astimezone(UTC) + timedelta(minutes=amount)).astimezone(zone)
+        moment = (moment.astimezone(UTC) + _wait(later)).astimezone(zone)
     if moment <= now - GRACE:
         raise ToolError(f"{in_words(moment)} is past. It is now {in_words(now.astimezone(zone))}.")
     return moment
+
+
+def _wait(later: re.Match[str]) -> timedelta:
+    return timedelta(minutes=int(later["amount"]) * (60 if later["unit"].lower() == "h" else 1))
 
 
 def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:

@@ -30,6 +30,14 @@ def test_the_tool_itself_adds_a_wait_to_a_time(at_acme: ToolContext, wait: str, 
     assert datetime.fromisoformat(alarm["at"]) == now.replace(second=0) + timedelta(minutes=minutes)
 
 
+@pytest.mark.parametrize("at", ["now + 45 minutes", "in 45 minutes", "+ 45 min", "Now+45m"])
+def test_a_wait_alone_counts_from_now(at_acme: ToolContext, at: str) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    alarm = call(set_alarm, at_acme, at=at)
+    wait = datetime.fromisoformat(alarm["at"]) - before
+    assert timedelta(minutes=45) <= wait < timedelta(minutes=46)
+
+
 def test_a_time_without_zone_is_the_tenants(at_globex: ToolContext) -> None:
     call(set_alarm, at_globex, at="2090-07-01T08:00")
     assert Alarm.objects.get().at == datetime(2090, 7, 1, 12, tzinfo=UTC)
