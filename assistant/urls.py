@@ -22,5 +22,5 @@ urlpatterns = [
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
-    path("api/v1/", include("assistant.api.urls")),
+    path("api/", include("assistant.api.urls")),
 ]

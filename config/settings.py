@@ -56,6 +56,8 @@ INSTALLED_APPS = [
     "csp",
     "tools",
 ]
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -170,7 +172,28 @@ TRACE_CONTENT = env.flag("TRACE_CONTENT")
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    # The address and the query string of an export say its format.
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Tenant Assistant",
+    "DESCRIPTION": "Assistants, conversations and runs of one tenant, for one of its members.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SORT_OPERATIONS": False,
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {
+            "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key of one member of the tenant."}
+        }
+    },
+    "SECURITY": [{"apiKey": []}],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "assistant.api.docs.add_common_parts",
+    ],
+    "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
 }
 
 LOGGING = {

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib.auth import HASH_SESSION_KEY
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
@@ -9,18 +13,44 @@ from assistant.services.members import Member, find_member, member_by_key
 
 
 class HttpRefusal(Exception):
-    """The request is answered with an error; `code` and the sentence go to the caller."""
+    """The request is answered with an error; `code`, the sentence and `fields` go to the caller."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(self, status: int, code: str, message: str, fields: Mapping[str, Sequence[str]] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
+        self.fields = dict(fields or {})
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return {"code": self.code, "message": str(self), "fields": self.fields}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
 
     def response(self) -> JsonResponse:
-        answer = JsonResponse({"code": self.code, "message": str(self)}, status=self.status)
-        if self.status == 401:
-            answer["WWW-Authenticate"] = "Bearer"
-        return answer
+        return JsonResponse(self.body, status=self.status, headers=self.headers)
+
+
+def bearer_key(request: HttpRequest) -> str | None:
+    """The API key that a request carries, if it carries one."""
+    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    return credentials.strip() if scheme.lower() == "bearer" else None
+
+
+def key_holder(key: str, scopes: Sequence[str]) -> Member:
+    """The member an API key speaks for. Queries the database.
+
+    Raises:
+        HttpRefusal: 401 for a bad key, 403 for one that has none of `scopes`.
+    """
+    member = member_by_key(key=key)
+    if member is None:
+        raise HttpRefusal(401, "unauthorized", "The API key is unknown, expired or revoked.")
+    if not member.scopes.intersection(scopes):
+        raise HttpRefusal(403, "forbidden", f"This key has no {' or '.join(scopes)} scope.")
+    return member
 
 
 def caller_of(request: HttpRequest, tenant_slug: str, scope: str) -> Member:
@@ -30,25 +60,28 @@ def caller_of(request: HttpRequest, tenant_slug: str, scope: str) -> Member:
         HttpRefusal: 401 without a good key or session, 404 for a tenant that is not the caller's (or is not at all),
             403 for a key without `scope` and for a session's request without its CSRF token.
     """
-    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        member = member_by_key(key=credentials.strip())
-        if member is None:
-            raise HttpRefusal(401, "unauthorized", "The API key is unknown, expired or revoked.")
+    key = bearer_key(request)
+    if key is not None:
+        member = key_holder(key, (scope,))
         if member.tenant.slug != tenant_slug:
             raise not_found()
-        if scope not in member.scopes:
-            raise HttpRefusal(403, "forbidden", f"This key has no {scope} scope.")
         return member
     user = request.user
     if not user.is_authenticated:
         raise HttpRefusal(401, "unauthorized", "An API key is needed: Authorization: Bearer <key>.")
     if request.method not in {"GET", "HEAD"} and _lacks_csrf_token(request):
         raise HttpRefusal(403, "forbidden", "The CSRF token is missing or wrong.")
-    member = find_member(user_id=user.pk, tenant_slug=tenant_slug)
-    if member is None:
+    found = find_member(user_id=user.pk, tenant_slug=tenant_slug)
+    if found is None:
         raise not_found()
-    return member
+    return found
+
+
+def session_of(request: HttpRequest) -> tuple[str, str]:
+    """The key and the hash of the session that speaks for a caller; empty for one with an API key."""
+    if bearer_key(request) is not None:
+        return "", ""
+    return request.session.session_key or "", request.session.get(HASH_SESSION_KEY, "")
 
 
 def not_found() -> HttpRefusal:

@@ -2,82 +2,158 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework.request import Request
 
-from assistant.api.callers import HttpRefusal, caller_of, not_found
+from assistant.api.base import AsyncTenantView
+from assistant.api.bodies import parse_object
+from assistant.api.callers import not_found, session_of
+from assistant.api.describing import operation
+from assistant.services import presence
 from assistant.services.assistants import find_assistant
 from assistant.services.database import in_database
-from assistant.services.eventlog import Position, ThreadLog
 from assistant.services.frames import refusal_frame
-from assistant.services.inputs import Refused, parse_input, parse_run_id, read_json
+from assistant.services.inputs import Refused, parse_input, parse_run_id
 from assistant.services.leases import RunKey
-from assistant.services.pictures import find_run, run_ending
+from assistant.services.pictures import find_run
+from assistant.services.presence import Presence
+from assistant.services.reading import run_entries
 from assistant.services.runs import get_runs
 
-MAX_BODY = 256 * 1024
-# A comment now and then keeps proxies from closing a quiet stream.
-KEEP_ALIVE_SECONDS = 15.0
+TAG = "streams"
+# Whoever is no longer welcome is noticed this often; a comment now and then keeps proxies from closing a quiet stream.
+IDLE_SECONDS = 1.0
+KEEP_ALIVE = 15
+RUN_INPUT = {
+    "threadId": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
+    "runId": "run-1",
+    "protocolVersion": "1.0",
+    "messages": [{"id": "msg-1", "role": "user", "content": "How long may I return an umbrella?"}],
+    "tools": [],
+    "context": [],
+    "state": {},
+    "forwardedProps": {},
+}
+RUN_AGENT_INPUT = {
+    "type": "object",
+    "description": "AG-UI's `RunAgentInput`, as far as the server takes it in; its specification has the rest.",
+    "properties": {
+        "threadId": {"type": "string", "format": "uuid"},
+        "runId": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+        "protocolVersion": {"type": "string"},
+        "messages": {"type": "array", "items": {"type": "object"}},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "resume": {"type": "array", "items": {"type": "object"}},
+        "forwardedProps": {"type": "object"},
+    },
+    "required": ["threadId", "runId", "messages"],
+}
+EVENTS = 'id: 1\ndata: {"type":"RUN_STARTED","threadId":"0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f","runId":"run-1"}\n\n'
+STREAM = {(200, "text/event-stream"): (str, EVENTS)}
+LAST_EVENT_ID = OpenApiParameter(
+    "Last-Event-ID",
+    str,
+    OpenApiParameter.HEADER,
+    required=False,
+    description="The number of the last event that was seen: those after it follow.",
+    examples=[OpenApiExample("a number", value="12")],
+)
 
 
-@csrf_exempt  # a key needs none; a session's token is checked by caller_of
-@require_POST
-async def start_run(request: HttpRequest, tenant: str, assistant: str) -> HttpResponse | StreamingHttpResponse:
-    """Start a run from a `RunAgentInput`, or join the one with its id, and stream its events."""
-    try:
-        member = await in_database(caller_of, request, tenant, "chat")
-        if await in_database(find_assistant, tenant_id=member.tenant_id, slug=assistant) is None:
+class EventStream(AsyncTenantView):
+    """A view that answers with a run's events."""
+
+    def stream(self, request: Request, key: RunKey) -> StreamingHttpResponse:
+        """Everything after `Last-Event-ID`, to the run's end."""
+        session_key, session_hash = session_of(request._request)
+        visit = Visit(self, session_key, session_hash)
+        return _as_events(visit.events(key, _last_seq(request)))
+
+
+class StartRun(EventStream):
+    """Start a run from a `RunAgentInput`, or join the one with its id."""
+
+    @extend_schema(parameters=[LAST_EVENT_ID])
+    @operation(
+        "Start a run and stream its events",
+        of=["assistant"],
+        takes=RUN_AGENT_INPUT,
+        given=RUN_INPUT,
+        gives=STREAM,
+        tag=TAG,
+        description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
+        "Going away stops nothing. A run that is refused is a stream of one `RUN_ERROR`.",
+    )
+    async def post(self, request: Request, assistant: str) -> HttpResponseBase:
+        if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
             raise not_found()
-        body = _parse_body(request.body)
-    except HttpRefusal as refusal:
-        return refusal.response()
-    try:
-        opened = await get_runs().open(member=member, assistant_slug=assistant, given=parse_input(body))
-    except Refused as refusal_of_run:
-        return _stream(_refused(body, refusal_of_run))
-    log = await get_runs().log.open(opened.key.thread)
-    return _stream(_events(opened.key, log, _last_seq(request)))
+        body = parse_object(request._request.body)
+        try:
+            opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=parse_input(body))
+        except Refused as refusal:
+            return _as_events(_refused(body, refusal))
+        return self.stream(request, opened.key)
 
 
-@require_GET
-async def run_events(request: HttpRequest, tenant: str, run_id: str) -> HttpResponse | StreamingHttpResponse:
-    """Go on with a run's events after `Last-Event-ID`, from the start without one."""
-    try:
-        member = await in_database(caller_of, request, tenant, "read")
-        key = await in_database(find_run, member=member, run_id=parse_run_id(run_id))
+class RunEvents(EventStream):
+    """Go on with a run's events."""
+
+    @extend_schema(parameters=[LAST_EVENT_ID])
+    @operation(
+        "Resume the events of a run",
+        of=["run_id"],
+        gives=STREAM,
+        tag=TAG,
+        description="The events after `Last-Event-ID`; without it, from the start. Of a run that ended long ago, "
+        "only the last.",
+    )
+    async def get(self, request: Request, run_id: str) -> HttpResponseBase:
+        key = await in_database(find_run, member=self.member, run_id=parse_run_id(run_id))
         if key is None:
             raise not_found()
-    except HttpRefusal as refusal:
-        return refusal.response()
-    except Refused as exc:
-        return HttpRefusal(400, exc.code, str(exc)).response()
-    log = await get_runs().log.open(key.thread)
-    return _stream(_events(key, log, _last_seq(request)))
+        return self.stream(request, key)
 
 
-def _parse_body(body: bytes) -> dict[str, Any]:
-    if len(body) > MAX_BODY:
-        raise HttpRefusal(413, "invalid_input", f"A body holds at most {MAX_BODY} bytes.")
-    try:
-        parsed = read_json(body)
-    except ValueError:
-        raise HttpRefusal(400, "invalid_input", "The body is not valid JSON.") from None
-    if not isinstance(parsed, dict):
-        raise HttpRefusal(400, "invalid_input", "The body must be a JSON object.")
-    return parsed
+class Visit:
+    """One reader of a run's events, let out when they lose the right to be here."""
+
+    def __init__(self, view: AsyncTenantView, session_key: str, session_hash: str) -> None:
+        self._is_welcome = True
+        self._presence = Presence(view.member, self._leave, session_key, session_hash)
+
+    def _leave(self) -> None:
+        self._is_welcome = False
+
+    async def events(self, key: RunKey, after: int) -> AsyncIterator[str]:
+        """The run's events after number `after`; the client going away ends only this."""
+        presence.enter(self._presence)
+        idle = 0
+        try:
+            async with aclosing(run_entries(key=key, after=after, patience=IDLE_SECONDS)) as entries:
+                async for entry in entries:
+                    if not self._is_welcome:
+                        return
+                    idle = 0 if entry else idle + 1
+                    if entry:
+                        yield f"id: {entry.seq}\ndata: {entry.frame}\n\n"
+                    elif idle % KEEP_ALIVE == 0:
+                        yield ": keep-alive\n\n"
+        finally:
+            presence.leave(self._presence)
 
 
-def _last_seq(request: HttpRequest) -> int:
+def _last_seq(request: Request) -> int:
     given = request.headers.get("Last-Event-ID", "")
     return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
 
 
-def _stream(events: AsyncIterator[str]) -> StreamingHttpResponse:
+def _as_events(events: AsyncIterator[str]) -> StreamingHttpResponse:
     answer = StreamingHttpResponse(events, content_type="text/event-stream")
     answer["Cache-Control"] = "no-store"
     answer["X-Accel-Buffering"] = "no"
@@ -93,29 +169,3 @@ async def _refused(body: dict[str, Any], exc: Refused) -> AsyncIterator[str]:
         message=str(exc),
     )
     yield f"id: 1\ndata: {frame}\n\n"
-
-
-async def _events(key: RunKey, log: ThreadLog, after: int) -> AsyncIterator[str]:
-    """The run's events after number `after`; the client going away ends only this."""
-    position = Position(key.number, after)
-    with log.watching() as changed:
-        while True:
-            changed.clear()
-            for entry in log.read(position):
-                if entry.number != key.number:
-                    return
-                yield f"id: {entry.seq}\ndata: {entry.frame}\n\n"
-                position = entry.position
-                if entry.is_end:
-                    return
-            if not log.holds(Position(key.number, 0)):
-                ending = await in_database(run_ending, key=key)
-                if ending is not None:
-                    # The log is gone, the run is not: its end is told again.
-                    yield f"id: {ending[0]}\ndata: {ending[1]}\n\n"
-                    return
-            try:
-                async with asyncio.timeout(KEEP_ALIVE_SECONDS):
-                    await changed.wait()
-            except TimeoutError:
-                yield ": keep-alive\n\n"

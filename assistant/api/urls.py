@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path, re_path
 
-from assistant.api import files, streams
+from assistant.api import assistants, conversations, docs, files, runs, streams, usage
+
+of_tenant = [
+    path("assistants/", assistants.Assistants.as_view()),
+    path("assistants/<slug:assistant>/", assistants.OneAssistant.as_view()),
+    path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools.as_view()),
+    path("assistants/<slug:assistant>/runs/", streams.StartRun.as_view(), name="start-run"),
+    path("conversations/", conversations.Conversations.as_view()),
+    path("conversations/<uuid:thread>/", conversations.OneConversation.as_view()),
+    path("conversations/<uuid:thread>/export/", conversations.Export.as_view()),
+    path("conversations/<uuid:thread>/messages/", conversations.Messages.as_view()),
+    path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback.as_view()),
+    path("conversations/<uuid:thread>/runs/", runs.ConversationRuns.as_view()),
+    path("runs/<str:run_id>/", runs.OneRun.as_view()),
+    path("runs/<str:run_id>/events/", streams.RunEvents.as_view(), name="run-events"),
+    path("runs/<str:run_id>/cancel/", runs.CancelRun.as_view()),
+    path("runs/<str:run_id>/approvals/", runs.RunApprovals.as_view()),
+    path("approvals/", runs.Approvals.as_view()),
+    path("usage/", usage.UsageView.as_view()),
+    path("files/<uuid:file>/", files.tool_file, name="tool-file"),
+]
 
 urlpatterns = [
-    path("tenants/<slug:tenant>/assistants/<slug:assistant>/runs/", streams.start_run, name="start-run"),
-    path("tenants/<slug:tenant>/runs/<str:run_id>/events/", streams.run_events, name="run-events"),
-    path("tenants/<slug:tenant>/files/<uuid:file>/", files.tool_file, name="tool-file"),
+    path("v1/tenants/<slug:tenant>/", include(of_tenant)),
+    path("schema/", docs.Schema.as_view(), name="api-schema"),
+    path("docs/", docs.pages, name="api-docs"),
+    re_path(r"^.*/$", docs.nothing_here),
 ]

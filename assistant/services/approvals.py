@@ -48,3 +48,11 @@ async def answer_for_member(*, calls: list[Approval], approved: bool, decided_by
 def _member_of(call: Approval) -> Member | None:
     run = call.waiting_run
     return find_member(user_id=run.user_id, tenant_slug=run.tenant.slug)
+
+
+def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:
+    """A member's own calls that wait for their answer, the oldest first; with `run_id`, those of that run."""
+    rows = Approval.objects.filter(tenant_id=member.tenant_id, run__user_id=member.user_id)
+    if run_id:
+        rows = rows.filter(run__run_id=run_id)
+    return list(rows.select_related("run", "run__assistant").order_by("started_at", "pk"))

@@ -1,13 +1,14 @@
-"""A member's conversations: list and search them, rename and delete them."""
+"""A member's conversations: list and search them, make, rename, archive and delete them."""
 
 from __future__ import annotations
 
 import uuid
 
-from django.db.models import Q
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from assistant.models import Conversation, Run
+from assistant.models import Assistant, Conversation, Run
 from assistant.services.inputs import clean_text
 from assistant.services.members import Member
 
@@ -21,7 +22,15 @@ class ConversationBusy(Exception):
 
 
 def list_conversations(*, member: Member, search: str = "", limit: int = LISTED) -> list[Conversation]:
-    """A member's conversations, the latest first; with `search`, those whose title or messages contain it."""
+    """A member's conversations, the latest first; with `search`, those whose title or messages contain it.
+
+    Those that were put into the archive are left out.
+    """
+    return list(conversations_of(member=member, search=search).filter(archived_at=None).order_by("-updated_at")[:limit])
+
+
+def conversations_of(*, member: Member, search: str = "") -> QuerySet[Conversation]:
+    """A member's conversations with assistants that are active; with `search`, those that contain it."""
     found = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     if words := clean_text(search)[:MAX_SEARCH].strip():
         in_messages = Q(messages__content__icontains=words, messages__role__in=["user", "assistant"])
@@ -29,7 +38,7 @@ def list_conversations(*, member: Member, search: str = "", limit: int = LISTED)
             Q(title__icontains=words) | in_messages
         )
         found = found.filter(pk__in=matching.values("pk"))
-    return list(found.filter(assistant__is_active=True).select_related("assistant").order_by("-updated_at")[:limit])
+    return found.filter(assistant__is_active=True).select_related("assistant")
 
 
 def find_conversation(*, member: Member, conversation_id: uuid.UUID) -> Conversation | None:
@@ -42,13 +51,40 @@ def find_conversation(*, member: Member, conversation_id: uuid.UUID) -> Conversa
     )
 
 
+def create_conversation(
+    *, member: Member, assistant: Assistant, conversation_id: uuid.UUID, title: str = ""
+) -> Conversation | None:
+    """Make an empty conversation of a member with one of the tenant's assistants; None if its id is taken."""
+    try:
+        with transaction.atomic():
+            return Conversation.objects.create(
+                pk=conversation_id,
+                tenant_id=member.tenant_id,
+                user_id=member.user_id,
+                assistant=assistant,
+                title=_as_title(title),
+            )
+    except IntegrityError:
+        return None
+
+
+def archive_conversation(*, member: Member, conversation_id: uuid.UUID, is_archived: bool) -> bool:
+    """Put a conversation into the archive, or take it out; false if there is no such conversation."""
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    return bool(own.filter(pk=conversation_id).update(archived_at=timezone.now() if is_archived else None))
+
+
+def _as_title(text: str) -> str:
+    return " ".join(clean_text(text).split())[:MAX_TITLE]
+
+
 def rename_conversation(*, member: Member, conversation_id: uuid.UUID, title: str) -> str | None:
     """Give a conversation another title. Returns the title as kept; None if there is no such conversation.
 
     Raises:
         ValueError: the title is empty.
     """
-    kept = " ".join(clean_text(title).split())[:MAX_TITLE]
+    kept = _as_title(title)
     if not kept:
         raise ValueError("A conversation needs a title.")
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)

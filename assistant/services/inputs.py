@@ -7,6 +7,7 @@ can write assistant, system or earlier history from outside.
 from __future__ import annotations
 
 import json
+import math
 import re
 import uuid
 from collections.abc import Mapping
@@ -22,6 +23,9 @@ MAX_ID = 128
 MAX_TEXT = 200_000
 MAX_TOOLS = 128
 _ID = re.compile(r"[!-~]{1,128}")
+# What 64 bits hold, databases and encoders included; and how many digits that is, at most.
+MAX_INTEGER = 2**63
+MAX_DIGITS = 20
 
 
 class Refused(Exception):
@@ -82,7 +86,7 @@ def clean_text(text: str) -> str:
 def read_json(text: str | bytes) -> Any:
     """A client's JSON. Raises `ValueError` for what is none, NaN and Infinity included, or is nested too deeply."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
 
@@ -94,6 +98,20 @@ def _refuse_constant(name: str) -> float:
 def parse_thread_id(value: object) -> uuid.UUID:
     """A thread's id. Raises `Refused` if it is no UUID."""
     try:
+def _parse_int(text: str) -> int:
+    number = int(text) if len(text) <= MAX_DIGITS else MAX_INTEGER
+    if not -MAX_INTEGER < number < MAX_INTEGER:
+        raise ValueError("the number is too large")
+    return number
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("the number is too large")
+    return number
+
+
         return uuid.UUID(value if isinstance(value, str) else "")
     except ValueError as exc:
         raise Refused("invalid_input", "threadId must be a UUID.") from exc
@@ -133,9 +151,9 @@ def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswe
     for index, item in enumerate(reversed(given.messages)):
         if isinstance(item, UserMessage):
             if index == 0:
-                message = TextMessage(_message_id(item.id), _text(item.content))
+                message = TextMessage(_message_id(item.id), parse_text(item.content))
         elif isinstance(item, ToolMessage):
-            answers.append(ToolAnswer(_message_id(item.id), item.tool_call_id[:MAX_ID], _text(item.content)))
+            answers.append(ToolAnswer(_message_id(item.id), item.tool_call_id[:MAX_ID], parse_text(item.content)))
         else:
             break
     return message, tuple(reversed(answers))
@@ -147,7 +165,8 @@ def _message_id(value: str) -> str:
     return value
 
 
-def _text(content: str | list[Any]) -> str:
+def parse_text(content: str | list[Any]) -> str:
+    """What a message says. Raises `Refused` if that is nothing, too much, or more than text."""
     if not isinstance(content, str):
         if any(not isinstance(part, TextPart) for part in content):
             raise Refused("invalid_input", "Only text parts are understood in a message.")

@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 from django.utils.regex_helper import normalize
 
-from assistant.models import Assistant, Tenant
+from assistant.models import Assistant, Message, Run, Tenant
 from tests.isolation.planting import APPS, CANARY, CANARY_HEAD
 
 Rows = Mapping[type[models.Model], Any]
@@ -67,6 +67,10 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "assistant": rows[Assistant].slug,
         "thread": by_model["conversation"],
         "thread_id": by_model["conversation"],
+        "run_id": rows[Run].run_id,
+        "message_id": rows[Message].message_id,
+        "call": by_model["toolcall"],
+        "file": by_model["toolfile"],
         "url": "nowhere",
         "path": "nowhere",
     }

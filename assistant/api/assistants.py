@@ -1,0 +1,71 @@
+"""A tenant's assistants, and the tools that each may use for the caller."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assistant.api.base import TenantView
+from assistant.api.callers import not_found
+from assistant.api.describing import operation
+from assistant.api.serializers import AssistantOut, ToolOut
+from assistant.services.assistants import active_assistants, find_assistant
+from assistant.services.toolsets import effective_tools
+
+ASSISTANT = {
+    "slug": "support",
+    "name": "Support",
+    "description": "Answers questions on orders.",
+    "starters": ["Where is my order?"],
+}
+TOOL = {
+    "name": "current_time",
+    "description": "Tell the current date and time.",
+    "parameters": {"type": "object", "properties": {}},
+    "policy": "on",
+    "rule": "Switched on for the tenant.",
+}
+
+
+class Assistants(TenantView):
+    """All that are active."""
+
+    @operation(
+        "List the assistants",
+        gives={200: (AssistantOut(many=True), [ASSISTANT])},
+        tag="assistants",
+    )
+    def get(self, request: Request) -> Response:
+        return Response(AssistantOut(active_assistants(tenant_id=self.member.tenant_id), many=True).data)
+
+
+class OneAssistant(TenantView):
+    """One of them."""
+
+    @operation("Read an assistant", of=["assistant"], gives={200: (AssistantOut, ASSISTANT)}, tag="assistants")
+    def get(self, request: Request, assistant: str) -> Response:
+        found = find_assistant(tenant_id=self.member.tenant_id, slug=assistant)
+        if found is None:
+            raise not_found()
+        return Response(AssistantOut(found).data)
+
+
+class EffectiveTools(TenantView):
+    """What every tool of the catalogue is allowed, today, for this caller."""
+
+    scope_to_read = "tools"
+
+    @operation(
+        "List an assistant's tools",
+        of=["assistant"],
+        gives={200: (ToolOut(many=True), [TOOL])},
+        tag="assistants",
+        description="Every tool of the deployment, what the assistant may do with it for this caller, and the rule "
+        "that decided. Needs the scope `tools`.",
+    )
+    def get(self, request: Request, assistant: str) -> Response:
+        found = find_assistant(tenant_id=self.member.tenant_id, slug=assistant)
+        if found is None:
+            raise not_found()
+        tools = effective_tools(tenant_id=self.member.tenant_id, user_id=self.member.user_id, assistant_id=found.pk)
+        return Response(ToolOut(tools, many=True).data)

@@ -1,0 +1,165 @@
+"""What every view of the REST API stands on: who calls, one format, one shape of error, idempotency keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, ClassVar
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from assistant.api.bodies import OneFormat, StrictJSONParser
+from assistant.api.callers import HttpRefusal, caller_of
+from assistant.api.errors import answer_error
+from assistant.services.database import in_database
+from assistant.services.idempotency import Claim, claim, fingerprint, keep, release
+from assistant.services.members import Member
+
+READS = frozenset({"GET", "HEAD"})
+REPLAYED = "Idempotent-Replayed"
+
+
+class TenantView(APIView):
+    """A view below a tenant's address. `member` is who calls; `scope_*` is what an API key needs for it.
+
+    A synchronous view runs in a thread of its request, and none of these waits for anything but the database.
+    """
+
+    authentication_classes = ()
+    permission_classes = ()
+    parser_classes = (StrictJSONParser,)
+    content_negotiation_class = OneFormat
+    metadata_class = None
+    scope_to_read: ClassVar[str] = "read"
+    scope_to_write: ClassVar[str] = "chat"
+    member: Member
+
+    def dispatch(self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any) -> HttpResponseBase:
+        self.tenant_slug = tenant
+        return super().dispatch(request, *args, **kwargs)
+
+    def perform_authentication(self, request: Request) -> None:
+        """Nothing: `caller_of` does it, and must find the session's user untouched."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.member = caller_of(request._request, self.tenant_slug, self.scope_of(request.method or ""))
+
+    def scope_of(self, method: str) -> str:
+        return self.scope_to_read if method in READS else self.scope_to_write
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        return answer_error
+
+
+class AsyncTenantView(TenantView):
+    """A view whose handlers are coroutines, for those that wait for more than the database."""
+
+    view_is_async = True
+
+    async def dispatch(  # type: ignore[override]  # as Django's View is, when its handlers are coroutines
+        self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any
+    ) -> HttpResponseBase:
+        self.tenant_slug, self.args, self.kwargs, self.headers = tenant, args, kwargs, {}
+        self.request = self.initialize_request(request, *args, **kwargs)
+        try:
+            await in_database(self.initial, self.request, *args, **kwargs)
+            handler = getattr(self, (request.method or "").lower(), None)
+            if handler is None:
+                raise MethodNotAllowed(request.method or "")
+            response = await handler(self.request, *args, **kwargs)
+        except Exception as exc:
+            response = self.handle_exception(exc)
+        self.response = self.finalize_response(self.request, response, *args, **kwargs)
+        return self.response
+
+
+def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
+    """Input that the serializer finds valid. Raises `ValidationError`."""
+    checked = serializer(data=data)
+    checked.is_valid(raise_exception=True)
+    values: dict[str, Any] = checked.validated_data
+    return values
+
+
+def validated_query(serializer: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+    """A query string that the serializer finds valid; of a name that is given twice, the last. Raises as above."""
+    return validated(serializer, request.query_params.dict())
+
+
+def _claim(view: TenantView, request: Request) -> Claim | None:
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
+        return None
+    mark = fingerprint(method=request.method or "", path=request.path, body=request.data)
+    try:
+        return claim(member=view.member, key=key, fingerprint=mark)
+    except ValueError as exc:
+        raise HttpRefusal(400, "invalid_input", str(exc), {"Idempotency-Key": [str(exc)]}) from exc
+
+
+def _settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
+    """A success is kept; after an error nothing was done, and the key is free again."""
+    if response is not None and response.status_code < 300:
+        # As it goes out: with moments and ids as texts.
+        body = None if response.data is None else json.loads(JSONRenderer().render(response.data))
+        keep(member=view.member, claim=claimed, status=response.status_code, body=body)
+    else:
+        release(member=view.member, claim=claimed)
+
+
+Handler = Callable[..., Response]
+AsyncHandler = Callable[..., Awaitable[Response]]
+
+
+def idempotent(handler: Handler) -> Handler:
+    """Answer a POST that is sent again with the same `Idempotency-Key` as the first time, and do nothing more."""
+
+    @wraps(handler)
+    def kept(self: TenantView, request: Request, **kwargs: Any) -> Response:
+        claimed = _claim(self, request)
+        if claimed is None:
+            return handler(self, request, **kwargs)
+        if claimed.status is not None:
+            return replay(claimed)
+        response: Response | None = None
+        try:
+            response = handler(self, request, **kwargs)
+        finally:
+            _settle(self, claimed, response)
+        return response
+
+    return kept
+
+
+def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
+    """As `idempotent`, of a coroutine."""
+
+    @wraps(handler)
+    async def kept(self: AsyncTenantView, request: Request, **kwargs: Any) -> Response:
+        claimed = await in_database(_claim, self, request)
+        if claimed is None:
+            return await handler(self, request, **kwargs)
+        if claimed.status is not None:
+            return replay(claimed)
+        response: Response | None = None
+        try:
+            response = await handler(self, request, **kwargs)
+        finally:
+            await in_database(_settle, self, claimed, response)
+        return response
+
+    return kept
+
+
+def replay(claimed: Claim) -> Response:
+    """The answer that the first request got."""
+    return Response(claimed.body, status=claimed.status, headers={REPLAYED: "true"})

@@ -1,0 +1,225 @@
+"""A member's conversations: list, make, rename, archive, delete and export them; messages and feedback in them."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assistant.api.base import TenantView, idempotent, validated, validated_query
+from assistant.api.callers import HttpRefusal, not_found
+from assistant.api.describing import CONVERSATION, MESSAGE, operation
+from assistant.api.serializers import (
+    ConversationChange,
+    ConversationIn,
+    ConversationOut,
+    ConversationPage,
+    ConversationQuery,
+    ExportQuery,
+    FeedbackIn,
+    FeedbackOut,
+    MessagePage,
+    PageQuery,
+)
+from assistant.models import Conversation
+from assistant.services.assistants import find_assistant
+from assistant.services.conversations import (
+    ConversationBusy,
+    archive_conversation,
+    create_conversation,
+    delete_conversation,
+    find_conversation,
+    rename_conversation,
+)
+from assistant.services.exports import as_json, as_markdown
+from assistant.services.feedback import give_feedback, withdraw_feedback
+from assistant.services.listing import InvalidCursor, conversation_page, message_page
+
+TAG = "conversations"
+BUSY = "This conversation is still being answered. Wait for it, or stop it."
+
+
+class ConversationView(TenantView):
+    """A view of one conversation."""
+
+    def conversation(self, thread: uuid.UUID) -> Conversation:
+        """The caller's own. Raises `HttpRefusal` (404) for any other."""
+        found = find_conversation(member=self.member, conversation_id=thread)
+        if found is None:
+            raise not_found()
+        return found
+
+
+def invalid_cursor(exc: InvalidCursor) -> HttpRefusal:
+    return HttpRefusal(400, "invalid_input", str(exc), {"cursor": [str(exc)]})
+
+
+class Conversations(TenantView):
+    """All of a member's."""
+
+    @operation(
+        "List conversations",
+        query=ConversationQuery,
+        gives={200: (ConversationPage, {"results": [CONVERSATION], "next": None})},
+        tag=TAG,
+        description="The latest first. `next` is the cursor of the next page, null on the last.",
+    )
+    def get(self, request: Request) -> Response:
+        query = validated_query(ConversationQuery, request)
+        try:
+            page = conversation_page(
+                member=self.member,
+                search=query["q"],
+                assistant=query["assistant"],
+                is_archived=query["archived"],
+                cursor=query["cursor"],
+                limit=query["limit"],
+            )
+        except InvalidCursor as exc:
+            raise invalid_cursor(exc) from exc
+        return Response(ConversationPage(page).data)
+
+    @operation(
+        "Make a conversation",
+        takes=ConversationIn,
+        given={"assistant": "support", "title": "Return of an umbrella"},
+        gives={201: (ConversationOut, CONVERSATION)},
+        errors=[409],
+        tag=TAG,
+        is_idempotent=True,
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        given = validated(ConversationIn, request.data)
+        assistant = find_assistant(tenant_id=self.member.tenant_id, slug=given["assistant"])
+        if assistant is None:
+            sentence = "There is no such assistant."
+            raise HttpRefusal(400, "invalid_input", sentence, {"assistant": [sentence]})
+        made = create_conversation(
+            member=self.member,
+            assistant=assistant,
+            conversation_id=given.get("id") or uuid.uuid4(),
+            title=given["title"],
+        )
+        if made is None:
+            raise HttpRefusal(409, "conflict", "This id is taken.")
+        return Response(ConversationOut(made).data, status=201)
+
+
+class OneConversation(ConversationView):
+    """One of them."""
+
+    @operation("Read a conversation", of=["thread"], gives={200: (ConversationOut, CONVERSATION)}, tag=TAG)
+    def get(self, request: Request, thread: uuid.UUID) -> Response:
+        return Response(ConversationOut(self.conversation(thread)).data)
+
+    @operation(
+        "Rename or archive a conversation",
+        of=["thread"],
+        takes=ConversationChange,
+        given={"title": "Umbrella", "is_archived": True},
+        gives={200: (ConversationOut, {**CONVERSATION, "title": "Umbrella", "is_archived": True})},
+        tag=TAG,
+    )
+    def patch(self, request: Request, thread: uuid.UUID) -> Response:
+        self.conversation(thread)
+        given = validated(ConversationChange, request.data)
+        if "title" in given:
+            rename_conversation(member=self.member, conversation_id=thread, title=given["title"])
+        if "is_archived" in given:
+            archive_conversation(member=self.member, conversation_id=thread, is_archived=given["is_archived"])
+        return Response(ConversationOut(self.conversation(thread)).data)
+
+    @operation(
+        "Delete a conversation",
+        of=["thread"],
+        gives={204: (None, None)},
+        errors=[409],
+        tag=TAG,
+        description="With all that was said in it. Refused while it is being answered.",
+    )
+    def delete(self, request: Request, thread: uuid.UUID) -> Response:
+        try:
+            is_deleted = delete_conversation(member=self.member, conversation_id=thread)
+        except ConversationBusy:
+            raise HttpRefusal(409, "thread_busy", BUSY) from None
+        if not is_deleted:
+            raise not_found()
+        return Response(status=204)
+
+
+class Export(ConversationView):
+    """A conversation to take away."""
+
+    @operation(
+        "Export a conversation",
+        of=["thread"],
+        query=ExportQuery,
+        gives={200: (OpenApiTypes.OBJECT, {"id": CONVERSATION["id"], "title": "Umbrella", "messages": []})},
+        tag=TAG,
+        description="All of it, as a JSON document, or as Markdown (`text/markdown`).",
+    )
+    def get(self, request: Request, thread: uuid.UUID) -> HttpResponseBase:
+        conversation = self.conversation(thread)
+        if validated_query(ExportQuery, request)["format"] == "json":
+            answer: HttpResponseBase = Response(as_json(member=self.member, conversation=conversation))
+            answer["Content-Disposition"] = f'attachment; filename="{thread}.json"'
+            return answer
+        text = as_markdown(member=self.member, conversation=conversation)
+        answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="{thread}.md"'
+        return answer
+
+
+class Messages(ConversationView):
+    """What was said."""
+
+    @operation(
+        "List the messages of a conversation",
+        of=["thread"],
+        query=PageQuery,
+        gives={200: (MessagePage, {"results": [MESSAGE], "next": None})},
+        tag=TAG,
+        description="The oldest first. `next` is the cursor of the next page, null on the last.",
+    )
+    def get(self, request: Request, thread: uuid.UUID) -> Response:
+        query = validated_query(PageQuery, request)
+        try:
+            page = message_page(
+                member=self.member,
+                conversation=self.conversation(thread),
+                cursor=query["cursor"],
+                limit=query["limit"],
+            )
+        except InvalidCursor as exc:
+            raise invalid_cursor(exc) from exc
+        return Response(MessagePage(page).data)
+
+
+class MessageFeedback(TenantView):
+    """What the member thinks of an answer."""
+
+    @operation(
+        "Rate an answer",
+        of=["thread", "message_id"],
+        takes=FeedbackIn,
+        given={"rating": 1, "comment": "Just what I needed."},
+        gives={200: (FeedbackOut, {"rating": 1, "comment": "Just what I needed."})},
+        tag=TAG,
+    )
+    def put(self, request: Request, thread: uuid.UUID, message_id: str) -> Response:
+        given = validated(FeedbackIn, request.data)
+        kept = give_feedback(member=self.member, conversation_id=thread, message_id=message_id, **given)
+        if kept is None:
+            raise not_found()
+        return Response(FeedbackOut(kept).data)
+
+    @operation("Take a rating back", of=["thread", "message_id"], gives={204: (None, None)}, tag=TAG)
+    def delete(self, request: Request, thread: uuid.UUID, message_id: str) -> Response:
+        if not withdraw_feedback(member=self.member, conversation_id=thread, message_id=message_id):
+            raise not_found()
+        return Response(status=204)

@@ -1,0 +1,143 @@
+"""How operations are described in the OpenAPI schema: a summary, an example of each body, and the possible errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+
+from assistant.api.serializers import Error
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+THREAD = "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f"
+CONVERSATION = {
+    "id": THREAD,
+    "title": "Return of an umbrella",
+    "assistant": "support",
+    "is_archived": False,
+    "message_count": 2,
+    "created_at": "2026-11-21T09:30:00Z",
+    "updated_at": "2026-11-21T09:30:04Z",
+}
+MESSAGE = {
+    "id": "msg-2",
+    "run": "run-1",
+    "role": "assistant",
+    "content": "You have 30 days to return it.",
+    "reasoning": "",
+    "tool_calls": [],
+    "tool_call_id": "",
+    "is_partial": False,
+    "created_at": "2026-11-21T09:30:04Z",
+    "feedback": {"rating": 1, "comment": ""},
+}
+APPROVAL = {
+    "call_id": "call_1",
+    "run": "run-1",
+    "conversation": THREAD,
+    "assistant": "support",
+    "tool": "cancel_order",
+    "arguments": '{"order_id": 7}',
+    "rule": "Set to ask first for the tenant.",
+    "asked_at": "2026-11-21T09:30:02Z",
+}
+RUN = {
+    "id": "run-1",
+    "conversation": THREAD,
+    "assistant": "support",
+    "status": "finished",
+    "text": "You have 30 days to return it.",
+    "messages": [MESSAGE],
+    "approvals": [],
+    "error_code": "",
+    "error_message": "",
+    "model": "gpt-4.1-mini",
+    "input_tokens": 812,
+    "output_tokens": 11,
+    "started_at": "2026-11-21T09:30:01Z",
+    "ended_at": "2026-11-21T09:30:04Z",
+}
+
+ERRORS: Mapping[int, tuple[str, str]] = {
+    400: ("invalid_input", "Some of the input is not valid."),
+    401: ("unauthorized", "The API key is unknown, expired or revoked."),
+    403: ("forbidden", "This key has no chat scope."),
+    404: ("not_found", "There is no such thing here."),
+    409: ("thread_busy", "This conversation is still being answered. Wait for it, or stop it."),
+    413: ("too_large", "A body holds at most 262144 bytes."),
+    415: ("unsupported_media_type", "Unsupported media type in request."),
+    429: ("too_many_requests", "Too many requests. Try again in 2 seconds."),
+}
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    required=False,
+    description="The same key and body again, within a day: the same answer, and nothing is done twice.",
+    examples=[OpenApiExample("a key", value="order-4711-question-1")],
+)
+_PATH = {
+    "tenant": ("The tenant's slug.", "acme"),
+    "assistant": ("The assistant's slug.", "support"),
+    "thread": ("The conversation's id.", THREAD),
+    "message_id": ("The message's id.", "msg-2"),
+    "run_id": ("The run's id.", "run-1"),
+}
+
+
+def path_parameter(name: str) -> OpenApiParameter:
+    """A parameter of the address, with an example."""
+    description, value = _PATH[name]
+    kind: Any = {"type": "string", "format": "uuid"} if name == "thread" else str
+    return OpenApiParameter(
+        name, kind, OpenApiParameter.PATH, description=description, examples=[OpenApiExample(name, value=value)]
+    )
+
+
+def operation(
+    summary: str,
+    *,
+    of: Sequence[str] = (),
+    takes: Any = None,
+    given: Any = None,
+    query: Any = None,
+    gives: Mapping[Any, tuple[Any, Any]],
+    errors: Sequence[int] = (),
+    tag: str,
+    is_idempotent: bool = False,
+    description: str = "",
+) -> Callable[[F], F]:
+    """Describe one operation.
+
+    Args:
+        of: The names in its address, after the tenant's.
+        takes: The serializer of its body; `given` is an example.
+        query: The serializer of its query string.
+        gives: By status (or status and media type): what it answers, and an example. None for no body.
+        errors: Statuses beside those that every operation may answer.
+    """
+    responses: dict[int | tuple[int, str], Any] = {
+        status: OpenApiResponse(shape, examples=[] if shape is None else [OpenApiExample("answer", value=example)])
+        for status, (shape, example) in gives.items()
+    }
+    for status in sorted({400, 401, 403, 404, *errors, *((413, 415) if takes else ())}):
+        code, message = ERRORS[status]
+        value = {"code": code, "message": message, "fields": {}}
+        responses[status] = OpenApiResponse(Error, examples=[OpenApiExample(code, value=value)])
+    described: Callable[[F], F] = extend_schema(
+        operation_id=summary.lower().replace(" ", "_").replace("'", ""),
+        summary=summary,
+        description=description or f"{summary}.",
+        tags=[tag],
+        request={"application/json": takes} if takes else None,
+        responses=responses,
+        parameters=[
+            *(path_parameter(name) for name in ("tenant", *of)),
+            *([query] if query else []),
+            *([IDEMPOTENCY_KEY] if is_idempotent else []),
+        ],
+        examples=[OpenApiExample("request", value=given, request_only=True)] if given is not None else None,
+    )
+    return described

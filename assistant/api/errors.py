@@ -1,0 +1,68 @@
+"""Whatever goes wrong in a request, as the one shape of error: `code`, `message`, `fields`."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from assistant.api.callers import HttpRefusal, not_found
+from assistant.services.idempotency import KeyReused
+from assistant.services.inputs import Refused
+
+logger = logging.getLogger(__name__)
+
+# What a run that is not opened is answered with.
+STATUS_OF_REFUSAL = {
+    "invalid_input": 400,
+    "thread_not_found": 404,
+    "thread_busy": 409,
+    "limit_reached": 429,
+    "quota_exceeded": 429,
+}
+CODE_OF_STATUS = {405: "method_not_allowed", 413: "too_large", 415: "unsupported_media_type", 429: "too_many_requests"}
+
+
+def refusal_of(exc: Exception) -> HttpRefusal:
+    """The answer to a request that ended in an exception; what nobody expected is logged with an id."""
+    if isinstance(exc, HttpRefusal):
+        return exc
+    if isinstance(exc, Refused):
+        return HttpRefusal(STATUS_OF_REFUSAL.get(exc.code, 400), exc.code, str(exc))
+    if isinstance(exc, KeyReused):
+        return HttpRefusal(409, "idempotency_conflict", str(exc))
+    if isinstance(exc, Http404 | exceptions.NotFound):
+        return not_found()
+    if isinstance(exc, exceptions.ValidationError):
+        fields = dict(_fields(exc.detail, ""))
+        return HttpRefusal(400, "invalid_input", "Some of the input is not valid.", fields)
+    if isinstance(exc, exceptions.APIException):
+        code = CODE_OF_STATUS.get(exc.status_code, "invalid_input")
+        return HttpRefusal(exc.status_code, code, str(exc.detail))
+    error_id = uuid.uuid4().hex[:12]
+    logger.error("A request failed [%s]", error_id, exc_info=exc)
+    return HttpRefusal(500, "internal_error", f"Something went wrong on our side (error {error_id}).")
+
+
+def answer_error(exc: Exception, context: dict[str, Any]) -> Response:
+    """Django REST framework's exception handler."""
+    refusal = refusal_of(exc)
+    return Response(refusal.body, status=refusal.status, headers=refusal.headers)
+
+
+def _fields(detail: Any, path: str) -> Iterator[tuple[str, list[str]]]:
+    """The sentences of a validation error by the path of their field, such as `decisions.0.approved`."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            own = "" if name == "non_field_errors" else str(name)
+            yield from _fields(inner, ".".join(part for part in (path, own) if part))
+    elif isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
+        for number, inner in enumerate(detail):
+            yield from _fields(inner, f"{path}.{number}" if path else str(number))
+    else:
+        yield path or "body", [str(item) for item in (detail if isinstance(detail, list) else [detail])]

@@ -1,0 +1,50 @@
+"""Fields that take a JSON value of their own type and no other: "5" is no number, and 5 no text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class Text(serializers.CharField):
+    """A JSON string."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Flag(serializers.BooleanField):
+    """A JSON true or false."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class OneOf(serializers.ChoiceField):
+    """One of some JSON values, of the same type as theirs."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        is_known = isinstance(data, str | int) and not isinstance(data, bool) and data in self.choices
+        if not is_known or type(data) not in {type(choice) for choice in self.choices}:
+            self.fail("invalid_choice", input=str(data)[:100])
+        return data
+
+
+class JsonObject(serializers.DictField):
+    """A JSON object with whatever is in it."""
+
+    child = serializers.JSONField()
+
+
+class QueryFlag(serializers.BooleanField):
+    """`true` or `false` in a query string."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if data not in ("true", "false"):
+            self.fail("invalid", input=data)
+        return bool(data == "true")

@@ -1,0 +1,164 @@
+"""Runs without a stream: start one and get its finished answer, look at it, stop it; answer the calls that wait."""
+
+from __future__ import annotations
+
+import uuid
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
+from assistant.api.callers import HttpRefusal, not_found
+from assistant.api.describing import APPROVAL, RUN, operation
+from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
+from assistant.services.approvals import pending_of_member
+from assistant.services.conversations import find_conversation
+from assistant.services.database import in_database
+from assistant.services.idempotency import fingerprint
+from assistant.services.inputs import Resume, RunInput, TextMessage, parse_run_id, parse_text
+from assistant.services.leases import RunKey
+from assistant.services.members import Member
+from assistant.services.opening import OpenedRun
+from assistant.services.outcomes import assistant_of_run, run_outcome
+from assistant.services.pictures import find_run
+from assistant.services.reading import wait_for_end
+from assistant.services.runs import get_runs
+
+TAG = "runs"
+RUN_IDS = uuid.UUID("6f1d1c0e-4d2b-4e0f-8a53-0c6f4c8e7b21")
+
+
+class RunningView(AsyncTenantView):
+    """A view that starts runs."""
+
+    async def answer(self, opened: OpenedRun, *, wait: bool) -> Response:
+        """The run's outcome, when it has ended if the caller waits for that."""
+        if wait:
+            await wait_for_end(key=opened.key)
+        outcome = await in_database(run_outcome, member=self.member, key=opened.key)
+        return Response(RunOut(outcome).data, status=201 if wait else 202)
+
+    def new_run_id(self, request: Request) -> str:
+        """An id for the run: the same for a request that is sent again, so that it is joined and not started twice."""
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            return str(uuid.uuid4())
+        mark = fingerprint(method=request.method or "", path=request.path, body=request.data)
+        return str(uuid.uuid5(RUN_IDS, f"{self.member.tenant_id} {self.member.user_id} {key} {mark}"))
+
+
+def own_run(member: Member, run_id: str) -> RunKey:
+    """A member's own run. Raises `HttpRefusal` (404) for any other."""
+    key = find_run(member=member, run_id=parse_run_id(run_id))
+    if key is None:
+        raise not_found()
+    return key
+
+
+class ConversationRuns(RunningView):
+    """Say something in a conversation."""
+
+    @operation(
+        "Start a run and get its answer",
+        of=["thread"],
+        takes=RunIn,
+        given={"message": "How long may I return an umbrella?"},
+        gives={201: (RunOut, RUN), 202: (RunOut, {**RUN, "status": "running", "text": "", "ended_at": None})},
+        errors=[409, 429],
+        tag=TAG,
+        is_idempotent=True,
+        description="Answers 201 when the run has ended: look at `status`, for it may have failed, or wait for an "
+        "approval. With `wait` false it answers 202 at once. Going away does not stop the run.",
+    )
+    @idempotent_async
+    async def post(self, request: Request, thread: uuid.UUID) -> Response:
+        given = validated(RunIn, request.data)
+        conversation = await in_database(find_conversation, member=self.member, conversation_id=thread)
+        if conversation is None or not conversation.assistant.is_active:
+            raise not_found()
+        run_id = self.new_run_id(request)
+        run = RunInput(
+            thread_id=thread,
+            run_id=run_id,
+            message=TextMessage(f"{run_id}-user", parse_text(given["message"])),
+            protocol_version="1.0",
+        )
+        opened = await get_runs().open(member=self.member, assistant_slug=conversation.assistant.slug, given=run)
+        return await self.answer(opened, wait=given["wait"])
+
+
+class OneRun(TenantView):
+    """A run's state."""
+
+    @operation("Read a run", of=["run_id"], gives={200: (RunOut, RUN)}, tag=TAG)
+    def get(self, request: Request, run_id: str) -> Response:
+        return Response(RunOut(run_outcome(member=self.member, key=own_run(self.member, run_id))).data)
+
+
+class CancelRun(AsyncTenantView):
+    """Stop a run."""
+
+    @operation(
+        "Cancel a run",
+        of=["run_id"],
+        gives={202: (None, None)},
+        tag=TAG,
+        is_idempotent=True,
+        description="Asks the server to stop it; a run that has ended stays as it is.",
+    )
+    @idempotent_async
+    async def post(self, request: Request, run_id: str) -> Response:
+        key = await in_database(own_run, self.member, run_id)
+        await get_runs().cancel(member=self.member, run_id=key.run_id)
+        return Response(status=202)
+
+
+class Approvals(TenantView):
+    """Calls that wait for the member."""
+
+    @operation(
+        "List the calls that wait for an answer",
+        gives={200: (ApprovalOut(many=True), [APPROVAL])},
+        tag=TAG,
+    )
+    def get(self, request: Request) -> Response:
+        return Response(ApprovalOut(pending_of_member(member=self.member), many=True).data)
+
+
+class RunApprovals(RunningView):
+    """The calls that wait in one run."""
+
+    @operation(
+        "Answer the calls that wait in a run",
+        of=["run_id"],
+        takes=DecisionsIn,
+        given={"decisions": [{"call_id": "call_1", "approved": True}]},
+        gives={201: (RunOut, {**RUN, "id": "run-2"}), 202: (RunOut, {**RUN, "id": "run-2", "status": "running"})},
+        errors=[409, 429],
+        tag=TAG,
+        is_idempotent=True,
+        description="The conversation goes on in a new run, which is answered with. Every call that waits needs a "
+        "decision, each of which is taken once.",
+    )
+    @idempotent_async
+    async def post(self, request: Request, run_id: str) -> Response:
+        given = validated(DecisionsIn, request.data)
+        key = await in_database(own_run, self.member, run_id)
+        waiting = await in_database(pending_of_member, member=self.member, run_id=key.run_id)
+        if {one["call_id"] for one in given["decisions"]} != {call.call_id for call in waiting}:
+            names = ", ".join(call.call_id for call in waiting) or "none"
+            sentence = f"One decision is needed for each call that waits: {names}."
+            raise HttpRefusal(409, "conflict", sentence, {"decisions": [sentence]})
+        decided = RunInput(
+            thread_id=key.conversation_id,
+            run_id=self.new_run_id(request),
+            resume=tuple(
+                Resume(one["call_id"], one["approved"], one.get("edited_arguments"), one["reason"])
+                for one in given["decisions"]
+            ),
+            protocol_version="1.0",
+        )
+        slug = await in_database(assistant_of_run, key=key)
+        return await self.answer(
+            await get_runs().open(member=self.member, assistant_slug=slug, given=decided), wait=given["wait"]
+        )

@@ -1,0 +1,194 @@
+"""What the REST API takes and gives: shapes only, no behaviour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from assistant.api.fields import Flag, JsonObject, OneOf, QueryFlag, Text
+from assistant.models import Conversation, Feedback, Run
+from assistant.services.conversations import MAX_TITLE
+from assistant.services.feedback import MAX_COMMENT
+from assistant.services.inputs import MAX_TEXT
+from assistant.services.listing import MAX_PAGE
+
+Shape = serializers.Serializer[Any]
+
+
+class Error(Shape):
+    """Every answer that is no success."""
+
+    code = serializers.CharField(help_text="For programs; from a closed list.")
+    message = serializers.CharField(help_text="For people; safe to show.")
+    fields = serializers.DictField(  # type: ignore[assignment]  # the name is the API's
+        child=serializers.ListField(child=serializers.CharField()), help_text="What is wrong with each field."
+    )
+
+
+class AssistantOut(Shape):
+    slug = serializers.SlugField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    starters = serializers.ListField(child=serializers.CharField(), help_text="Prompts to begin with.")
+
+
+class ToolOut(Shape):
+    name = serializers.CharField(source="tool.name")
+    description = serializers.CharField(source="tool.description")
+    parameters = serializers.DictField(source="tool.parameters", help_text="JSON Schema of its arguments.")
+    policy = serializers.ChoiceField(choices=["on", "ask", "off"])
+    rule = serializers.CharField(help_text="The rule that decided, as a sentence.")
+
+
+class ConversationOut(Shape):
+    id = serializers.UUIDField(help_text="AG-UI's threadId.")
+    title = serializers.CharField()
+    assistant = serializers.SlugField(source="assistant.slug")
+    is_archived = serializers.SerializerMethodField()
+    message_count = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    def get_is_archived(self, conversation: Conversation) -> bool:
+        return conversation.archived_at is not None
+
+
+class ConversationIn(Shape):
+    assistant = Text(max_length=63, help_text="The assistant's slug.")
+    title = Text(max_length=MAX_TITLE, required=False, default="", allow_blank=True)
+    id = serializers.UUIDField(required=False, help_text="Made by the server if left out.")
+
+
+class ConversationChange(Shape):
+    title = Text(max_length=MAX_TITLE, required=False)
+    is_archived = Flag(required=False)
+
+
+class PageQuery(Shape):
+    cursor = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="From `next` of the page before."
+    )
+    limit = serializers.IntegerField(required=False, default=20, min_value=1, max_value=MAX_PAGE)
+
+
+class ConversationQuery(PageQuery):
+    q = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=200, help_text="In the title or a message."
+    )
+    assistant = serializers.CharField(required=False, default="", max_length=63, help_text="Only with this assistant.")
+    archived = QueryFlag(required=False, default=False, help_text="The archive instead.")
+
+
+class ConversationPage(Shape):
+    results = ConversationOut(many=True, source="entries")
+    next = serializers.CharField(source="next_cursor", allow_null=True, help_text="The next page's cursor.")
+
+
+class ToolCallOut(Shape):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    arguments = serializers.CharField(help_text="JSON text, as the model wrote it.")
+
+
+class FeedbackIn(Shape):
+    rating = OneOf(choices=Feedback.Rating.choices, help_text="1: helpful, -1: not helpful.")
+    comment = Text(max_length=MAX_COMMENT, required=False, default="", allow_blank=True)
+
+
+class FeedbackOut(Shape):
+    rating = serializers.ChoiceField(choices=Feedback.Rating.choices)
+    comment = serializers.CharField()
+
+
+class MessageOut(Shape):
+    id = serializers.CharField()
+    run = serializers.CharField(source="run_id", help_text="Empty if the run is gone.")
+    role = serializers.ChoiceField(choices=["user", "assistant", "tool"])
+    content = serializers.CharField()
+    reasoning = serializers.CharField()
+    tool_calls = ToolCallOut(many=True)
+    tool_call_id = serializers.CharField(help_text="Of a tool message: the call that it answers.")
+    is_partial = serializers.BooleanField(help_text="Cut off by a cancel, an error or a crash.")
+    created_at = serializers.DateTimeField()
+    feedback = FeedbackOut(allow_null=True)
+
+
+class MessagePage(Shape):
+    results = MessageOut(many=True, source="entries")
+    next = serializers.CharField(source="next_cursor", allow_null=True, help_text="The next page's cursor.")
+
+
+class ExportQuery(Shape):
+    format = serializers.ChoiceField(choices=["json", "markdown"], required=False, default="json")
+
+
+class ApprovalOut(Shape):
+    call_id = serializers.CharField()
+    run = serializers.CharField(source="run.run_id")
+    conversation = serializers.UUIDField(source="run.conversation_id")
+    assistant = serializers.SlugField(source="run.assistant.slug")
+    tool = serializers.CharField(source="name")
+    arguments = serializers.CharField(help_text="JSON text, as the model wrote it.")
+    rule = serializers.CharField(help_text="Why it is asked.")
+    asked_at = serializers.DateTimeField(source="started_at")
+
+
+class DecisionIn(Shape):
+    call_id = Text(max_length=128)
+    approved = Flag()
+    reason = Text(max_length=1000, required=False, default="", allow_blank=True, help_text="The model reads it.")
+    edited_arguments = JsonObject(required=False, help_text="Run with these arguments instead.")
+
+
+class DecisionsIn(Shape):
+    decisions = serializers.ListField(
+        child=DecisionIn(), min_length=1, help_text="One for every call that waits in the run."
+    )
+    wait = Flag(required=False, default=True, help_text="Answer when the run that goes on has ended.")
+
+
+class RunIn(Shape):
+    message = Text(max_length=MAX_TEXT, help_text="What the member says.")
+    wait = Flag(required=False, default=True, help_text="Answer when the run has ended; else at once.")
+
+
+class RunOut(Shape):
+    id = serializers.CharField()
+    conversation = serializers.UUIDField()
+    assistant = serializers.SlugField()
+    status = serializers.ChoiceField(choices=Run.Status.choices)
+    text = serializers.CharField(help_text="The answer; whole if the status is `finished`.")
+    messages = MessageOut(many=True)
+    approvals = ApprovalOut(many=True, help_text="Calls that wait for an answer.")
+    error_code = serializers.CharField()
+    error_message = serializers.CharField()
+    model = serializers.CharField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    started_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+
+
+class UsageQuery(Shape):
+    since = serializers.DateField(required=False, help_text="First day; 30 days ago if left out.")
+    until = serializers.DateField(required=False, help_text="Last day; today if left out.")
+    by = serializers.ChoiceField(choices=["day", "model", "assistant"], required=False, default="day")
+    whose = serializers.ChoiceField(
+        choices=["mine", "tenant"], required=False, default="mine", help_text="`tenant` is for its admins."
+    )
+
+
+class UsageLineOut(Shape):
+    name = serializers.CharField(help_text="The day, model or assistant.")
+    runs = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cached_input_tokens = serializers.IntegerField()
+    reasoning_tokens = serializers.IntegerField()
+
+
+class UsageOut(Shape):
+    since = serializers.DateField()
+    until = serializers.DateField()
+    results = UsageLineOut(many=True)

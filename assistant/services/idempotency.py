@@ -1,0 +1,90 @@
+"""Requests that are sent again: the first one's answer is kept for a day, and given to whoever repeats it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from assistant.models import IdempotentAnswer
+from assistant.services.members import Member
+
+LIFETIME = timedelta(hours=24)
+# A request whose process died while it was worked on; longer than any run may take by default.
+ABANDONED = timedelta(minutes=15)
+_KEY = re.compile(r"[!-~]{1,255}")
+
+
+class KeyReused(Exception):
+    """The key was sent before, with another request or while its first is still being answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A request with an idempotency key: the answer that it got before, or the right to answer it now."""
+
+    pk: int
+    status: int | None = None
+    body: Any = None
+
+
+def fingerprint(*, method: str, path: str, body: Any) -> str:
+    """What tells two requests apart: SHA-256 of the method, the address and the body's values."""
+    canonical = json.dumps([method, path, body], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def claim(*, member: Member, key: str, fingerprint: str) -> Claim:
+    """Take a key for a request, or find the answer that the same request got before.
+
+    Raises:
+        ValueError: the key is not 1 to 255 printable ASCII characters without spaces.
+        KeyReused: it belongs to another request, or the first is still being answered.
+    """
+    if not _KEY.fullmatch(key):
+        raise ValueError("Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.")
+    _forget_old(member)
+    try:
+        with transaction.atomic():
+            row = IdempotentAnswer.objects.create(
+                tenant_id=member.tenant_id, user_id=member.user_id, key=key, fingerprint=fingerprint
+            )
+    except IntegrityError:
+        return _known(member, key, fingerprint)
+    return Claim(row.pk)
+
+
+def _forget_old(member: Member) -> None:
+    own = IdempotentAnswer.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
+    own.filter(created_at__lt=timezone.now() - LIFETIME).delete()
+    own.filter(status=None, created_at__lt=timezone.now() - ABANDONED).delete()
+
+
+def _known(member: Member, key: str, fingerprint: str) -> Claim:
+    row = IdempotentAnswer.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, key=key).first()
+    if row is None or (row.fingerprint == fingerprint and row.status is None):
+        raise KeyReused("The first request with this Idempotency-Key is still being answered.")
+    if row.fingerprint != fingerprint:
+        raise KeyReused("This Idempotency-Key was sent before, with another request.")
+    return Claim(row.pk, row.status, row.body)
+
+
+def keep(*, member: Member, claim: Claim, status: int, body: Mapping[str, Any] | None) -> None:
+    """Keep a successful answer for whoever repeats the request."""
+    _claimed(member, claim).update(status=status, body=body)
+
+
+def release(*, member: Member, claim: Claim) -> None:
+    """Nothing was done: the key may be used again."""
+    _claimed(member, claim).delete()
+
+
+def _claimed(member: Member, claim: Claim) -> Any:
+    return IdempotentAnswer.objects.filter(pk=claim.pk, tenant_id=member.tenant_id, user_id=member.user_id)

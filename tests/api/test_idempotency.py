@@ -1,0 +1,63 @@
+"""A POST with an Idempotency-Key that is sent again does nothing twice."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from assistant.models import Conversation, IdempotentAnswer
+from tests.api.calling import Caller
+from tests.base import Cast
+
+pytestmark = pytest.mark.django_db
+BODY = {"assistant": "support", "title": "Once"}
+
+
+def test_the_same_key_and_body_get_the_same_answer(alice_calls: Caller) -> None:
+    first = alice_calls("post", "conversations/", BODY, Idempotency_Key="k")
+    again = alice_calls("post", "conversations/", dict(reversed(BODY.items())), Idempotency_Key="k")
+    assert (again.status_code, again.json()) == (first.status_code, first.json())
+    assert again["Idempotent-Replayed"] == "true"
+    assert Conversation.objects.count() == 1
+
+
+def test_the_same_key_with_another_body_is_a_conflict(alice_calls: Caller) -> None:
+    alice_calls("post", "conversations/", BODY, Idempotency_Key="k")
+    answer = alice_calls("post", "conversations/", {**BODY, "title": "Twice"}, Idempotency_Key="k")
+    assert (answer.status_code, answer.json()["code"]) == (409, "idempotency_conflict")
+    assert Conversation.objects.count() == 1
+
+
+def test_while_the_first_is_answered_the_second_is_a_conflict(cast: Cast, alice_calls: Caller) -> None:
+    alice_calls("post", "conversations/", BODY, Idempotency_Key="k")
+    IdempotentAnswer.objects.update(status=None)
+    assert alice_calls("post", "conversations/", BODY, Idempotency_Key="k").status_code == 409
+
+
+def test_keys_are_each_members_own(alice_calls: Caller, amy_calls: Caller, mallory_calls: Caller) -> None:
+    made = {
+        caller("post", "conversations/", BODY, Idempotency_Key="k").json()["id"]
+        for caller in (alice_calls, amy_calls, mallory_calls)
+    }
+    assert len(made) == 3
+
+
+def test_after_an_error_the_key_is_free(alice_calls: Caller) -> None:
+    refused = alice_calls("post", "conversations/", {"assistant": "nobody"}, Idempotency_Key="k")
+    assert refused.status_code == 400
+    assert alice_calls("post", "conversations/", BODY, Idempotency_Key="k").status_code == 201
+
+
+def test_a_key_is_forgotten_after_a_day(alice_calls: Caller) -> None:
+    alice_calls("post", "conversations/", BODY, Idempotency_Key="k")
+    IdempotentAnswer.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    answer = alice_calls("post", "conversations/", {**BODY, "title": "Later"}, Idempotency_Key="k")
+    assert answer.json()["title"] == "Later"
+
+
+@pytest.mark.parametrize("key", ["", "with space", "x" * 256])
+def test_a_key_that_is_none_is_refused(alice_calls: Caller, key: str) -> None:
+    answer = alice_calls("post", "conversations/", BODY, Idempotency_Key=key)
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, ["Idempotency-Key"])

@@ -1,0 +1,163 @@
+"""Runs without a stream, over a real server: started, waited for, looked at, stopped, approved."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+
+from assistant.models import Conversation, Provider, Run
+from assistant.services.keys import revoke_api_keys
+from tests.api.calling import key_of
+from tests.base import Cast
+from tests.factories import make_conversation, switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+from tests.test_sse import events_of
+from tests.test_websocket import in_db, until
+from tests.ws import run_input
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@asynccontextmanager
+async def alice_at(server: Server, cast: Cast, **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
+    key = await in_db(key_of)(cast.acme, cast.alice, **options)
+    base = f"{server.url}/api/v1/tenants/acme/"
+    async with httpx2.AsyncClient(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+def talk(cast: Cast, provider: Provider) -> Conversation:
+    return make_conversation(cast.alice, cast.support, title="Talk")
+
+
+async def test_a_run_is_answered_when_it_has_ended(
+    server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Thirty days.")
+    async with alice_at(server, cast) as client:
+        answer = await client.post(f"conversations/{talk.pk}/runs/", json={"message": "How long?"})
+        run = answer.json()
+        assert (answer.status_code, run["status"], run["text"]) == (201, "finished", "Thirty days.")
+        assert [one["role"] for one in run["messages"]] == ["user", "assistant"]
+        assert (await client.get(f"runs/{run['id']}/")).json() == run
+
+
+async def test_a_run_that_is_not_waited_for_is_fetched_later_and_cancelled(
+    server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Thirty", gate, " days."])
+    async with alice_at(server, cast) as client:
+        started = await client.post(f"conversations/{talk.pk}/runs/", json={"message": "How long?", "wait": False})
+        run = f"runs/{started.json()['id']}/"
+        assert (started.status_code, started.json()["status"]) == (202, "running")
+        await asyncio.to_thread(gate.wait_reached)
+        busy = await client.post(f"conversations/{talk.pk}/runs/", json={"message": "And now?"})
+        assert (busy.status_code, busy.json()["code"]) == (409, "thread_busy")
+        assert (await client.delete(f"conversations/{talk.pk}/")).status_code == 409
+        assert (await client.post(f"{run}cancel/")).status_code == 202
+        await until(lambda: Run.objects.filter(status=Run.Status.CANCELLED).exists())
+        assert (await client.get(run)).json()["status"] == "cancelled"
+
+
+async def test_a_caller_that_goes_away_finds_the_same_run_by_its_key(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Thirty", gate, " days."])
+    body, headers = {"message": "How long?"}, {"Idempotency-Key": "question-1"}
+    async with alice_at(uvicorn_server, cast) as client:
+        asking = asyncio.create_task(client.post(f"conversations/{talk.pk}/runs/", json=body, headers=headers))
+        await asyncio.to_thread(gate.wait_reached)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        gate.release()
+        await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
+
+        async def asked_again() -> httpx2.Response:
+            # The server may not have noticed yet that the first one is gone.
+            while True:
+                answer = await client.post(f"conversations/{talk.pk}/runs/", json=body, headers=headers)
+                if answer.status_code != 409:
+                    return answer
+                await asyncio.sleep(0.05)
+
+        answer = await asyncio.wait_for(asked_again(), 20)
+    assert (answer.status_code, answer.json()["text"]) == (201, "Thirty days.")
+    assert await in_db(Run.objects.count)() == 1
+
+
+async def test_a_call_that_waits_is_approved(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "calculate", "ask")
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply("42.")
+    async with alice_at(uvicorn_server, cast) as client:
+        asked = (await client.post(f"conversations/{talk.pk}/runs/", json={"message": "6*7?"})).json()
+        assert asked["status"] == "waiting"
+        (waiting,) = (await client.get("approvals/")).json()
+        assert (waiting["tool"], waiting["run"]) == ("calculate", asked["id"])
+        address = f"runs/{asked['id']}/approvals/"
+        other = await client.post(address, json={"decisions": [{"call_id": "other", "approved": True}]})
+        assert other.status_code == 409
+        decision = {"call_id": waiting["call_id"], "approved": True}
+        gone_on = await client.post(address, json={"decisions": [decision]})
+        assert (gone_on.status_code, gone_on.json()["text"]) == (201, "42.")
+        assert (await client.get("approvals/")).json() == []
+        assert (await client.post(address, json={"decisions": [decision]})).status_code == 409
+
+
+async def test_nobody_else_reads_stops_or_answers_a_run(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hi")
+    async with alice_at(uvicorn_server, cast) as client:
+        run = (await client.post(f"conversations/{talk.pk}/runs/", json={"message": "Hi"})).json()["id"]
+    for tenant, user in ((cast.acme, cast.amy), (cast.globex, cast.mallory)):
+        headers = {"Authorization": f"Bearer {await in_db(key_of)(tenant, user)}"}
+        base = f"{uvicorn_server.url}/api/v1/tenants/{tenant.slug}/"
+        async with httpx2.AsyncClient(base_url=base, headers=headers) as client:
+            decisions = {"decisions": [{"call_id": "x", "approved": True}]}
+            assert (await client.get(f"runs/{run}/")).status_code == 404
+            assert (await client.post(f"runs/{run}/cancel/")).status_code == 404
+            assert (await client.post(f"runs/{run}/approvals/", json=decisions)).status_code == 404
+            assert (await client.post(f"conversations/{talk.pk}/runs/", json={"message": "x"})).status_code == 404
+
+
+async def test_a_failed_run_says_so(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    fake_provider.respond(401)
+    async with alice_at(uvicorn_server, cast) as client:
+        run = (await client.post(f"conversations/{talk.pk}/runs/", json={"message": "Hi"})).json()
+    assert (run["status"], run["error_code"]) == ("failed", "provider_error")
+
+
+async def test_a_stream_ends_when_its_key_is_revoked(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hel", gate, "lo"])
+    given = run_input("Hi", thread=str(uuid.uuid4()))
+    async with alice_at(uvicorn_server, cast) as client:
+        async with client.stream("POST", "assistants/support/runs/", json=given) as answer:
+            pieces = answer.aiter_text()
+            seen = await anext(pieces)
+            await in_db(lambda: revoke_api_keys(keys=cast.acme.api_keys.all(), actor=None))()
+            async with asyncio.timeout(20):
+                async for piece in pieces:
+                    seen += piece
+        assert "RUN_FINISHED" not in seen and "RUN_ERROR" not in seen and events_of(seen)
+        gone = await client.get(f"runs/{given['runId']}/events/")
+        assert gone.status_code == 401
+    gate.release()
+    await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
