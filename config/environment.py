@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import secrets
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -85,6 +88,26 @@ class Environment:
     def path(self, name: str) -> Path | None:
         text = self.text(name)
         return Path(text).expanduser() if text else None
+
+    def commands(self, name: str) -> dict[str, list[str]]:
+        """Programs by name, each as its words: a JSON object of command lines."""
+
+        def parse(text: str) -> dict[str, list[str]]:
+            found = json.loads(text)
+            if not isinstance(found, dict) or not all(isinstance(line, str) for line in found.values()):
+                raise ValueError
+            words = {key: shlex.split(line) for key, line in found.items()}
+            if not all(words.values()) or not all(re.fullmatch(r"[\w-]{1,60}", key, re.ASCII) for key in words):
+                raise ValueError
+            return words
+
+        def checked(text: str) -> dict[str, list[str]]:
+            try:
+                return parse(text)
+            except ValueError:
+                raise ValueError('must be a JSON object like {"files": "/usr/bin/mcp-files --root /srv"}') from None
+
+        return self._read(name, {}, checked)
 
     def fernet_keys(self, name: str) -> list[str]:
         keys = self.words(name)

@@ -42,6 +42,9 @@ LOCAL_MODEL_URL = env.url("LOCAL_MODEL_URL")
 WEATHER_BASE_URL = env.url("WEATHER_BASE_URL", "https://api.open-meteo.com")
 WEATHER_GEOCODING_URL = env.url("WEATHER_GEOCODING_URL", "https://geocoding-api.open-meteo.com")
 
+# Programs that speak MCP on their standard input and output, and that tenants may choose by name.
+MCP_STDIO_COMMANDS = env.commands("MCP_STDIO_COMMANDS")
+
 INSTALLED_APPS = [
     "daphne",
     "assistant",
@@ -53,11 +56,11 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "csp",
     "tools",
 ]
-    "drf_spectacular",
-    "drf_spectacular_sidecar",
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -168,6 +171,10 @@ MCP_SESSIONS = env.flag("MCP_SESSIONS")
 
 # Whether spans hold what was said and passed; they always hold names, tokens and durations.
 TRACE_CONTENT = env.flag("TRACE_CONTENT")
+
+# Dotted names of interceptors around every tool call and every question to a model, the outermost first.
+TOOL_INTERCEPTORS = env.words("TOOL_INTERCEPTORS")
+MODEL_INTERCEPTORS = env.words("MODEL_INTERCEPTORS")
 
 REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],

@@ -17,6 +17,7 @@ WRONG = {
     "CSRF_TRUSTED_ORIGINS": "example.com",
     "FIELD_ENCRYPTION_KEYS": "too-short",
     "LOCAL_MODEL_URL": "ftp://x",
+    "MCP_STDIO_COMMANDS": "[1]",
 }
 
 

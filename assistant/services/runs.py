@@ -15,6 +15,7 @@ from assistant.services.eventlog import EventLog, MemoryLog
 from assistant.services.expiry import expire_approvals
 from assistant.services.inputs import RunInput
 from assistant.services.leases import release, renew_leases, request_cancel
+from assistant.services.mcpcalls import session_pool
 from assistant.services.members import Member
 from assistant.services.opening import OpenedRun, open_run
 from assistant.services.planning import plan_of
@@ -103,6 +104,7 @@ class Runs:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        await session_pool().close()
         await self.log.close()
 
     def _forget(self, run: RunTask, task: asyncio.Task[None]) -> None:

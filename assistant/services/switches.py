@@ -11,6 +11,7 @@ from django.db.models import Count, Q
 
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services import audit, catalogue, news
+from assistant.services.mcptools import RemoteTool, remote_tools
 from assistant.services.toolsets import Decision, decide, switch_of
 from tools import Tool
 
@@ -79,7 +80,7 @@ def set_switch(
     """
     if policy not in (*POLICIES, FOLLOW):
         raise ValueError(f"a policy is any of {', '.join(POLICIES)} or {FOLLOW}")
-    if tool not in catalogue.registry():
+    if not knows_tool(tenant_id=tenant.pk, name=tool):
         raise ValueError(f"this deployment has no tool {tool!r}")
     if assistant is not None and assistant.tenant_id != tenant.pk:
         raise ValueError("the assistant belongs to another tenant")
@@ -104,6 +105,13 @@ def set_switch(
     )
     news.announce()
     return row
+
+
+def knows_tool(*, tenant_id: int, name: str) -> bool:
+    """Whether the catalogue, or one of the tenant's outside servers, has a tool of this name."""
+    return name in catalogue.registry() or any(
+        entry.tool.name == name for entry in remote_tools(tenant_id=tenant_id, user_id=None)
+    )
 
 
 def _take_back(row: ToolSetting | None) -> None:
@@ -131,10 +139,15 @@ def board_of_tenants(*, tenants: Iterable[Tenant]) -> list[Row]:
 
 
 def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> list[Row]:
-    """The tenant's own column first, then one for each of its assistants."""
+    """The tenant's own column first, then one for each of its assistants; outside servers' tools stand last."""
     columns = [None, *(assistant.pk for assistant in assistants)]
     stored = _stored(ToolSetting.objects.filter(tenant=tenant))
-    return [_row(tool, [_cell(tool, stored, tenant.pk, pk) for pk in columns]) for tool in catalogue.registry()]
+    local = [RemoteTool(tool) for tool in catalogue.registry()]
+    remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={entry.tool.name for entry in local})
+    return [
+        _row(entry.tool, [_cell(entry.tool, stored, tenant.pk, pk, entry.refusal) for pk in columns])
+        for entry in (*local, *remote)
+    ]
 
 
 def _row(tool: Tool, cells: Iterable[Cell]) -> Row:
@@ -152,7 +165,7 @@ def _stored(rows: Iterable[ToolSetting]) -> Stored:
     return {(row.tenant_id, row.assistant_id, row.tool): row for row in rows}
 
 
-def _cell(tool: Tool, stored: Stored, tenant_id: int, assistant_id: int | None = None) -> Cell:
+def _cell(tool: Tool, stored: Stored, tenant_id: int, assistant_id: int | None = None, refusal: str = "") -> Cell:
     of_tenant = stored.get((tenant_id, None, tool.name))
     own = stored.get((tenant_id, assistant_id, tool.name))
     of_assistant = None if assistant_id is None else own
@@ -160,6 +173,7 @@ def _cell(tool: Tool, stored: Stored, tenant_id: int, assistant_id: int | None =
         tool,
         tenant=switch_of(of_tenant) if of_tenant else None,
         assistant=switch_of(of_assistant) if of_assistant else None,
+        refusal=refusal,
     )
     return Cell(
         tool_name=tool.name,

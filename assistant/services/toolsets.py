@@ -12,13 +12,15 @@ from django.db.models import Exists, Q
 
 from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Policy
-from assistant.models import Assistant, Membership, ToolSetting
+from assistant.models import Assistant, McpServer, Membership, ToolSetting
 from assistant.services import catalogue
 from assistant.services.database import in_database
+from assistant.services.mcpchecks import keep_fresh
+from assistant.services.mcptools import RemoteTool, remote_tools
 from assistant.services.toolsettings import read_config, read_secrets
 from tools import Tool
 
-Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings"]
+Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server"]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
 _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", "off": "Switched off"}
@@ -51,6 +53,7 @@ class EffectiveTool:
     rule: str
     config: Any = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_remote: bool = False
 
 
 def decide(
@@ -60,6 +63,7 @@ def decide(
     assistant: Switch | None,
     has_permission: bool = True,
     narrowing: Collection[str] | None = None,
+    refusal: str = "",
 ) -> Decision:
     """Weigh what every layer says of a tool: off beats ask beats on.
 
@@ -69,9 +73,12 @@ def decide(
         assistant: The assistant's switch; without one it follows the tenant.
         has_permission: Whether the user holds the permission that the tool names, if it names one.
         narrowing: The names the client wants offered; None for all.
+        refusal: Why an outside server's tool cannot be used now, if it cannot.
     """
     if tool is None:
         return Decision("off", "Not in this deployment's catalogue.", "catalogue")
+    if refusal:
+        return Decision("off", refusal, "server")
     opinions = [_tenants_opinion(tool, tenant)]
     if assistant is not None:
         opinions.append(Decision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant"))
@@ -125,32 +132,42 @@ def effective_tools(
     narrowing: Collection[str] | None = None,
     is_superuser: bool | None = None,
 ) -> list[EffectiveTool]:
-    """Every tool of the catalogue with today's decision for this tenant, user and assistant, in the catalogue's order.
+    """Every tool of the catalogue and of the tenant's outside servers, with today's decision for this tenant, user and
+    assistant; the catalogue's come first, in its order.
 
     Nothing is kept between two calls, so that a switch holds for the next one, in every process. Three queries at
-    most. Without an assistant (None) only the tenant's own switches count. `is_superuser` is given by a caller who has
-    just read that the user is a member and the assistant active, and spares that query.
+    most, and one for the tools of outside servers if the tenant has any. Without an assistant (None) only the tenant's
+    own switches count. `is_superuser` is given by a caller who has just read that the user is a member and the
+    assistant active, and spares that query.
     """
     tools = list(catalogue.registry())
     if is_superuser is None:
         refusal, is_superuser = _membership(tenant_id, user_id, assistant_id)
         if refusal is not None:
             return [EffectiveTool(tool, refusal.policy, refusal.rule) for tool in tools]
+    stored = _switches(tenant_id=tenant_id, assistant_id=assistant_id)
+    remote: dict[str, RemoteTool] = {}
+    if stored.may_have_remote:
+        found = remote_tools(tenant_id=tenant_id, user_id=user_id, taken={tool.name for tool in tools})
+        remote = {entry.tool.name: entry for entry in found}
+        tools += [entry.tool for entry in found]
     needed = {tool.permission for tool in tools if tool.permission}
     held = needed if is_superuser else _permissions(user_id, needed)
-    tenant, assistant = switches(tenant_id=tenant_id, assistant_id=assistant_id)
     effective = []
     for tool in tools:
-        pair = (tenant.get(tool.name), assistant.get(tool.name))
+        pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
         decision = decide(
             tool,
             tenant=pair[0],
             assistant=pair[1],
             has_permission=tool.permission in held,
             narrowing=narrowing,
+            refusal=remote[tool.name].refusal if tool.name in remote else "",
         )
         config, secrets = (None, {}) if decision.policy == "off" else _settings_of(tool, pair)
-        effective.append(EffectiveTool(tool, decision.policy, decision.rule, config, secrets))
+        effective.append(
+            EffectiveTool(tool, decision.policy, decision.rule, config, secrets, is_remote=tool.name in remote)
+        )
     return effective
 
 
@@ -181,16 +198,27 @@ def _permissions(user_id: int, needed: set[str]) -> set[str]:
     return needed & {f"{app_label}.{codename}" for app_label, codename in found}
 
 
-def switches(*, tenant_id: int, assistant_id: int | None) -> tuple[dict[str, Switch], dict[str, Switch]]:
-    """The tenant's and the assistant's stored switches by tool name, in one query."""
-    rows = ToolSetting.objects.filter(Q(assistant=None) | Q(assistant_id=assistant_id), tenant_id=tenant_id).only(
-        "assistant_id", "tool", "policy", "config", "secrets"
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A tenant's and an assistant's switches by tool name, and whether the tenant may have outside tools."""
+
+    tenant: dict[str, Switch] = field(default_factory=dict)
+    assistant: dict[str, Switch] = field(default_factory=dict)
+    may_have_remote: bool = True
+
+
+def _switches(*, tenant_id: int, assistant_id: int | None) -> _Stored:
+    """What is stored, in one query; it tells by the way whether the tools of outside servers need asking for."""
+    servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
+    rows = list(
+        ToolSetting.objects.filter(Q(assistant=None) | Q(assistant_id=assistant_id), tenant_id=tenant_id)
+        .only("assistant_id", "tool", "policy", "config", "secrets")
+        .annotate(has_servers=Exists(servers))
     )
-    tenant: dict[str, Switch] = {}
-    assistant: dict[str, Switch] = {}
+    found = _Stored(may_have_remote=not rows or bool(getattr(rows[0], "has_servers")))  # noqa: B009 - an annotation
     for row in rows:
-        (tenant if row.assistant_id is None else assistant)[row.tool] = switch_of(row)
-    return tenant, assistant
+        (found.tenant if row.assistant_id is None else found.assistant)[row.tool] = switch_of(row)
+    return found
 
 
 def switch_of(row: ToolSetting) -> Switch:
@@ -216,11 +244,14 @@ class TenantToolset:
             effective_tools, tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing
         )
         self._initial = initial
+        self._tenant_id = tenant_id
 
     async def offered(self) -> Sequence[Tool]:
         """The tools that are on or ask first."""
         first, self._initial = self._initial, None
         found = await in_database(self._ask) if first is None else first
+        if any(entry.is_remote for entry in found):
+            keep_fresh(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:

@@ -46,7 +46,7 @@ def listed(heading: str) -> set[str]:
 
 
 def test_every_variable_is_documented() -> None:
-    readers = {"text", "flag", "number", "words", "url", "origins", "path", "fernet_keys", "database"}
+    readers = {"text", "flag", "number", "words", "url", "origins", "path", "fernet_keys", "database", "commands"}
     read = {
         text
         for called, call in calls("config")

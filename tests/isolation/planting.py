@@ -22,6 +22,7 @@ APPS = ("assistant", "tools")
 CANARY_HEAD = "zeisig"
 CANARY = f"{CANARY_HEAD}7319"
 
+_DEFINITION = ToolDefinition(CANARY, description=CANARY)
 # Where any text would not do.
 FIXED: Mapping[str, Any] = {
     "assistant.ApiKey.scopes": ["chat", "read"],
@@ -38,11 +39,13 @@ FIXED: Mapping[str, Any] = {
     "assistant.McpServer.headers": f'{{"key": "{CANARY}"}}',
     "assistant.McpServer.context_keys": [],
     "assistant.McpCredential.headers": f'{{"key": "{CANARY}"}}',
-    "assistant.McpTool.definition": (_definition := ToolDefinition(CANARY, description=CANARY)).to_state(),
-    "assistant.McpTool.accepted": _definition.to_state(),
-    "assistant.McpTool.digest": _definition.digest,
-    "assistant.McpTool.accepted_digest": _definition.digest,
+    "assistant.McpTool.definition": _DEFINITION.to_state(),
+    "assistant.McpTool.accepted": _DEFINITION.to_state(),
+    "assistant.McpTool.digest": _DEFINITION.digest,
+    "assistant.McpTool.accepted_digest": _DEFINITION.digest,
     "assistant.Assistant.starters": [CANARY],
+    "assistant.Assistant.task_schema": None,
+    "assistant.Assistant.answer_schema": None,
 }
 
 

@@ -10,13 +10,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assistant.core.messages import Message, Usage
-from assistant.models import Conversation, Run, UsageEntry
+from assistant.models import Conversation, Run, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
 from assistant.services.closing import Ending, close_run
 from assistant.services.inputs import Refused, RunInput, TextMessage
 from assistant.services.members import Member, find_member
 from assistant.services.opening import OpenedRun, open_run
 from tests.base import Cast
+from tests.factories import switch_tool
 
 QUERIES_OF_A_TURN = 9
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
@@ -56,6 +57,7 @@ def take_turn(alice: Member, thread: uuid.UUID) -> None:
 
 @pytest.mark.parametrize("turns", [1, 40])
 def test_a_turn_takes_the_same_few_queries_with_any_history(alice: Member, turns: int) -> None:
+    switch_tool(Tenant.objects.get(slug="acme"), "current_time")
     thread = uuid.uuid4()
     for _ in range(turns):
         take_turn(alice, thread)

@@ -1,0 +1,103 @@
+"""Asks outside servers what they list: at a press of a button, and now and then by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from weakref import WeakKeyDictionary
+
+from django.db.models import Q
+from django.utils import timezone
+
+from assistant.mcp.client import RemoteFailure, connect
+from assistant.models import McpServer
+from assistant.services.database import in_database
+from assistant.services.mcpcalls import listener_of
+from assistant.services.mcplistings import record_failure
+from assistant.services.mcpservers import Connection, connection_of
+from assistant.services.mcptools import REST
+
+logger = logging.getLogger(__name__)
+
+# A listing older than this is read anew when the tenant's next run asks for tools.
+FRESH = timedelta(minutes=10)
+# How often, in one process, a tenant's runs look whether anything is stale.
+LOOK_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What came of trying a server; `sentence` is for the operator."""
+
+    is_well: bool
+    sentence: str
+
+
+async def examine(*, tenant_id: int, server_id: int, user_id: int) -> Examination:
+    """Connect, list the tools and store them, within seconds; whether the server is switched on or not.
+
+    Args:
+        user_id: who tries it, and with whose credentials if each member has their own.
+    """
+    try:
+        connection = await in_database(
+            connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, even_if_off=True
+        )
+        async with connect(connection.endpoint, on_tools=listener_of(connection)) as session:
+            name = f" It calls itself {session.server_name}." if session.server_name else ""
+            sentence = f"It lists {len(session.tools)} tools, over MCP {session.protocol_version}.{name}"
+    except RemoteFailure as exc:
+        await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc)
+        return Examination(False, f"{exc} ({exc.detail})" if exc.detail else str(exc))
+    return Examination(True, sentence)
+
+
+_looks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, float]] = WeakKeyDictionary()
+_at_work: set[asyncio.Task[None]] = set()
+
+
+def keep_fresh(tenant_id: int) -> None:
+    """See to it that the tenant's listings are no older than `FRESH`, soon; nobody waits for it."""
+    loop = asyncio.get_running_loop()
+    looked = _looks.setdefault(loop, {})
+    if loop.time() - looked.get(tenant_id, -LOOK_SECONDS) >= LOOK_SECONDS:
+        looked[tenant_id] = loop.time()
+        task = asyncio.create_task(_refresh(tenant_id), name=f"mcp-refresh-{tenant_id}")
+        _at_work.add(task)
+        task.add_done_callback(_at_work.discard)
+
+
+async def _refresh(tenant_id: int) -> None:
+    try:
+        stale = await in_database(claim_stale, tenant_id=tenant_id)
+        await asyncio.gather(*(_read_anew(connection) for connection in stale))
+    except Exception:
+        logger.exception("The MCP servers of tenant %s could not be looked after", tenant_id)
+
+
+def claim_stale(*, tenant_id: int) -> list[Connection]:
+    """The servers whose listing is due, each claimed for this process; those with members' own credentials are read
+    when these members call them."""
+    now = timezone.now()
+    rows = McpServer.objects.filter(tenant_id=tenant_id, is_active=True, credentials_of=McpServer.Speakers.TENANT)
+    is_due = Q(checked_at=None) | Q(checked_at__lt=now - FRESH)
+    is_due |= Q(health=McpServer.Health.DOWN, checked_at__lt=now - REST)
+    claimed = []
+    for pk, checked_at in rows.filter(is_due).values_list("pk", "checked_at"):
+        same = McpServer.objects.filter(pk=pk, tenant_id=tenant_id, checked_at=checked_at)
+        if same.update(checked_at=now):
+            try:
+                claimed.append(connection_of(tenant_id=tenant_id, server_id=pk, user_id=0))
+            except RemoteFailure as exc:
+                record_failure(tenant_id=tenant_id, server_id=pk, failure=exc)
+    return claimed
+
+
+async def _read_anew(connection: Connection) -> None:
+    try:
+        async with connect(connection.endpoint, on_tools=listener_of(connection)):
+            return
+    except RemoteFailure as exc:
+        await in_database(record_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc)
