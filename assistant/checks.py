@@ -9,6 +9,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 
 from assistant.services import catalogue
+from assistant.services.intercepting import load_interceptors
 from tools.schema import suspicious_parameters
 
 
@@ -19,6 +20,20 @@ def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         Error(f"The environment variable {name} {problem}.", id="assistant.E001")
         for name, problem in settings.ENVIRONMENT_PROBLEMS
     ]
+
+
+@register()
+def interceptors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Interceptors that are not there stop the start."""
+    found: list[CheckMessage] = []
+    for variable in ("TOOL_INTERCEPTORS", "MODEL_INTERCEPTORS"):
+        try:
+            load_interceptors(*getattr(settings, variable))
+        except ImportError as exc:
+            found.append(
+                Error(f"The environment variable {variable} names what is not there: {exc}", id="assistant.E002")
+            )
+    return found
 
 
 @register(Tags.security, deploy=True)

@@ -7,11 +7,12 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import aclosing
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.core.chatting import ReplyStream, Turn, execute_calls, finish_typed, stream_typed
+from assistant.core.answering import REPAIRS
+from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed
 from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.messages import Message
 from assistant.core.model import Model
-from assistant.core.output import Mode, OutputType
+from assistant.core.output import Mode, OutputType, output_of
 from assistant.core.plan import Limits, Plan
 from assistant.core.replies import CalledTool, ChatReply, Ledger, RunFailed
 from assistant.core.searching import SearchingToolset
@@ -126,22 +127,31 @@ class ChatClient:
 
         Args:
             message: a text, or messages; None to go on from the history as it is.
-            output_type: what `reply.output` is to be.
+            output_type: what `reply.output` is to be: a type, or a JSON Schema of an object.
             output_mode: how that is asked for; default the best that the model can do.
             **settings: see `CallSettings`.
 
         Raises:
             RunFailed: the provider failed, a limit was reached, or the answer never became an `output_type`.
         """
-        turn = await self._turn(message, settings)
-        if output_type is None:
-            return await turn.finish()
-        mode: Mode = output_mode or self._output_mode
-        return await finish_typed(turn, OutputType(output_type), mode)
+        output = None if output_type is None else output_of(output_type)
+        return await (await self._turn(message, settings, output, output_mode)).finish()
 
-    def stream(self, message: Prompt = None, **settings: Unpack[CallSettings]) -> ReplyStream:
-        """The same event by event; a failure is the last event, `RUN_ERROR`, and is not raised."""
-        return ReplyStream(lambda: self._turn(message, settings))
+    def stream(
+        self,
+        message: Prompt = None,
+        *,
+        output_type: Any = None,
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings],
+    ) -> ReplyStream:
+        """The same event by event; a failure is the last event, `RUN_ERROR`, and is not raised.
+
+        With an `output_type` there are `output.partial` events while the answer grows, and its value, as JSON's kinds,
+        is the `result` of `RUN_FINISHED`.
+        """
+        output = None if output_type is None else output_of(output_type)
+        return ReplyStream(lambda: self._turn(message, settings, output, output_mode))
 
     async def stream_typed(
         self, message: Prompt = None, *, output_type: type[T], **settings: Unpack[CallSettings]
@@ -151,8 +161,9 @@ class ChatClient:
         Raises:
             RunFailed: as `call` does; there is no mending of an answer of which parts were given out.
         """
-        turn = await self._turn(message, settings)
-        async with aclosing(stream_typed(turn, OutputType(output_type))) as values:
+        output: OutputType[T] = output_of(output_type)
+        turn = await self._turn(message, settings, output, None, repairs=0)
+        async with aclosing(stream_typed(turn, output)) as values:
             async for value in values:
                 yield value
 
@@ -178,7 +189,14 @@ class ChatClient:
             raise ValueError("This reply was not made by a client.")
         return await execute_calls(reply.plan, reply, decisions)
 
-    async def _turn(self, message: Prompt, settings: CallSettings) -> Turn:
+    async def _turn(
+        self,
+        message: Prompt,
+        settings: CallSettings,
+        output: OutputType[Any] | None,
+        mode: Mode | None,
+        repairs: int = REPAIRS,
+    ) -> Turn:
         chosen = settings.get("tools")
         tools = self._tools if chosen is None else self._resolve(chosen)
         conversation = settings.get("conversation", "")
@@ -209,8 +227,11 @@ class ChatClient:
             keep_call_ids=True,
             interceptors=self._interceptors,
             on_error=settings.get("on_error", "model"),
+            output=output,
+            output_mode=mode or self._output_mode,
+            output_repairs=repairs,
         )
-        return Turn(plan, ledger, tools, sent, new, self._store if conversation else None, conversation)
+        return Turn(plan, ledger, sent, new, self._store if conversation else None, conversation)
 
     def _toolset(self, tools: Iterable[Tool]) -> Toolset:
         toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)

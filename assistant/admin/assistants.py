@@ -17,8 +17,9 @@ from assistant.admin.links import link_to_list, person
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services import catalogue
+from assistant.services.assistants import read_schema
 from assistant.services.providers import describe_provider
-from assistant.services.switches import set_switch
+from assistant.services.switches import knows_tool, set_switch
 
 MAX_STARTERS = 4
 
@@ -47,11 +48,24 @@ class AssistantForm(TenantForm):
         if self.instance.pk:
             self.initial["starters"] = "\n".join(str(line) for line in self.instance.starters)
 
+    def clean_answer_schema(self) -> Any:
+        return _checked_schema(self.cleaned_data["answer_schema"])
+
+    def clean_task_schema(self) -> Any:
+        return _checked_schema(self.cleaned_data["task_schema"])
+
     def clean_starters(self) -> list[str]:
         lines = [line.strip() for line in self.cleaned_data["starters"].splitlines() if line.strip()]
         if len(lines) > MAX_STARTERS:
             raise forms.ValidationError(f"At most {MAX_STARTERS} starter prompts.")
         return lines
+
+
+def _checked_schema(schema: Any) -> Any:
+    try:
+        return read_schema(schema) if schema else None
+    except ValueError as exc:
+        raise forms.ValidationError(f"This is no JSON Schema of an object: {exc}.") from exc
 
 
 class PromptVersionInline(TenantScopedInline):
@@ -85,7 +99,8 @@ class SwitchForm(forms.ModelForm[ToolSetting]):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if self.has_changed() and cleaned.get("tool") not in catalogue.registry():
+        tenant_id = self.instance.tenant_id or 0
+        if self.has_changed() and not knows_tool(tenant_id=tenant_id, name=str(cleaned.get("tool"))):
             raise forms.ValidationError("This deployment has no such tool any more; its switch can only be deleted.")
         return cleaned
 
@@ -132,10 +147,20 @@ class AssistantAdmin(TenantScopedAdmin):
         (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
         ("Who answers", {"fields": ("answers_with", "provider", "model", "temperature")}),
         ("What it is told", {"fields": ("published_prompt", "starters")}),
+        ("What it answers", {"fields": ("answer_schema", "task_schema")}),
         ("Whom it may ask", {"fields": ("delegates",)}),
         (
             "Limits of one run",
-            {"fields": ("max_rounds", "max_tool_calls", "max_tokens", "max_seconds", "history_tokens")},
+            {
+                "fields": (
+                    "max_rounds",
+                    "max_tool_calls",
+                    "max_calls_per_tool",
+                    "max_tokens",
+                    "max_seconds",
+                    "history_tokens",
+                )
+            },
         ),
     )
 

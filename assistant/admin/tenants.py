@@ -31,7 +31,16 @@ class TenantAdmin(TenantScopedAdmin):
     list_filter = ("is_active", "timezone")
     search_fields = ("slug", "name")
     ordering = ("slug",)
-    fields = ("name", "slug", "timezone", "is_active", "default_provider", "switchboard", "created_at")
+    fields = (
+        "name",
+        "slug",
+        "timezone",
+        "is_active",
+        "default_provider",
+        "ends_runs_on_tool_failure",
+        "switchboard",
+        "created_at",
+    )
     readonly_fields = ("switchboard", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:

@@ -18,7 +18,7 @@ from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.loop import run_turn
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import Model
-from assistant.core.output import InvalidOutput, OutputType
+from assistant.core.output import output_of
 from assistant.core.performing import Stage, current_stage
 from assistant.core.plan import Limits, Plan, new_id
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
@@ -27,8 +27,8 @@ from tools import Media, Tool, ToolContext, ToolError
 
 # How deep assistants may ask each other, the first one not counted.
 MAX_DEPTH = 3
-# How often a typed answer may be mended.
-REPAIRS = 2
+# How much of its own turn an agent's model is sent; old tool results go first.
+HISTORY_TOKENS = 24_000
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ _place: ContextVar[_Place] = ContextVar("agent_place", default=_TOP)
 class Agent:
     """An assistant that others can ask.
 
-    `name` is a tool's name. `input_type` is a pydantic model or a dataclass that the task has to be; without one it is
-    a text. `output_type` is what the answer has to be; without one it is a text, too. `toolset` decides for the same
-    user as everywhere, so that asking an agent opens no door.
+    `name` is a tool's name. `input_type` is a pydantic model, a dataclass or a JSON Schema (as a mapping) that the task
+    has to fit; without one it is a text. `output_type` is what the answer has to be, likewise; without one it is a
+    text, too. `toolset` decides for the same user as everywhere, so that asking an agent opens no door.
     """
 
     name: str
@@ -59,8 +59,9 @@ class Agent:
     system: str = ""
     limits: Limits = field(default_factory=Limits)
     options: Mapping[str, Any] = field(default_factory=dict)
-    input_type: type | None = None
+    input_type: type | Mapping[str, Any] | None = None
     output_type: Any = None
+    history_tokens: int = HISTORY_TOKENS
 
     def as_tool(self) -> Tool:
         """The agent as a tool: ask it, and its answer is the result."""
@@ -72,13 +73,21 @@ class Agent:
         async def ask_typed(task: Any, context: ToolContext) -> Any:
             return await agent.ask(pydantic_core.to_json(task).decode(), context)
 
+        async def ask_by_schema(task: Mapping[str, Any], /, context: ToolContext) -> Any:
+            return await agent.ask(pydantic_core.to_json(dict(task)).decode(), context)
+
+        timeout = self.limits.seconds or None
+        if isinstance(self.input_type, Mapping):
+            return Tool(
+                name=self.name,
+                description=self.description,
+                parameters=dict(self.input_type),
+                handler=ask_by_schema,
+                timeout=timeout,
+            )
         function: Callable[..., Any] = ask if self.input_type is None else ask_typed
         return Tool.from_function(
-            function,
-            name=self.name,
-            description=self.description,
-            input_type=self.input_type,
-            timeout=self.limits.seconds or None,
+            function, name=self.name, description=self.description, input_type=self.input_type, timeout=timeout
         )
 
     async def ask(self, task: str, context: ToolContext) -> Any:
@@ -112,23 +121,9 @@ class Agent:
         messages = [Message("user", task)]
         if self.system:
             messages.insert(0, Message("system", self.system))
-        if self.output_type is None:
-            said = await self._play(self._plan(messages, context, stage), stage, run_id)
-            return said[-1].content
-        output: OutputType[Any] = OutputType(self.output_type)
-        mended = 0
-        while True:
-            plan = self._plan(messages, context, stage, response_format=output.response_format())
-            said = await self._play(plan, stage, run_id)
-            try:
-                return output.parse(said[-1].content)
-            except InvalidOutput as exc:
-                if mended == REPAIRS:
-                    raise ToolError(f"{self.name!r} gave no valid answer. {exc}") from exc
-                mended += 1
-                messages += [*said, Message("user", f"This answer is not of the form that was asked for. {exc}")]
+        return await self._play(self._plan(messages, context, stage), stage, run_id)
 
-    def _plan(self, messages: list[Message], context: ToolContext, stage: Stage, **settings: Any) -> Plan:
+    def _plan(self, messages: list[Message], context: ToolContext, stage: Stage) -> Plan:
         remaining = stage.shop.deadline.remaining()
         seconds = min(self.limits.seconds or remaining, remaining)
         return Plan(
@@ -145,11 +140,16 @@ class Agent:
             run_id=context.run_id,
             can_ask=False,
             interceptors=stage.shop.interceptors,
-            **settings,
+            history_tokens=self.history_tokens,
+            parallel=stage.shop.parallel,
+            default_timeout=stage.shop.default_timeout,
+            on_error=stage.shop.on_error,
+            output=None if self.output_type is None else output_of(self.output_type),
+            output_mode=getattr(self.model, "output_mode", "native"),
         )
 
-    async def _play(self, plan: Plan, stage: Stage, run_id: str) -> tuple[Message, ...]:
-        """Play one turn of the agent within the run of the one that asked; returns what it said."""
+    async def _play(self, plan: Plan, stage: Stage, run_id: str) -> Any:
+        """Play one turn of the agent within the run of the one that asked; returns its answer."""
         transcript = Transcript()
         try:
             async with aclosing(run_turn(plan, transcript)) as played:
@@ -165,7 +165,7 @@ class Agent:
                 stage.shop.transcript.add_usage(provider, model, spent)
         if isinstance(transcript.ending, RunError):
             raise ToolError(f"{self.name!r} could not finish: {transcript.ending.message}")
-        return transcript.messages
+        return transcript.messages[-1].content if plan.output is None else transcript.result
 
 
 class _AgentJournal:

@@ -58,6 +58,11 @@ class Assembler:
         """Whether the provider has said why the answer ends; only usage figures can follow."""
         return bool(self._finish)
 
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the provider has counted so far."""
+        return usage_of(self._usage)
+
     def feed(self, chunk: Chunk) -> None:
         """Take one chunk in. Raises `ModelError` for an error in it, and for calls that cannot be told apart."""
         if (chunk.error is not None or chunk.choices is None) and (failure := chunk.failure):

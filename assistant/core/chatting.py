@@ -1,10 +1,10 @@
-"""Turns without a database: played, kept in a store, asked again for a typed answer, and run by hand."""
+"""Turns without a database: played, kept in a store, and run by hand."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from assistant.core.deadline import Deadline
@@ -12,19 +12,15 @@ from assistant.core.events import Event, TextMessageContent, TextMessageStart
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.loop import run_turn, unanswered_calls
-from assistant.core.messages import Message, ToolCall
-from assistant.core.output import OUTPUT_TOOL, InvalidOutput, Mode, OutputType
+from assistant.core.messages import Message
+from assistant.core.output import OutputType
 from assistant.core.plan import Plan
-from assistant.core.replies import ChatReply, Ledger, RunFailed, reply_of
+from assistant.core.replies import ChatReply, Ledger, reply_of
 from assistant.core.stores import ConversationStore
-from assistant.core.toolbox import Admission, Decision, Toolset
+from assistant.core.toolbox import Decision
 from assistant.core.transcript import Transcript
-from tools import Tool
 
 T = TypeVar("T")
-
-# How often a model may mend an answer that is not of the type that was asked for.
-REPAIRS = 2
 
 
 @dataclass
@@ -36,7 +32,6 @@ class Turn:
 
     plan: Plan
     ledger: Ledger
-    tools: tuple[Tool, ...] = ()
     sent: tuple[Message, ...] = ()
     new: tuple[Message, ...] = ()
     store: ConversationStore | None = None
@@ -66,13 +61,6 @@ class Turn:
         """The reply, once it is played. Raises `RunFailed`."""
         return reply_of(self.plan, self.sent, self.transcript, self.ledger)
 
-    def again(self, sentence: str) -> Turn:
-        """A turn that goes on from this one with a message of the user."""
-        message = Message("user", sentence, id=self.plan.new_id())
-        said = (*self.transcript.messages, message)
-        plan = replace(self.plan, messages=(*self.plan.messages, *said), decisions={})
-        return replace(self, plan=plan, sent=(*self.sent, *said), new=(message,), transcript=Transcript())
-
 
 class ReplyStream:
     """The events of one turn, as they happen; iterate once, and `reply` has the whole afterwards."""
@@ -95,31 +83,8 @@ class ReplyStream:
         return self._turn.reply()
 
 
-async def finish_typed(turn: Turn, output: OutputType[T], mode: Mode) -> ChatReply[T]:
-    """Play a turn whose answer is to have a type, and let the model mend an answer that has not.
-
-    Raises:
-        RunFailed: the turn failed, or the answer never became one.
-    """
-    turn = _asking_for(turn, output, mode)
-    reply = await turn.finish()
-    for attempt in range(REPAIRS + 1):
-        if reply.pending:
-            break
-        try:
-            return replace(reply, output=output.parse(reply.text))
-        except InvalidOutput as exc:
-            if attempt == REPAIRS:
-                raise RunFailed("provider_error", f"The model gave no valid {output.name}. {exc}", reply) from exc
-            turn = turn.again(f"This answer is not of the form that was asked for. {exc} Answer again, in that form.")
-        earlier, reply = reply, await turn.finish()
-        reply = replace(reply, usage=earlier.usage + reply.usage, tool_calls=(*earlier.tool_calls, *reply.tool_calls))
-    return reply
-
-
 async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, None]:
     """Values of an answer in the making, and last the whole one. Raises `RunFailed`."""
-    turn = _asking_for(turn, output, "native")
     text, last = "", None
     async with aclosing(turn.play()) as played:
         async for event in played:
@@ -131,50 +96,9 @@ async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, N
                 if value is not None and value != last:
                     last = value
                     yield value
-    reply = turn.reply()
-    try:
-        whole = output.parse(reply.text)
-    except InvalidOutput as exc:
-        raise RunFailed("provider_error", f"The model gave no valid {output.name}. {exc}", reply) from exc
-    if whole != last:
+    whole = turn.reply().output
+    if whole is not None and whole != last:
         yield whole
-
-
-def _asking_for(turn: Turn, output: OutputType[Any], mode: Mode) -> Turn:
-    plan = turn.plan
-    match mode:
-        case "native":
-            plan = replace(plan, response_format=output.response_format())
-        case "tool":
-            choice = plan.tool_choice if turn.tools else OUTPUT_TOOL
-            plan = replace(plan, toolset=_With(plan.toolset, output.tool()), tool_choice=choice)
-        case "prompt":
-            plan = replace(plan, messages=_instructed(plan.messages, output.instructions()))
-    return replace(turn, plan=plan)
-
-
-class _With:
-    """A toolset with one more tool."""
-
-    def __init__(self, toolset: Toolset, tool: Tool) -> None:
-        self._toolset = toolset
-        self._tool = tool
-
-    async def offered(self) -> Sequence[Tool]:
-        return [*await self._toolset.offered(), self._tool]
-
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        admissions = await self._toolset.admit(calls)
-        return [
-            Admission(self._tool) if call.name == self._tool.name else admission
-            for call, admission in zip(calls, admissions, strict=True)
-        ]
-
-
-def _instructed(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:
-    if messages and messages[0].role == "system":
-        return (replace(messages[0], content=f"{messages[0].content}\n\n{instructions}"), *messages[1:])
-    return (Message("system", instructions), *messages)
 
 
 async def execute_calls(

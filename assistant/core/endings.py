@@ -8,7 +8,7 @@ from assistant.core import events
 from assistant.core.events import Event
 from assistant.core.messages import Reply, ToolCall
 from assistant.core.model import ModelError
-from assistant.core.transcript import MESSAGE_CUT
+from assistant.core.transcript import cut_message
 
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -50,4 +50,4 @@ def cut_short(reply: Reply, message_id: str) -> Event | None:
         if reply.finish_reason == "length":
             raise TurnFailed("The model used up its limit of tokens before it answered.", "limit_reached")
         raise ModelError("The provider's content filter withheld the answer.")
-    return events.Custom(MESSAGE_CUT, {"messageId": message_id, "reason": reply.finish_reason})
+    return cut_message(message_id, reply.finish_reason)

@@ -169,6 +169,7 @@ class RunFinished(Event, frozen=True, tag="RUN_FINISHED"):
     thread_id: str
     run_id: str
     outcome: Outcome | None = None
+    result: Any = None
     usage: list[TokenUsage] | None = None
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from assistant.core.messages import Reply
 from assistant.core.model import Delta, Model, ModelRequest
+from assistant.core.output import Mode
 from tools import Tool, ToolContext, ToolResult
 
 logger = logging.getLogger(__name__)
@@ -72,6 +73,12 @@ class InterceptedModel:
     @property
     def provider(self) -> str:
         return self._model.provider
+
+    @property
+    def output_mode(self) -> Mode:
+        """How the model wants to be asked for typed answers."""
+        mode: Mode = getattr(self._model, "output_mode", "native")
+        return mode
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
         ask: AskModel = self._model.stream

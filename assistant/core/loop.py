@@ -8,14 +8,16 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
 from assistant.core import events
+from assistant.core.answering import TypedAnswer, WithTool
 from assistant.core.deadline import Deadline, DeadlinePassed
 from assistant.core.endings import TurnFailed, ask_approval, cut_short
+from assistant.core.estimating import estimate_usage
 from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
-from assistant.core.memory import clear_results, estimate, estimate_tokens, fit, repair
-from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import ModelError, ModelRequest, TextDelta
+from assistant.core.memory import clear_results, fit, repair
+from assistant.core.messages import Message, Reply, ToolCall, Usage
+from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
 from assistant.core.transcript import CloseReason, Transcript
@@ -71,13 +73,16 @@ class _Turn:
         self._plan = plan
         self._transcript = transcript
         self._deadline = deadline
-        self._estimated = 0
         self._rounds = 0
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
+        self._said = self._message_id = ""
+        self._answer = (
+            TypedAnswer(plan.output, plan.output_mode, repairs=plan.output_repairs) if plan.output is not None else None
+        )
         self._guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
         self._shop = Workshop(
-            toolset=plan.toolset,
+            toolset=plan.toolset if plan.output is None else WithTool(plan.toolset, plan.output.tool()),
             journal=plan.journal,
             context=plan.context,
             guard=self._guard,
@@ -98,10 +103,21 @@ class _Turn:
         self._transcript.expect(calls)
         while True:
             if not calls:
-                async with aclosing(self._ask()) as asked:
-                    async for event in asked:
-                        yield event
+                try:
+                    async with aclosing(self._ask()) as asked:
+                        async for event in asked:
+                            yield event
+                            if self._answer is not None and (grown := self._answer.watched(event)) is not None:
+                                yield grown
+                except NoTypedAnswers:
+                    if self._answer is None or not self._answer.degrade():
+                        raise
+                    self._rounds -= 1
+                    continue
                 calls = self._calls
+                if not calls and (wrong := self._wrong(self._said, self._message_id)) is not None:
+                    yield wrong
+                    continue
                 if not calls or not plan.execute_tools:
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
@@ -117,8 +133,8 @@ class _Turn:
 
     async def _ask(self) -> AsyncGenerator[Event, None]:
         """One question to the model, streamed; what it called is in `_calls` afterwards."""
-        plan = self._plan
         request = await self._request()
+        plan = self._plan
         speaker = Speaker(plan.new_id(), self._call_id)
         reply: Reply | None = None
         stream = plan.model.stream(request)
@@ -135,12 +151,16 @@ class _Turn:
                 else:
                     for event in speaker.say(item):
                         yield event
+        except BaseException as exc:
+            if reply is None:
+                self._count_cut(request, speaker.length, exc)
+            raise
         finally:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
         for event in speaker.finish(reply):
             yield event
-        self._calls = speaker.calls(reply)
+        self._calls, self._said, self._message_id = speaker.calls(reply), reply.text, speaker.message_id
         self._count(request, reply)
         if (cut := cut_short(reply, speaker.message_id)) is not None:
             yield cut
@@ -157,26 +177,43 @@ class _Turn:
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         cleared = clear_results(conversation, tokens=plan.history_tokens)
-        return ModelRequest(
+        request = ModelRequest(
             messages=fit(cleared, tokens=plan.history_tokens),
             tools=tools,
             options=plan.options,
             tool_choice=plan.tool_choice,
             response_format=plan.response_format,
         )
+        if self._answer is None:
+            return request
+        self._answer.begin()
+        return self._answer.shape(request)
+
+    def _wrong(self, text: str, message_id: str) -> Event | None:
+        """What is told of an answer that is not of the type that was asked for; None if it is, or none was."""
+        return None if self._answer is None else self._answer.take(text, message_id, self._transcript)
 
     def _count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens; past the limit no tool is run any more. Providers that count none are estimated."""
         model, limit = self._plan.model, self._plan.limits.tokens
-        self._transcript.add_usage(model.provider, reply.model or model.name, reply.usage)
+        spent = reply.usage
+        if not spent.total_tokens:
+            said = len(reply.text) + len(reply.reasoning) + sum(len(call.arguments) for call in reply.tool_calls)
+            spent = estimate_usage(request, said)
+        self._transcript.add_usage(model.provider, reply.model or model.name, spent)
         self._transcript.finish_reason = reply.finish_reason
-        if not limit:
-            return
-        if not reply.usage.total_tokens:
-            said = estimate_tokens(reply.text) + sum(estimate_tokens(call.arguments) for call in reply.tool_calls)
-            self._estimated += sum(map(estimate, request.messages)) + said
-        if self._estimated + sum(spent.total_tokens for spent in self._transcript.usage.values()) >= limit:
+        if limit and sum(one.total_tokens for one in self._transcript.usage.values()) >= limit:
             self._guard.stop = f"This run has reached its limit of {limit} tokens."
+
+    def _count_cut(self, request: ModelRequest, said: int, exc: BaseException) -> None:
+        """Count an answer that was cut off after `said` characters: as the provider did, or estimated."""
+        model = self._plan.model
+        spent = exc.usage if isinstance(exc, ModelError) else Usage()
+        if not spent.total_tokens:
+            if isinstance(exc, ModelError) and not said:
+                return  # it was refused before it began
+            spent = estimate_usage(request, said)
+        self._transcript.add_usage(model.provider, model.name, spent)
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
         """How the turn ends after a batch, if it does. Raises `TurnFailed`."""
@@ -192,15 +229,16 @@ class _Turn:
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
         elif batch.direct is not None:
-            message_id = self._plan.new_id()
+            message_id, text = self._plan.new_id(), "\n\n".join(batch.direct)
             yield events.TextMessageStart(message_id, "assistant")
-            yield events.TextMessageContent(message_id, "\n\n".join(batch.direct))
+            yield events.TextMessageContent(message_id, text)
             yield events.TextMessageEnd(message_id)
-            yield self._finished(events.Success())
+            yield self._wrong(text, message_id) or self._finished(events.Success())
 
     def _finished(self, outcome: events.Outcome) -> RunFinished:
         usage = self._transcript.token_usage() or None
-        return RunFinished(self._plan.thread_id, self._plan.run_id, outcome, usage)
+        result = self._transcript.result
+        return RunFinished(self._plan.thread_id, self._plan.run_id, outcome, result, usage)
 
     def _call_id(self, provider_id: str) -> str:
         """The provider's id of a call if it is new to the thread and usable, else one of our own."""

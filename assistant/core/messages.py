@@ -71,12 +71,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones."""
+    """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones.
+
+    `is_estimated`: some of it is our own estimate, as an answer was cut off or the provider counted nothing.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_input_tokens: int = 0
     reasoning_tokens: int = 0
+    is_estimated: bool = False
 
     @property
     def total_tokens(self) -> int:
@@ -88,6 +92,7 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.cached_input_tokens + other.cached_input_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.is_estimated or other.is_estimated,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from assistant.core.messages import Message, Reply
+from assistant.core.messages import Message, Reply, Usage
 from tools import Tool
 
 
@@ -79,9 +79,15 @@ class ModelError(Exception):
     """The provider gave no whole reply.
 
     `code` is one of the run error codes (`provider_error`, `provider_rate_limited`, `provider_timeout`);
-    the text is safe to show to a user: never a key, an address, a prompt or a traceback.
+    the text is safe to show to a user: never a key, an address, a prompt or a traceback. `usage` is what the provider
+    had counted until then.
     """
 
     def __init__(self, message: str, code: str = "provider_error") -> None:
         super().__init__(message)
         self.code = code
+        self.usage = Usage()
+
+
+class NoTypedAnswers(ModelError):
+    """The provider knows this way of asking for a typed answer not; it can be asked in another."""

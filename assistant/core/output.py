@@ -10,7 +10,10 @@ from typing import Any, Generic, Literal, TypeVar
 import pydantic_core
 from pydantic import TypeAdapter, ValidationError
 
-from tools import Tool, ToolError
+from tools import InvalidArguments, Tool, ToolError
+from tools.arguments import parse_arguments
+from tools.handwritten import HandWritten
+from tools.jsonschema import mistake_in
 
 T = TypeVar("T")
 Mode = Literal["native", "tool", "prompt"]
@@ -81,6 +84,10 @@ class OutputType(Generic[T]):
         except (ValueError, KeyError, TypeError):
             return None
 
+    def to_json(self, value: T) -> Any:
+        """A value as JSON's kinds."""
+        return self._adapter.dump_python(value, mode="json")
+
     def _validate(self, value: Any) -> T:
         if self._is_wrapped:
             if not isinstance(value, Mapping) or set(value) != {"value"}:
@@ -95,6 +102,61 @@ class OutputType(Generic[T]):
     def _dump(self, value: T) -> Any:
         dumped = self._adapter.dump_python(value, mode="json")
         return {"value": dumped} if self._is_wrapped else dumped
+
+
+class SchemaOutput(OutputType[Any]):
+    """A JSON Schema of an object that an answer is to fit, where the type is known only at run time.
+
+    Raises:
+        ValueError: it is no schema that can be held to.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], name: str = "answer") -> None:
+        found = dict(schema) if isinstance(schema, Mapping) else schema
+        mistake = mistake_in(found) if isinstance(found, dict) else "the schema must be an object"
+        if mistake or found.get("type") != "object":
+            raise ValueError(mistake or 'the schema must have "type": "object"')
+        self.schema = found
+        self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(found.get("title") or name))[:64]
+        self._is_wrapped = False
+        self._checker = HandWritten(found)
+
+    def parse_partial(self, text: str) -> Any:
+        try:
+            value = pydantic_core.from_json(text, allow_partial="trailing-strings")
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) and value else None
+
+    def to_json(self, value: Any) -> Any:
+        return value
+
+    def _validate(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise InvalidOutput("It is not a JSON object.")
+        try:
+            return self._checker.check(parse_arguments(value))
+        except InvalidArguments as exc:
+            wrong = "; ".join(f"{field}: {problem}" for field, problem in exc.fields.items())
+            raise InvalidOutput(f"{wrong or exc}.") from exc
+
+    def _dump(self, value: Any) -> Any:
+        return value
+
+
+def check_schema(schema: Any) -> dict[str, Any]:
+    """The schema itself, if an answer can be held to it. Raises `ValueError` with what is wrong with it."""
+    try:
+        return SchemaOutput(schema).schema
+    except RecursionError as exc:
+        raise ValueError("it is nested too deeply") from exc
+
+
+def output_of(wanted: Any) -> OutputType[Any]:
+    """What an answer is to be: a type, or a JSON Schema as a mapping. Raises `ValueError` for what is no schema."""
+    if isinstance(wanted, OutputType):
+        return wanted
+    return SchemaOutput(wanted) if isinstance(wanted, Mapping) else OutputType(wanted)
 
 
 def _sentence(exc: ValidationError) -> str:

@@ -11,6 +11,7 @@ from assistant.core.events import PROTOCOL_VERSION
 from assistant.core.interceptors import ToolInterceptor
 from assistant.core.messages import Message
 from assistant.core.model import Model
+from assistant.core.output import Mode, OutputType
 from assistant.core.toolbox import Decision, Journal, NullJournal, Toolset
 from tools import Tool, ToolContext
 
@@ -39,6 +40,8 @@ class Plan:
     estimated; 0 for all of it. `client_tools` are offered but not run here; with `execute_tools` false none is.
     `keep_call_ids` takes the provider's ids of calls where they are new to `messages`, which must then be the whole
     thread: many providers count from 0 in every answer. Else all are of our own making.
+    `output` is what the answer has to be, asked for by `output_mode` or a plainer one, and mended by the model
+    `output_repairs` times at most.
     `can_ask` is whether a person can be asked for an approval. `interceptors` stand around every tool call. With
     `on_error="raise"` an unexpected failure of any tool ends the run.
     """
@@ -62,6 +65,9 @@ class Plan:
     history_tokens: int = 0
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
+    output: OutputType[Any] | None = None
+    output_mode: Mode = "native"
+    output_repairs: int = 2
     keep_call_ids: bool = False
     can_ask: bool = True
     interceptors: tuple[ToolInterceptor, ...] = ()

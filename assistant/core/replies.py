@@ -114,6 +114,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, ledger
         messages=(*sent, *said),
         usage=sum(transcript.usage.values(), Usage()),
         finish_reason=transcript.finish_reason or "stop",
+        output=transcript.output,
         pending=tuple(call for call in calls_made if call.result is None),
         needs_approval=isinstance(getattr(ending, "outcome", None), Interrupted),
         plan=plan,

@@ -30,6 +30,11 @@ class Speaker:
         self._calls: dict[int, str] = {}
         self._argument_lengths: dict[int, int] = {}
 
+    @property
+    def length(self) -> int:
+        """How many characters the model has said so far, its reasoning and its calls' arguments included."""
+        return self._text_length + self._reasoning_length + sum(self._argument_lengths.values())
+
     def say(self, delta: Delta) -> Iterator[Event]:
         """The events of one delta."""
         match delta:

@@ -23,8 +23,6 @@ NO_RESULT: Mapping[str, str] = {
     "error": "No result: the run ended with an error first.",
     "limit": "Not run: the run had reached a limit.",
 }
-# The CUSTOM event that says of a message that ended in order: it is not the whole answer.
-MESSAGE_CUT = "message.cut"
 
 _Start = (
     events.TextMessageStart
@@ -40,16 +38,25 @@ def result_id(call_id: str) -> str:
     return f"{call_id}-result"
 
 
+def cut_message(message_id: str, reason: str) -> events.Custom:
+    """Says of a message that ended in order: it is not the whole answer, or not the one that was asked for."""
+    return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
+
+
 class Transcript:
     """What this run has produced so far; mutable, and cheap per delta.
 
     Args:
         messages: what the run had produced before, if it goes on from somewhere.
+
+    `output` is the answer as a value of the type that was asked for, if one was; `result` the same as JSON's kinds.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self.usage: dict[tuple[str, str], Usage] = {}
         self.finish_reason = ""
+        self.output: Any = None
+        self.result: Any = None
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
         self._entries: list[Draft | Message] = []
@@ -116,7 +123,7 @@ class Transcript:
                 self._open.pop((_START_OF[type(event)], event.subagent_run_id), None)
             case events.RunFinished() | events.RunError():
                 self.ending = event
-            case events.Custom(name=name, value=value) if name == MESSAGE_CUT and is_own:
+            case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
                 self._draft(value["messageId"]).is_cut = True
 
     def _draft(self, message_id: str) -> Draft:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import ssl
 import traceback
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 import httpx2
@@ -24,7 +25,7 @@ import openai
 from assistant.core.assembling import Assembler
 from assistant.core.failures import BROKEN, TOO_SLOW, failure
 from assistant.core.messages import Reply
-from assistant.core.model import Delta, ModelError, ModelRequest
+from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.providers.bodies import read_body
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
@@ -40,6 +41,9 @@ LONGEST_RETRY_AFTER = 20.0
 _Clients = dict[tuple[str, str, UrlGuard | None], tuple[openai.AsyncOpenAI, AsyncGenerator[openai.AsyncOpenAI]]]
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients] = WeakKeyDictionary()
 _without_usage: WeakSet[openai.AsyncOpenAI] = WeakSet()
+# Servers (by address and model) that have refused to be asked for structured output.
+_without_format: set[tuple[str, str]] = set()
+_NAMES_FORMAT = re.compile(r"response_format|json_schema|structured output", re.IGNORECASE)
 
 
 class OpenAIModel:
@@ -86,6 +90,11 @@ class OpenAIModel:
         self._guard = guard
         self._http_client = http_client
 
+    @property
+    def output_mode(self) -> Literal["native", "tool"]:
+        """How to ask for typed answers: as structured output, until this server has refused that for this model."""
+        return "tool" if (self._url, self.name) in _without_format else "native"
+
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r}, provider={self.provider!r})"
 
@@ -107,6 +116,7 @@ class OpenAIModel:
                             yield delta
         except Exception as exc:
             error = _as_model_error(exc)
+            error.usage = assembler.usage
             self._warn(error)
             for delta in assembler.take():
                 yield delta
@@ -115,6 +125,7 @@ class OpenAIModel:
         try:
             reply = assembler.finish(is_closed=reader.is_done)
         except ModelError as error:
+            error.usage = assembler.usage
             self._warn(error)
             raise
         for delta in assembler.take():
@@ -132,6 +143,9 @@ class OpenAIModel:
             try:
                 response = await self._post(client, request)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as exc:
+                if request.response_format and _NAMES_FORMAT.search(str(exc)):
+                    _without_format.add((self._url, self.name))
+                    raise NoTypedAnswers("The provider does not know structured output.") from exc
                 if "stream_options" not in str(exc) or client in _without_usage:
                     raise
                 _without_usage.add(client)

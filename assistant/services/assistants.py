@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
+from assistant.core.output import check_schema
 from assistant.core.plan import Limits
 from assistant.models import Assistant, Conversation, PromptVersion
 
@@ -61,10 +62,16 @@ def prompt_of(assistant: Assistant) -> str:
     return text or DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
 
 
+def read_schema(schema: object) -> dict[str, Any]:
+    """A JSON Schema for tasks or answers of an assistant. Raises `ValueError` with what is wrong with it."""
+    return check_schema(schema)
+
+
 def limits_of(assistant: Assistant) -> Limits:
     return Limits(
         rounds=assistant.max_rounds,
         tool_calls=assistant.max_tool_calls,
+        calls_per_tool=assistant.max_calls_per_tool,
         tokens=assistant.max_tokens,
         seconds=float(assistant.max_seconds),
     )

@@ -79,6 +79,7 @@ def close_run(
             output_tokens=spent.output_tokens,
             cached_input_tokens=spent.cached_input_tokens,
             reasoning_tokens=spent.reasoning_tokens,
+            is_estimated=spent.is_estimated,
         )
         for (provider, model), spent in usage.items()
     )

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from assistant.core.agents import Agent
 from assistant.core.messages import ToolCall
 from assistant.core.plan import Limits
+from assistant.core.searching import SearchingToolset
 from assistant.core.toolbox import Admission
 from assistant.models import Assistant
 from assistant.services.assistants import limits_of, options_of, prompt_of, with_prompt
 from assistant.services.database import in_database
+from assistant.services.intercepting import intercepted
 from assistant.services.providers import ProviderChoice, choose_provider, model_of
 from assistant.services.toolsets import EffectiveTool, TenantToolset
 from tools import Tool
@@ -33,6 +36,10 @@ class Delegate:
     provider: ProviderChoice
     limits: Limits
     options: dict[str, float]
+    history_tokens: int
+    task_schema: dict[str, Any] | None
+    answer_schema: dict[str, Any] | None
+    tenant_slug: str
 
 
 def tool_name_of(slug: str) -> str:
@@ -55,6 +62,10 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
             provider=choose_provider(row),
             limits=limits_of(row),
             options=options_of(row),
+            history_tokens=row.history_tokens,
+            task_schema=row.task_schema,
+            answer_schema=row.answer_schema,
+            tenant_slug=row.tenant.slug,
         )
         for row in rows
     ]
@@ -103,9 +114,14 @@ class DelegatingToolset:
         return Agent(
             name=row.tool_name,
             description=f"Ask the assistant {row.name!r}: {row.description}",
-            model=model_of(row.provider),
-            toolset=DelegatingToolset(tenant_id=self._tenant_id, user_id=self._user_id, assistant_id=row.assistant_id),
+            model=intercepted(model_of(row.provider), tenant=row.tenant_slug),
+            toolset=SearchingToolset(
+                DelegatingToolset(tenant_id=self._tenant_id, user_id=self._user_id, assistant_id=row.assistant_id)
+            ),
             system=row.prompt,
             limits=row.limits,
             options=row.options,
+            input_type=row.task_schema,
+            output_type=row.answer_schema,
+            history_tokens=row.history_tokens,
         )

@@ -17,15 +17,16 @@ from typing import Any
 from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
 from pydantic import ValidationError
 
+from assistant.core.output import check_schema
 from tools import InvalidTool, Tool
 
 MAX_ID = 128
 MAX_TEXT = 200_000
 MAX_TOOLS = 128
-_ID = re.compile(r"[!-~]{1,128}")
 # What 64 bits hold, databases and encoders included; and how many digits that is, at most.
 MAX_INTEGER = 2**63
 MAX_DIGITS = 20
+_ID = re.compile(r"[!-~]{1,128}")
 
 
 class Refused(Exception):
@@ -61,6 +62,7 @@ class Resume:
     approved: bool
     edited_arguments: dict[str, Any] | None = None
     reason: str = ""
+    response: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class RunInput:
     tool_answers: tuple[ToolAnswer, ...] = ()
     resume: tuple[Resume, ...] = ()
     client_tools: tuple[Tool, ...] = ()
+    output_schema: dict[str, Any] | None = None
     protocol_version: str = ""
 
 
@@ -84,20 +87,17 @@ def clean_text(text: str) -> str:
 
 
 def read_json(text: str | bytes) -> Any:
-    """A client's JSON. Raises `ValueError` for what is none, NaN and Infinity included, or is nested too deeply."""
+    """A client's JSON.
+
+    Raises `ValueError` for what is none, NaN and Infinity included, is nested too deeply, or holds a number that does
+    not fit into 64 bits.
+    """
     try:
         return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-def parse_thread_id(value: object) -> uuid.UUID:
-    """A thread's id. Raises `Refused` if it is no UUID."""
-    try:
 def _parse_int(text: str) -> int:
     number = int(text) if len(text) <= MAX_DIGITS else MAX_INTEGER
     if not -MAX_INTEGER < number < MAX_INTEGER:
@@ -112,6 +112,13 @@ def _parse_float(text: str) -> float:
     return number
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def parse_thread_id(value: object) -> uuid.UUID:
+    """A thread's id. Raises `Refused` if it is no UUID."""
+    try:
         return uuid.UUID(value if isinstance(value, str) else "")
     except ValueError as exc:
         raise Refused("invalid_input", "threadId must be a UUID.") from exc
@@ -140,6 +147,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         tool_answers=answers,
         resume=tuple(_resume(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ()),
         client_tools=_client_tools(given),
+        output_schema=_output_schema(given.forwarded_props),
         protocol_version=given.protocol_version or "",
     )
 
@@ -184,12 +192,26 @@ def _resume(interrupt_id: str, status: str, payload: object) -> Resume:
         return Resume(interrupt_id, approved=False)
     if not isinstance(payload, Mapping) or not isinstance(payload.get("approved"), bool):
         raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
-    edited, reason = payload.get("editedArgs"), payload.get("reason", "")
+    edited, reason, response = payload.get("editedArgs"), payload.get("reason", ""), payload.get("response")
     if edited is not None and not isinstance(edited, dict):
         raise Refused("invalid_input", "editedArgs must be an object.")
     if not isinstance(reason, str):
         raise Refused("invalid_input", "reason must be a text.")
-    return Resume(interrupt_id, payload["approved"], edited, clean_text(reason)[:1000])
+    if response is not None and (not isinstance(response, str) or len(response) > MAX_TEXT or not payload["approved"]):
+        raise Refused("invalid_input", f"response must be a text of at most {MAX_TEXT} characters, with approved true.")
+    answer = None if response is None else clean_text(response)
+    return Resume(interrupt_id, payload["approved"], edited, clean_text(reason)[:1000], answer)
+
+
+def _output_schema(forwarded: object) -> dict[str, Any] | None:
+    """The JSON Schema that the caller wants the answer to fit, if any."""
+    schema = forwarded.get("outputSchema") if isinstance(forwarded, Mapping) else None
+    if schema is None:
+        return None
+    try:
+        return check_schema(schema)
+    except ValueError as exc:
+        raise Refused("invalid_input", f"forwardedProps.outputSchema: {exc}.") from exc
 
 
 def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:

@@ -53,6 +53,8 @@ class RunSetup:
     options: Mapping[str, Any]
     has_delegates: bool
     summary: str
+    answer_schema: Mapping[str, Any] | None
+    ends_on_tool_failure: bool
     position: int
 
 
@@ -127,6 +129,8 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
         options=options_of(assistant),
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
+        answer_schema=given.output_schema or assistant.answer_schema,
+        ends_on_tool_failure=assistant.tenant.ends_runs_on_tool_failure,
         position=conversation.message_count + len(new_rows),
     )
     return OpenedRun(key_of(run, owner), setup)
@@ -258,5 +262,7 @@ def _decide(
         )
         if not decided:
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")
-        decisions[answer.interrupt_id] = Decision(answer.approved, answer.edited_arguments, answer.reason)
+        decisions[answer.interrupt_id] = Decision(
+            answer.approved, answer.edited_arguments, answer.reason, answer.response
+        )
     return decisions

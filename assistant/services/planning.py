@@ -7,15 +7,15 @@ from datetime import timedelta
 from django.utils import timezone
 
 from assistant.core.messages import Message
+from assistant.core.output import SchemaOutput
 from assistant.core.plan import Plan
 from assistant.core.searching import SearchingToolset
 from assistant.core.toolbox import Toolset
 from assistant.services.delegation import DelegatingToolset
-from assistant.services.incidents import watch_for_incidents
+from assistant.services.intercepting import intercepted, tool_interceptors
 from assistant.services.journal import AuditJournal
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
-from assistant.services.observing import is_observed, observe_call, observed
 from assistant.services.opening import RunSetup
 from assistant.services.providers import model_of
 from assistant.services.summaries import summary_message
@@ -31,8 +31,9 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     toolset: Toolset = toolset_class(
         tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=key.assistant_id, initial=setup.tools
     )
+    model = intercepted(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
-        model=observed(model_of(setup.provider), tenant=member.tenant.slug),
+        model=model,
         messages=(Message("system", setup.system_prompt), *summary_message(setup.summary), *setup.history),
         toolset=SearchingToolset(toolset),
         context=ToolContext(
@@ -49,7 +50,10 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         client_tools=setup.client_tools,
         decisions=setup.decisions,
         journal=AuditJournal(key, member.tenant.slug),
-        interceptors=(observe_call, watch_for_incidents) if is_observed() else (watch_for_incidents,),
+        interceptors=tool_interceptors(),
+        on_error="raise" if setup.ends_on_tool_failure else "model",
+        output=SchemaOutput(setup.answer_schema) if setup.answer_schema else None,
+        output_mode=getattr(model, "output_mode", "native"),
         thread_id=key.thread,
         run_id=key.run_id,
     )

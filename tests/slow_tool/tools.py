@@ -1,4 +1,4 @@
-"""Tools that tests need: one never ends, one forgets its tenant, one draws."""
+"""Tools that tests need: one never ends, one forgets its tenant, one draws, one breaks."""
 
 from __future__ import annotations
 
@@ -36,3 +36,9 @@ def draw_a_chart() -> ToolResult:
         Media(b"a,b", "text/csv", "sales.csv"),
     )
     return ToolResult("Sales rose.", display={"rise": "4%"}, media=files)
+
+
+@tool(enabled_by_default=True)
+def break_down() -> str:
+    """Break down."""
+    raise RuntimeError("out of machine oil")

@@ -7,6 +7,7 @@ import { ToolCard } from "./toolcard.js";
 
 const CUT = {
   length: "The answer was cut off: it had reached the model's limit of length.",
+  invalid_form: "This answer did not have the form that was asked for; the assistant tries again.",
   content_filter: "The answer was cut off by the provider's content filter.",
 };
 const UNFINISHED = "This answer was cut off.";

@@ -1,0 +1,127 @@
+"""Typed answers: asked for in the way the provider knows, watched as they grow, checked, mended, and told."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from assistant.core.loop import run_turn
+from assistant.core.messages import ToolCall, Usage
+from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers
+from assistant.core.output import OutputType, SchemaOutput, check_schema
+from assistant.core.transcript import Transcript
+from tests.core.playing import Played, plan_for, play
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["city", "days"],
+}
+ANSWER = '{"city": "Graz", "days": [1, 2, 3]}'
+LONG = '{"city": "Graz", "days": [' + ", ".join(map(str, range(40))) + "]}"
+
+
+class Trip(BaseModel):
+    city: str
+    days: list[int]
+
+
+def partials(played: Played) -> list[Any]:
+    return [value["value"] for value in played.custom("output.partial")]
+
+
+@pytest.mark.parametrize("output", [SchemaOutput(SCHEMA), OutputType(Trip)], ids=["schema", "model"])
+async def test_the_value_is_the_result_and_grows_before(output: OutputType[Any]) -> None:
+    played = await play([[LONG[at : at + 7] for at in range(0, len(LONG), 7)]], output=output)
+    result = {"city": "Graz", "days": list(range(40))}
+    assert played.ending.result == output.to_json(played.transcript.output) == result  # type: ignore[union-attr]
+    grown = [len(value.get("days", [])) for value in partials(played)]
+    assert grown == sorted(grown) and 3 < len(grown) < 12 and grown[-1] < 40
+
+
+async def test_an_answer_that_does_not_fit_is_marked_and_mended() -> None:
+    played = await play(['{"city": 5, "days": []}', ANSWER], output=SchemaOutput(SCHEMA))
+    assert played.custom("message.cut") == [{"messageId": played.messages[0].id, "reason": "invalid_form"}]
+    assert [message.is_partial for message in played.messages] == [True, False]
+    reason = played.model.requests[1].messages[-1]
+    assert reason.role == "user" and "city: must be of type string" in reason.content
+    assert played.ending.result["city"] == "Graz"  # type: ignore[union-attr]
+
+
+async def test_mending_has_an_end_and_no_invalid_answer_is_a_success() -> None:
+    played = await play(["no", "no", "no", ANSWER], output=SchemaOutput(SCHEMA))
+    assert played.error.code == "provider_error"
+    assert "no valid answer" in played.error.message
+
+
+def refuses_format(request: ModelRequest) -> Any:
+    return NoTypedAnswers("No.") if request.response_format else refuses_tools(request)
+
+
+def refuses_tools(request: ModelRequest) -> Any:
+    return ToolCall("", "give_answer", ANSWER)
+
+
+async def test_a_provider_without_structured_output_gives_the_answer_as_a_tools_arguments() -> None:
+    played = await play([refuses_format, refuses_format], output=SchemaOutput(SCHEMA))
+    assert played.ending.result["days"] == [1, 2, 3]  # type: ignore[union-attr]
+    assert played.model.requests[1].tool_choice == "give_answer"
+    assert played.messages[-1].content.startswith('{"city":"Graz"')
+
+
+async def test_a_provider_that_knows_neither_is_told_in_words() -> None:
+    turns = [NoTypedAnswers("No."), NoTypedAnswers("No."), f"```json\n{ANSWER}\n```"]
+    played = await play(turns, output=SchemaOutput(SCHEMA))
+    assert played.ending.result["city"] == "Graz"  # type: ignore[union-attr]
+    assert "JSON Schema" in played.model.requests[2].messages[0].content
+
+
+@pytest.mark.parametrize("schema", [None, "text", {"type": "array"}, {"type": "object", "properties": []}, {}])
+def test_what_is_no_schema_of_an_object_is_refused(schema: Any) -> None:
+    with pytest.raises(ValueError, match=r"schema|must be"):
+        check_schema(schema)
+
+
+async def test_tokens_of_an_answer_that_failed_are_counted_and_marked() -> None:
+    played = await play([["Half of", ModelError("Gone.")]])
+    spent = played.transcript.usage["scripted", "scripted"]
+    assert spent.is_estimated and spent.input_tokens > 0 and spent.output_tokens == 2
+    assert played.error.usage and played.error.usage[0].output_tokens == 2
+
+
+async def test_tokens_that_the_provider_had_counted_are_taken_as_they_are() -> None:
+    error = ModelError("Gone.")
+    error.usage = Usage(7, 3)
+    played = await play([["Half", error]])
+    assert played.transcript.usage["scripted", "scripted"] == Usage(7, 3)
+
+
+async def test_a_question_that_was_refused_took_nothing() -> None:
+    assert (await play([ModelError("No key.")])).transcript.usage == {}
+
+
+async def test_tokens_of_a_cancelled_answer_are_counted() -> None:
+    said = asyncio.Event()
+
+    async def hang() -> None:
+        said.set()
+        await asyncio.Event().wait()
+
+    transcript, plan = Transcript(), plan_for([["Let me think", hang()]])
+
+    async def read() -> None:
+        async with aclosing(run_turn(plan, transcript)) as events:
+            async for _ in events:
+                pass
+
+    task = asyncio.create_task(read())
+    await asyncio.wait_for(said.wait(), 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    (spent,) = transcript.usage.values()
+    assert spent.is_estimated and spent.output_tokens == 3
