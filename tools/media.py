@@ -21,7 +21,16 @@ IMAGE_STARTS: dict[str, re.Pattern[bytes]] = {
     "image/gif": re.compile(rb"GIF8[79]a"),
     "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
 }
-ALLOWED_TYPES = (*IMAGE_STARTS, "application/pdf", "text/plain", "text/csv", "text/markdown", "application/json")
+ALLOWED_TYPES = (
+    *IMAGE_STARTS,
+    "application/pdf",
+    "text/plain",
+    "text/csv",
+    "text/markdown",
+    "application/json",
+    "audio/wav",
+    "audio/mpeg",
+)
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.() -]+")
 
 

@@ -13,6 +13,7 @@ from pydantic_core import PydanticOmit, SchemaError
 
 from tools.errors import InvalidTool
 from tools.jsonschema import JsonSchema, resolve
+from tools.media import Media
 
 if TYPE_CHECKING:
     from tools.definition import Tool
@@ -92,7 +93,7 @@ def has_open_objects(schema: Any) -> bool:
 
 def output_schema(returned: Any) -> JsonSchema | None:
     """The schema of what a tool returns; None if its annotation does not say, or says what has no schema."""
-    if returned in (None, Any, object, str, type(None)):
+    if returned in (None, Any, object, str, type(None), Media) or Media in typing.get_args(returned):
         return None
     try:
         with warnings.catch_warnings():

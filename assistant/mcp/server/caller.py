@@ -19,7 +19,9 @@ Context = ServerRequestContext[Any, Any]
 def with_member(scope: Mapping[str, Any], member: Member) -> dict[str, Any]:
     """The scope of a request that this member sent; the SDK gives a session to none but who has opened it."""
     token = AccessToken(token="", client_id=principal(member), scopes=sorted(member.scopes))
-    return {**scope, _MEMBER: member, "user": AuthenticatedUser(token)}
+    # Servers leave the white space around values, which HTTP says does not count.
+    headers = [(name, value.strip()) for name, value in scope["headers"]]
+    return {**scope, "headers": headers, _MEMBER: member, "user": AuthenticatedUser(token)}
 
 
 def member_of(context: Context) -> Member:

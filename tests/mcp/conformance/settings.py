@@ -1,0 +1,7 @@
+"""The tests' settings with the conformance suite's fixtures installed, and sessions for older clients."""
+
+from tests.settings import *  # noqa: F403
+from tests.settings import INSTALLED_APPS
+
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.mcp.conformance.fixtures"]
+MCP_SESSIONS = True
