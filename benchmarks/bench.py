@@ -20,3 +20,8 @@ class Bench:
     rounds: int = 5
     quick: bool = False
     mixed_minutes: float = 2.0
+
+    @property
+    def few_rounds(self) -> int:
+        """Of what takes long, and is made of thousands of figures each time."""
+        return max(1, self.rounds // 2)

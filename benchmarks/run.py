@@ -13,7 +13,7 @@ from benchmarks.peers import HERE
 from benchmarks.processes import started
 from benchmarks.report import Section, document, show
 
-FAMILIES = ("core", "stream")
+FAMILIES = ("core", "stream", "pace")
 
 
 def main() -> int:

@@ -40,8 +40,13 @@ class Way:
 
     name: str
     port: int
-    process: Process
+    process: Process | None
     end: re.Pattern[bytes] = re.compile(rb"\[DONE\]")
+
+    def cpu(self) -> float:
+        """Seconds of CPU that the server has used."""
+        assert self.process is not None
+        return self.process.cpu()
 
     async def open(self, number: int) -> Wire:
         """Connect the client of that number."""

@@ -91,9 +91,12 @@ class Socket(Wire):
         super().__init__()
         self._handshaken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def send(self, text: str, kind: int = _TEXT) -> None:
-        """Send a text frame; its mask is zero, which is a valid one and saves the work."""
-        data = text.encode()
+    def send(self, text: str) -> None:
+        """Send a text frame."""
+        self._send(_TEXT, text.encode())
+
+    def _send(self, kind: int, data: bytes) -> None:
+        # The mask is zero, which is a valid one and saves the work.
         size = len(data)
         length = bytes([0x80 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
         self.transport.write(bytes([0x80 | kind]) + length + b"\0\0\0\0" + data)
@@ -128,6 +131,6 @@ class Socket(Wire):
         if kind == _TEXT:
             self._take(payload)
         elif kind == _PING:
-            self.send(payload.decode(), _PONG)
+            self._send(_PONG, payload)
         elif kind == _CLOSE:
             self.transport.close()

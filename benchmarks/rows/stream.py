@@ -60,10 +60,10 @@ async def _cpu_of_answers(way: Way, tokens: int, answers: int) -> float:
     wire = await way.open(0)
     await way.ask(wire, f"[tokens={tokens}]")
     wire.received.clear()
-    start = way.process.cpu()
+    start = way.cpu()
     for _ in range(answers):
         await way.ask(wire, f"[tokens={tokens}]")
-    spent = way.process.cpu() - start
+    spent = way.cpu() - start
     _check(sum(len(_WORD.findall(payload)) for _, payload in wire.received), tokens * answers, way)
     await close_all([wire])
     return spent / answers
@@ -93,9 +93,9 @@ async def _tokens_per_cpu_second(way: Way, tokens: int) -> float:
     await asyncio.gather(*(way.ask(wire, "Hello") for wire in wires))
     for wire in wires:
         wire.received.clear()
-    start = way.process.cpu()
+    start = way.cpu()
     await asyncio.gather(*(way.ask(wire, f"[tokens={tokens}]") for wire in wires))
-    spent = way.process.cpu() - start
+    spent = way.cpu() - start
     _check(sum(len(_WORD.findall(text)) for wire in wires for _, text in wire.received), tokens * STREAMS, way)
     await close_all(wires)
     return tokens * STREAMS / spent

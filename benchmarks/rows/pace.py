@@ -1,0 +1,206 @@
+"""Two hundred people who read along at 50 tokens a second: what the product adds to the provider's own latency."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+import psycopg
+import redis
+
+from benchmarks.bench import Bench
+from benchmarks.report import Line, Section, number
+from benchmarks.ways import Direct, Product, Way, close_all, naive, product, relay, site
+from benchmarks.wire import Socket, Wire
+
+STREAMS, RATE = 200, 50
+# A stream keeps pace if its answer takes no longer than the tokens take to be sent, and this.
+SLACK_SECONDS = 0.25
+_STAMP = re.compile(rb"(\d{7}\.\d{6}) ")
+_SEQ = re.compile(rb'"seq":(\d+)\}\}\}$')
+POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
+REDIS = os.environ.get("BENCH_REDIS", "redis://127.0.0.1:6379/15")
+DATABASE = "assistant_bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What one round of streams was like: latencies in milliseconds, and the share of streams that kept pace."""
+
+    p50: float
+    p99: float
+    on_pace: float
+
+
+def measure(bench: Bench) -> Iterator[Section]:
+    with ExitStack() as stack:
+        made = stack.enter_context(site(bench.provider_url))
+        ways: list[Way] = [
+            Direct("the provider directly", int(bench.provider_url.split(":")[2].split("/")[0]), None),
+            stack.enter_context(product(made)),
+            *(stack.enter_context(make(bench.provider_url)) for make in (naive, relay)),
+        ]
+        yield _section(asyncio.run(_rounds(bench, ways)), bench)
+    yield from _two_processes(bench)
+
+
+def _seconds(bench: Bench) -> int:
+    return 2 if bench.quick else 6
+
+
+async def _rounds(bench: Bench, ways: Sequence[Way]) -> dict[str, Pace]:
+    seen: dict[str, list[Pace]] = {way.name: [] for way in ways}
+    for _ in range(bench.few_rounds):
+        for way in ways:
+            wires = await _open(way)
+            await _watch(way, wires, bench)
+            seen[way.name].append(_pace_of(wires, bench))
+            await close_all(wires)
+    return {name: _middle(paces) for name, paces in seen.items()}
+
+
+async def _open(way: Way) -> list[Wire]:
+    """All clients, connected a few at a time, each with one short answer behind it."""
+    wires = []
+    for first in range(0, STREAMS, 20):
+        group = await asyncio.gather(*(way.open(number) for number in range(first, first + 20)))
+        if not isinstance(way, Direct):
+            await asyncio.gather(*(way.ask(wire, "Hello") for wire in group))
+        wires.extend(group)
+    return wires
+
+
+async def _watch(way: Way, wires: Sequence[Wire], bench: Bench) -> None:
+    """Every client asks once, spread over a second, and reads to the end."""
+
+    async def one(place: int, wire: Wire) -> None:
+        await asyncio.sleep(place / STREAMS)
+        wire.received.clear()
+        await way.ask(wire, f"[tokens={RATE * _seconds(bench)} rate={RATE}]")
+
+    await asyncio.gather(*(one(place, wire) for place, wire in enumerate(wires)))
+
+
+def _pace_of(wires: Sequence[Wire], bench: Bench) -> Pace:
+    """Latencies of all tokens, but for the first half second: opening 200 runs is another row's business."""
+    late: list[float] = []
+    on_pace = 0
+    tokens = RATE * _seconds(bench)
+    for wire in wires:
+        stamps = [(came, float(stamp)) for came, text in wire.received for stamp in _STAMP.findall(text)]
+        if len(stamps) != tokens and not (len(stamps) >= tokens * 0.98 and not isinstance(wire, Socket)):
+            raise RuntimeError(f"{len(stamps)} tokens came of {tokens}")
+        late.extend((came - sent) * 1000 for came, sent in stamps[RATE // 2 :])
+        on_pace += stamps[-1][0] - stamps[0][1] <= tokens / RATE + SLACK_SECONDS
+    cuts = quantiles(late, n=100)
+    return Pace(median(late), cuts[98], on_pace / len(wires))
+
+
+def _middle(paces: Sequence[Pace]) -> Pace:
+    return Pace(*(median(getattr(pace, name) for pace in paces) for name in ("p50", "p99", "on_pace")))
+
+
+def _section(paces: dict[str, Pace], bench: Bench) -> Section:
+    ours, direct = paces["the product"], paces["the provider directly"]
+    lines = [Line("streams that keep pace", ours.on_pace * 100, "%", 100, True)]
+    for name, goal in (("p50", 1.0), ("p99", 5.0)):
+        others = [
+            f"{way} {number(getattr(pace, name) - getattr(direct, name))}"
+            for way, pace in paces.items()
+            if way not in ("the product", "the provider directly")
+        ]
+        beside = f"{', '.join(others)}; the provider directly {number(getattr(direct, name))}"
+        added = getattr(ours, name) - getattr(direct, name)
+        lines.append(Line(f"latency added to a token, {name}", added, "ms", goal, beside=beside))
+    how = (
+        f"{STREAMS} clients, each reads {_seconds(bench)} s of {RATE} tokens a second; every token says when the "
+        "provider sent it. A client that asks the provider directly is measured in the same round."
+    )
+    return Section(f"{STREAMS} streams of {RATE} tokens a second", how, lines)
+
+
+def _two_processes(bench: Bench) -> Iterator[Section]:
+    """The same on PostgreSQL and Redis; half of the readers follow from the other process."""
+    title = f"{STREAMS} streams of {RATE} tokens a second, PostgreSQL and Redis, two processes"
+    try:
+        url = fresh_database()
+    except (psycopg.OperationalError, redis.RedisError) as exc:
+        yield Section(title, f"Not measured: {str(exc).splitlines()[0]}", [])
+        return
+    with ExitStack() as stack:
+        made = stack.enter_context(site(bench.provider_url, url, REDIS))
+        servers = [stack.enter_context(product(made, name)) for name in ("first", "second")]
+        yield _shared_section(title, asyncio.run(_shared(bench, servers)))
+
+
+def fresh_database() -> str:
+    """The address of an empty database, and an empty Redis. Raises what the clients raise if they are not there."""
+    with psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {DATABASE}")
+    with redis.Redis.from_url(REDIS, socket_connect_timeout=3) as client:
+        client.flushdb()
+    return POSTGRES.rpartition("/")[0] + f"/{DATABASE}"
+
+
+async def _shared(bench: Bench, servers: Sequence[Product]) -> tuple[list[Pace], list[Pace], int]:
+    """Paces of those who asked, of those who follow in the other process, and how many events did not come."""
+    asking, following, lost = [], [], 0
+    for _ in range(bench.few_rounds):
+        pairs = [(servers[number % 2], servers[1 - number % 2]) for number in range(STREAMS)]
+        wires = [await here.open(number) for number, (here, _) in enumerate(pairs)]
+        await asyncio.gather(*(here.ask(wire, "Hello") for (here, _), wire in zip(pairs, wires, strict=True)))
+        others = [await there.open(number) for number, (_, there) in enumerate(pairs) if number < STREAMS // 4]
+        await asyncio.gather(*(_ask_and_follow(bench, place, pairs, wires, others) for place in range(STREAMS)))
+        asking.append(_pace_of(wires, bench))
+        following.append(_pace_of(others, bench))
+        lost += sum(_gaps(wire) for wire in (*wires, *others))
+        await close_all([*wires, *others])
+    return asking, following, lost
+
+
+async def _ask_and_follow(
+    bench: Bench, place: int, pairs: Sequence[tuple[Product, Product]], wires: Sequence[Wire], others: Sequence[Wire]
+) -> None:
+    here, wire = pairs[place][0], wires[place]
+    await asyncio.sleep(place / STREAMS)
+    thread = here.threads[wire]
+    waiting = []
+    wire.received.clear()
+    if place < len(others):
+        other = others[place]
+        assert isinstance(other, Socket)
+        # It has seen the end of the first run, and waits for what follows.
+        other.send(f'{{"type":"attach","threadId":"{thread}"}}')
+        await other.until(here.end)
+        other.received.clear()
+        waiting.append(other.until(here.end))
+    here.say(wire, f"[tokens={RATE * _seconds(bench)} rate={RATE}]", thread=thread)
+    await asyncio.gather(wire.until(here.end), *waiting)
+
+
+def _gaps(wire: Wire) -> int:
+    """Events that a client did not get, by their numbers."""
+    seqs = [int(found[1]) for _, text in wire.received if (found := _SEQ.search(text))]
+    return max(seqs) - len(set(seqs))
+
+
+def _shared_section(title: str, seen: tuple[list[Pace], list[Pace], int]) -> Section:
+    asking, following, lost = seen
+    own, other = _middle(asking), _middle(following)
+    lines = [
+        Line("latency of a token, p99", own.p99, "ms", 12, beside=f"p50 {number(own.p50)}"),
+        Line("the same, read from the other process", other.p99, "ms", beside=f"p50 {number(other.p50)}"),
+        Line("streams that keep pace", own.on_pace * 100, "%", 100, True),
+        Line("events lost", float(lost), "", 0),
+    ]
+    how = (
+        f"100 clients in each of two processes, and {STREAMS // 4} more that follow runs of the other process. Every "
+        "event's number is checked."
+    )
+    return Section(title, how, lines)
