@@ -70,7 +70,11 @@ async def on_list_tools(context: Context, params: types.PaginatedRequestParams |
 async def on_call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
     name, arguments = params.name, params.arguments or {}
     headers = dict(context.request.headers) if context.request is not None else {}
-    meta = {key: value for key, value in (params.meta or {}).items() if "modelcontextprotocol" not in key}
+    meta = {
+        key: value
+        for key, value in (params.meta or {}).items()
+        if "modelcontextprotocol" not in key and key != "progress_token"
+    }
     LOG.append({"name": name, "arguments": arguments, "authorization": headers.get("authorization"), "meta": meta})
     match name:
         case "echo":

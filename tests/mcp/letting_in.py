@@ -1,0 +1,35 @@
+"""Rows of outside servers for tests, and an operator who lets their tools in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.models import McpServer, McpTool, Tenant
+from assistant.services.mcpchecks import Examination, examine
+from assistant.services.mcplistings import decide_tool
+from tests.mcp.outside import Outside
+from tests.test_websocket import in_db
+
+
+async def add_server(tenant: Tenant, outsider: Outside, **fields: Any) -> McpServer:
+    """A server that is switched on, of which nothing is known yet."""
+    values = {"name": "crm", "prefix": "crm", "url": outsider.url, "is_active": True, **fields}
+    return await McpServer.objects.acreate(tenant=tenant, **values)
+
+
+async def look(server: McpServer, user_id: int = 0) -> Examination:
+    """Press the button that tries it."""
+    return await examine(tenant_id=server.tenant_id, server_id=server.pk, user_id=user_id)
+
+
+async def let_in(server: McpServer, *names: str, needs_approval: bool = False) -> None:
+    """Let these tools in as they are listed now."""
+    for row in [row async for row in McpTool.objects.filter(server=server, name__in=names)]:
+        await in_db(decide_tool)(
+            actor=None,
+            tenant_id=server.tenant_id,
+            tool_id=row.pk,
+            is_let_in=True,
+            needs_approval=needs_approval,
+            accepts=row.digest,
+        )
