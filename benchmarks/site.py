@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
 from assistant.models import Assistant, Conversation, Membership, Message, Run, Tenant, ToolSetting
@@ -33,6 +34,13 @@ def build() -> list[str]:
         policy = ToolSetting.Policy.ON if name in wanted else ToolSetting.Policy.OFF
         ToolSetting.objects.create(tenant=tenant, tool=name, policy=policy)
     return [_key(tenant, _member(tenant, f"member-{number}")) for number in range(MEMBERS)]
+
+
+def session_of(username: str) -> str:
+    """The session cookie of a browser in which somebody is signed in."""
+    client = Client()
+    client.force_login(get_user_model().objects.get(username=username))
+    return client.cookies["sessionid"].value
 
 
 def _member(tenant: Tenant, username: str) -> AbstractBaseUser:
@@ -68,11 +76,15 @@ def _message(conversation: Conversation, run: Run, place: int) -> Message:
         position=place,
         message_id=str(uuid.uuid4()),
         role="assistant" if place % 2 else "user",
-        content=TEXT * (4 if place % 2 else 1),
+        content=TEXT * (2 if place % 2 else 1),
     )
 
 
 def main() -> None:
-    """Build everything and print it as JSON: the members' keys, and threads by their length."""
-    keys = build()
-    print(json.dumps({"keys": keys, "threads": {size: str(make_thread(size)) for size in LONG}}), flush=True)
+    """Build everything and print it as JSON: the members' keys and sessions, and threads of the first by length."""
+    made = {
+        "keys": build(),
+        "sessions": [session_of(f"member-{number}") for number in range(MEMBERS)],
+        "threads": {size: str(make_thread(size)) for size in LONG},
+    }
+    print(json.dumps(made), flush=True)

@@ -121,6 +121,11 @@ class Product(Way):
         headers = {"Authorization": f"Bearer {self.keys[number % len(self.keys)]}"}
         return await Socket.open(f"ws://127.0.0.1:{self.port}/ws/bench/support/", headers)
 
+    async def sign_in(self, session: str) -> Wire:
+        """Connect as a browser does."""
+        headers = {"Cookie": f"sessionid={session}", "Origin": f"http://127.0.0.1:{self.port}"}
+        return await Socket.open(f"ws://127.0.0.1:{self.port}/ws/bench/support/", headers)
+
     def say(self, wire: Wire, prompt: str, *, thread: str = "") -> None:
         """Send a question, in a thread of its own unless one is named."""
         assert isinstance(wire, Socket)
@@ -187,6 +192,7 @@ class Site:
 
     env: Mapping[str, str]
     keys: Sequence[str]
+    sessions: Sequence[str]
     long_threads: Mapping[int, str]
 
 
@@ -198,7 +204,7 @@ def site(provider_url: str, database_url: str = "", redis_url: str = "") -> Iter
             **_environment(provider_url),
             "ENV_FILE": os.devnull,
             "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
-            "SECRET_KEY": "of-a-benchmark-and-therefore-no-secret-0123456789",
+            "SECRET_KEY": "of-a-benchmark-and-therefore-no-secret-0123456789-and-more",
             "FIELD_ENCRYPTION_KEYS": "",
             "INSECURE_HTTP": "true",
             "DEBUG": "false",
@@ -208,7 +214,8 @@ def site(provider_url: str, database_url: str = "", redis_url: str = "") -> Iter
         }
         with started([sys.executable, "-c", BUILD], env) as builder:
             made = json.loads(builder.line())
-        yield Site(env, made["keys"], {int(size): thread for size, thread in made["threads"].items()})
+        threads = {int(size): thread for size, thread in made["threads"].items()}
+        yield Site(env, made["keys"], made["sessions"], threads)
 
 
 @contextmanager

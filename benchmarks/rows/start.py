@@ -1,0 +1,59 @@
+"""From nothing to an answer: how long a process takes to serve, and what `import tools` costs a script."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from statistics import median
+
+from benchmarks.bench import Bench
+from benchmarks.peers import ROOT
+from benchmarks.report import Line, Section
+from benchmarks.ways import Product, Site, product, site
+
+IMPORT = """
+import sys, time
+start = time.perf_counter()
+import tools
+print(time.perf_counter() - start, "django" in sys.modules)
+"""
+
+
+def measure(bench: Bench) -> Iterator[Section]:
+    with site(bench.provider_url) as made:
+        starts = [_start(made) for _ in range(bench.rounds)]
+    imports = [_import() for _ in range(bench.rounds * 2)]
+    lines = [
+        Line("the process serves (wall clock)", median(ready for ready, _ in starts), "s", 2.5),
+        Line("the first answer, of one token", median(first for _, first in starts), "s", beside="connecting included"),
+        Line("`import tools`, without Django", median(imports), "s", 0.25),
+    ]
+    how = "uvicorn from its start to an answer of `/healthz`; files are in the page cache, byte code is compiled."
+    yield Section("Start", how, lines)
+
+
+def _start(made: Site) -> tuple[float, float]:
+    """Seconds until the process serves, and from then until its first answer has ended."""
+    start = time.monotonic()
+    with product(made) as server:
+        ready = time.monotonic() - start
+        asyncio.run(_first_answer(server))
+        return ready, time.monotonic() - start - ready
+
+
+async def _first_answer(server: Product) -> None:
+    wire = await server.open(0)
+    await server.ask(wire, "Hello")
+    wire.close()
+    await wire.closed
+
+
+def _import() -> float:
+    done = subprocess.run([sys.executable, "-c", IMPORT], cwd=ROOT, capture_output=True, text=True, check=True)
+    seconds, has_django = done.stdout.split()
+    if has_django == "True":
+        raise RuntimeError("`import tools` has imported Django")
+    return float(seconds)
