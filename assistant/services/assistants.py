@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from assistant.core.output import check_schema
 from assistant.core.plan import Limits
 from assistant.models import Assistant, Conversation, PromptVersion
+from assistant.services.prepared import Prepared
 
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
@@ -50,10 +51,16 @@ def active_assistants(*, tenant_id: int) -> list[Assistant]:
     return list(rows.order_by("name", "pk"))
 
 
+def _active(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
+    return with_prompt(Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True))
+
+
+_ASSISTANT = Prepared(_active, tenant_id=int, slug=str)
+
+
 def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
     """A tenant's active assistant with all that decides who answers and with which prompt."""
-    rows = Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True)
-    return with_prompt(rows).first()
+    return _ASSISTANT.first(tenant_id=tenant_id, slug=slug)
 
 
 def prompt_of(assistant: Assistant) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db.models import QuerySet
 
 from assistant.core.messages import Message, ToolCall
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
+from assistant.services.prepared import Prepared
 
 # More than any model is sent (its token budget cuts further), and constant however long the thread is.
 RECENT = 400
+
+_Row = tuple[str, str, str, list[dict[str, str]], str, bool]
 
 
 def to_message(row: MessageRow) -> Message:
@@ -28,27 +32,37 @@ def to_message(row: MessageRow) -> Message:
     )
 
 
-def recent_messages(*, conversation: Conversation, limit: int = RECENT) -> list[Message]:
+def recent_messages(*, conversation: Conversation) -> list[Message]:
     """The newest messages of a conversation, oldest first, as a model needs them: without their reasoning."""
-    return _lean(_unsummarised(conversation).order_by("-position")[:limit], is_reversed=True)
+    rows = _RECENT.rows(
+        tenant_id=conversation.tenant_id, conversation_id=conversation.pk, position=conversation.summarised_to
+    )
+    return _lean(reversed(rows))
 
 
 def unsummarised_messages(*, conversation: Conversation) -> list[Message]:
     """Every message that no summary holds, oldest first."""
-    return _lean(_unsummarised(conversation).order_by("position"))
-
-
-def _unsummarised(conversation: Conversation) -> QuerySet[MessageRow]:
-    return MessageRow.objects.filter(
-        conversation=conversation,
-        conversation__tenant_id=conversation.tenant_id,
-        position__gte=conversation.summarised_to,
+    rows = _unsummarised(
+        tenant_id=conversation.tenant_id, conversation_id=conversation.pk, position=conversation.summarised_to
     )
+    return _lean(rows.order_by("position"))
 
 
-def _lean(rows: QuerySet[MessageRow], *, is_reversed: bool = False) -> list[Message]:
+def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) -> QuerySet[MessageRow, _Row]:
     # Whole rows would take four times as long to read, at every turn.
-    found = rows.values_list("role", "content", "message_id", "tool_calls", "tool_call_id", "is_partial")
+    return MessageRow.objects.filter(
+        conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
+    ).values_list("role", "content", "message_id", "tool_calls", "tool_call_id", "is_partial")
+
+
+def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
+    return _unsummarised(**parameters).order_by("-position")[:RECENT]
+
+
+_RECENT = Prepared(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
+
+
+def _lean(rows: Iterable[_Row]) -> list[Message]:
     return [
         Message(
             role=role,  # type: ignore[arg-type]  # the column's choices are core roles
@@ -58,7 +72,7 @@ def _lean(rows: QuerySet[MessageRow], *, is_reversed: bool = False) -> list[Mess
             tool_call_id=call_id,
             is_partial=is_partial,
         )
-        for role, content, message_id, calls, call_id, is_partial in (reversed(found) if is_reversed else found)
+        for role, content, message_id, calls, call_id, is_partial in rows
     ]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.core.messages import Message
@@ -23,10 +24,12 @@ from assistant.services.assistants import (
     prompt_of,
     with_assistant,
 )
+from assistant.services.expiry import APPROVAL_LIFETIME
 from assistant.services.history import open_calls, recent_messages, store_messages
 from assistant.services.inputs import Refused, RunInput
 from assistant.services.leases import LEASE, RunKey, key_of
 from assistant.services.members import Member, membership_of
+from assistant.services.prepared import Prepared
 from assistant.services.providers import ProviderChoice, choose_provider
 from assistant.services.toolsets import EffectiveTool, effective_tools
 from tools import Tool
@@ -152,19 +155,29 @@ class _Thread:
     is_new: bool = False
 
 
-def _find_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread | None:
-    """The member's conversation, locked, with all that opening a run asks of it: one query."""
-    runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=OuterRef("pk"))
-    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=given.thread_id)
-    found = (
+def _threads(*, tenant_id: int, user_id: int, thread_id: uuid.UUID, run_id: str) -> QuerySet[Conversation]:
+    """A member's conversation, locked, with its assistant and what of its runs matters to a new one."""
+    runs = Run.objects.filter(tenant_id=tenant_id, conversation=OuterRef("pk"))
+    own = Conversation.objects.visible_to(tenant_id=tenant_id, user_id=user_id).filter(pk=thread_id)
+    return (
         with_assistant(own)
         .annotate(
-            is_superuser=membership_of(tenant_id=member.tenant_id, user_id=member.user_id),
-            same_run=Subquery(runs.filter(run_id=given.run_id).values("pk")[:1]),
+            is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
+            same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
             is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
         )
+        .order_by()
         .select_for_update(of=("self",))
-        .first()
+    )
+
+
+_THREAD = Prepared(_threads, tenant_id=int, user_id=int, thread_id=uuid.UUID, run_id=str)
+
+
+def _find_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread | None:
+    """The member's conversation with all that opening a run asks of it: one query."""
+    found: Any = _THREAD.first(
+        tenant_id=member.tenant_id, user_id=member.user_id, thread_id=given.thread_id, run_id=given.run_id
     )
     if found is None:
         return None
@@ -250,16 +263,17 @@ def _decide(
     """Settle approvals, each once: whoever finds the row still waiting has decided it."""
     decisions: dict[str, Decision] = {}
     for answer in given.resume:
-        waiting = ToolCall.objects.filter(
-            tenant_id=conversation.tenant_id,
-            run__conversation=conversation,
-            call_id=answer.interrupt_id,
-            status=ToolCall.Status.AWAITING_APPROVAL,
+        asked = ToolCall.objects.filter(
+            tenant_id=conversation.tenant_id, run__conversation=conversation, call_id=answer.interrupt_id
         )
+        in_time = asked.filter(started_at__gte=timezone.now() - APPROVAL_LIFETIME)
+        waiting = in_time.filter(status=ToolCall.Status.AWAITING_APPROVAL)
         status = ToolCall.Status.APPROVED if answer.approved else ToolCall.Status.DECLINED
         decided = answer.interrupt_id in pending and waiting.update(
             status=status, decided_by_id=decided_by, decided_at=timezone.now()
         )
+        if not decided and asked.exclude(pk__in=in_time).exists():
+            raise Refused("invalid_input", "This question has expired. Ask again, and the assistant may ask you anew.")
         if not decided:
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")
         decisions[answer.interrupt_id] = Decision(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal, cast
 
 from django.contrib.auth.models import Permission
-from django.db.models import Exists, Q
+from django.db.models import Exists, Q, QuerySet
 
 from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Policy
@@ -17,6 +17,7 @@ from assistant.services import catalogue
 from assistant.services.database import in_database
 from assistant.services.mcpchecks import keep_fresh
 from assistant.services.mcptools import RemoteTool, remote_tools
+from assistant.services.prepared import Prepared
 from assistant.services.toolsettings import read_config, read_secrets
 from tools import Tool
 
@@ -171,15 +172,21 @@ def effective_tools(
     return effective
 
 
-def _membership(tenant_id: int, user_id: int, assistant_id: int | None) -> tuple[Decision | None, bool]:
-    """A refusal of everything, if the member or the assistant is gone; and whether the user is a superuser."""
-    assistants = Assistant.objects.filter(pk=assistant_id or 0, tenant_id=tenant_id, is_active=True)
-    row = (
+def _standing(*, tenant_id: int, user_id: int, assistant_id: int) -> QuerySet[Membership, tuple[bool, bool]]:
+    assistants = Assistant.objects.filter(pk=assistant_id, tenant_id=tenant_id, is_active=True)
+    return (
         Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, tenant__is_active=True, user__is_active=True)
         .annotate(has_assistant=Exists(assistants))
         .values_list("user__is_superuser", "has_assistant")
-        .first()
     )
+
+
+_STANDING = Prepared(_standing, tenant_id=int, user_id=int, assistant_id=int)
+
+
+def _membership(tenant_id: int, user_id: int, assistant_id: int | None) -> tuple[Decision | None, bool]:
+    """A refusal of everything, if the member or the assistant is gone; and whether the user is a superuser."""
+    row = _STANDING.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
         return Decision("off", "The user is no member of an active tenant.", "member"), False
     is_superuser, has_assistant = row
@@ -207,17 +214,25 @@ class _Stored:
     may_have_remote: bool = True
 
 
+def _settings(*, tenant_id: int, assistant_id: int) -> QuerySet[ToolSetting, Any]:
+    servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
+    return (
+        ToolSetting.objects.filter(Q(assistant=None) | Q(assistant_id=assistant_id), tenant_id=tenant_id)
+        .order_by()
+        .annotate(has_servers=Exists(servers))
+        .values_list("assistant_id", "tool", "policy", "config", "secrets", "has_servers")
+    )
+
+
+_SETTINGS = Prepared(_settings, tenant_id=int, assistant_id=int)
+
+
 def _switches(*, tenant_id: int, assistant_id: int | None) -> _Stored:
     """What is stored, in one query; it tells by the way whether the tools of outside servers need asking for."""
-    servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
-    rows = list(
-        ToolSetting.objects.filter(Q(assistant=None) | Q(assistant_id=assistant_id), tenant_id=tenant_id)
-        .only("assistant_id", "tool", "policy", "config", "secrets")
-        .annotate(has_servers=Exists(servers))
-    )
-    found = _Stored(may_have_remote=not rows or bool(getattr(rows[0], "has_servers")))  # noqa: B009 - an annotation
-    for row in rows:
-        (found.tenant if row.assistant_id is None else found.assistant)[row.tool] = switch_of(row)
+    rows = _SETTINGS.rows(tenant_id=tenant_id, assistant_id=assistant_id or 0)
+    found = _Stored(may_have_remote=not rows or bool(rows[0][-1]))
+    for owner, tool, policy, config, secrets, _ in rows:
+        (found.tenant if owner is None else found.assistant)[tool] = Switch(cast(Policy, policy), config, secrets)
     return found
 
 

@@ -1,0 +1,72 @@
+"""Prepared queries: they find what the query set itself finds, for any values, and never another's rows."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+from django.test.utils import CaptureQueriesContext
+
+from assistant.models import Assistant, Conversation, Tenant, ToolSetting
+from assistant.services.assistants import assistant_of, find_assistant, with_assistant
+from assistant.services.prepared import Prepared
+from tests.base import Cast
+from tests.factories import make_conversation, switch_tool
+
+
+def of_tenant(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
+    return Assistant.objects.filter(tenant_id=tenant_id, slug=slug).select_related("tenant")
+
+
+def test_finds_whole_rows_with_what_was_joined(cast: Cast) -> None:
+    prepared = Prepared(of_tenant, tenant_id=int, slug=str)
+    for assistant in (cast.support, cast.rival_support):
+        name = assistant.tenant.name
+        with CaptureQueriesContext(connection) as queries:
+            found = prepared.first(tenant_id=assistant.tenant_id, slug=assistant.slug)
+            assert found == assistant
+            assert found is not None and found.tenant.name == name
+        assert len(queries) == 1, [query["sql"][:3000] for query in queries]
+    assert prepared.rows(tenant_id=cast.acme.pk, slug="nobody") == []
+
+
+def test_the_first_values_are_not_kept(cast: Cast) -> None:
+    prepared = Prepared(of_tenant, tenant_id=int, slug=str)
+    prepared.first(tenant_id=cast.acme.pk, slug="support")
+    found = prepared.first(tenant_id=cast.globex.pk, slug="support")
+    assert found is not None and found.tenant == cast.globex
+
+
+def test_finds_values_converted_as_a_query_set_does(cast: Cast) -> None:
+    switch_tool(cast.acme, "calculate", "ask")
+    ToolSetting.objects.update(config={"deep": [1, None]}, secrets='{"key": "s3cret"}')
+    talk = make_conversation(cast.alice, cast.support)
+
+    def build(*, thread: uuid.UUID, tenant_id: int) -> QuerySet[ToolSetting, tuple[object, ...]]:
+        talks = Conversation.objects.filter(pk=thread, tenant=OuterRef("tenant"))
+        rows = ToolSetting.objects.filter(tenant_id=tenant_id).annotate(is_there=Exists(talks))
+        return rows.values_list("tool", "config", "secrets", "is_there", "updated_at")
+
+    prepared = Prepared(build, thread=uuid.UUID, tenant_id=int)
+    for thread in (talk.pk, uuid.uuid4()):
+        expected = list(build(thread=thread, tenant_id=cast.acme.pk))
+        assert prepared.rows(thread=thread, tenant_id=cast.acme.pk) == expected
+        assert expected[0][1:4] == ({"deep": [1, None]}, '{"key": "s3cret"}', thread == talk.pk)
+
+
+def test_a_parameter_that_is_not_asked_for_is_a_mistake(cast: Cast) -> None:
+    prepared = Prepared(lambda tenant_id, extra: Tenant.objects.filter(pk=tenant_id), tenant_id=int, extra=str)
+    with pytest.raises(ValueError, match="extra"):
+        prepared.rows(tenant_id=cast.acme.pk, extra="x")
+
+
+def test_a_conversations_assistant_is_the_one_that_is_found_alone(cast: Cast) -> None:
+    talk = make_conversation(cast.alice, cast.support)
+    by_talk = assistant_of(with_assistant(Conversation.objects.filter(pk=talk.pk)).get())
+    alone = find_assistant(tenant_id=cast.acme.pk, slug="support")
+    assert alone is not None
+    assert {name: value for name, value in vars(by_talk).items() if name != "_state"} == {
+        name: value for name, value in vars(alone).items() if name != "_state"
+    }
