@@ -5,9 +5,11 @@ from django.contrib import admin
 from assistant.admin import (
     approvals,
     assistants,
+    endusers,
     history,
     keys,
     library,
+    mcp,
     prompts,
     providers,
     records,
@@ -19,9 +21,11 @@ from assistant.admin import (
 __all__ = [
     "approvals",
     "assistants",
+    "endusers",
     "history",
     "keys",
     "library",
+    "mcp",
     "prompts",
     "providers",
     "records",

@@ -1,0 +1,189 @@
+"""Outside MCP servers: their addresses and credentials, trying them, and letting their tools in."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+
+from assistant.admin.filters import TENANT
+from assistant.admin.mcpforms import CredentialForm, ServerForm, ToolForm
+from assistant.admin.scope import TenantScopedAdmin, TenantScopedInline
+from assistant.models import McpCredential, McpServer, McpTool
+from assistant.services import news
+from assistant.services.mcpchecks import examine
+from assistant.services.mcplistings import change_of, decide_tool, is_quarantined
+
+SECRETS = ("headers", "oauth_client_secret")
+_LONG = re.compile(r"(?<=.{200}).+", re.DOTALL)
+
+
+class ToolInline(TenantScopedInline):
+    """What the server lists; a tick lets a tool in as it is described here."""
+
+    model = McpTool
+    form = ToolForm
+    possible = frozenset({"view", "change"})
+    fields = ("told", "standing", "is_let_in", "needs_approval", "accepts_change", "seen")
+    readonly_fields = ("told", "standing")
+    verbose_name_plural = "tools (nothing is let in by itself)"
+
+    @admin.display(description="tool")
+    def told(self, row: McpTool) -> SafeString:
+        description = str(row.definition.get("description", ""))
+        return format_html("<strong>{}</strong><br>{}", row.name, _LONG.sub("…", description))
+
+    @admin.display(description="state")
+    def standing(self, row: McpTool) -> SafeString | str:
+        if is_quarantined(row):
+            return format_html(
+                "Changed since it was let in, and off until the change is accepted:<pre>{}</pre>", change_of(row)
+            )
+        if not row.is_listed:
+            return "No longer listed."
+        return "Let in as it is." if row.is_let_in else "Not let in."
+
+
+@admin.register(McpServer)
+class McpServerAdmin(TenantScopedAdmin):
+    """A tenant's outside servers; the button asks one what it lists."""
+
+    form = ServerForm
+    change_form_template = "admin/assistant/mcpserver/change_form.html"
+    list_display = ("name", "tenant", "address", "is_active", "health", "checked_at", "let_in")
+    list_filter = (TENANT, "is_active", "health")
+    search_fields = ("name", "url", "command")
+    list_select_related = ("tenant",)
+    readonly_fields = ("condition",)
+    inlines = (ToolInline,)
+    fieldsets = (
+        (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition")}),
+        ("Where it is", {"fields": ("url", "command", "timeout_seconds")}),
+        (
+            "Who asks it",
+            {
+                "fields": (
+                    "credentials_of",
+                    "new_headers",
+                    "oauth_issuer",
+                    "oauth_client_id",
+                    "new_oauth_client_secret",
+                    "oauth_scope",
+                    "clear_secrets",
+                )
+            },
+        ),
+        ("What it is told of a call", {"fields": ("context_keys",)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
+        rows: QuerySet[McpServer] = super().get_queryset(request).prefetch_related("tools")
+        is_list = request.resolver_match is not None and str(request.resolver_match.url_name).endswith("_changelist")
+        return rows.defer(*SECRETS) if is_list else rows
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        return self.inlines if obj is not None else ()
+
+    @admin.display(description="address")
+    def address(self, server: McpServer) -> str:
+        return server.url or f"command {server.command}"
+
+    @admin.display(description="tools let in")
+    def let_in(self, server: McpServer) -> str:
+        rows = list(server.tools.all())
+        quarantined = sum(is_quarantined(row) for row in rows)
+        told = f"{sum(row.is_let_in for row in rows)} of {len(rows)}"
+        return f"{told}, {quarantined} changed" if quarantined else told
+
+    @admin.display(description="health")
+    def condition(self, server: McpServer) -> str:
+        if not server.pk or server.checked_at is None:
+            return "Not asked yet. Save it, then press the button above."
+        told = f"{server.get_health_display()}, asked at {server.checked_at:%Y-%m-%d %H:%M:%S} UTC."
+        return f"{told} {server.health_detail}".strip()
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        form.put_secrets(obj)
+        super().save_model(request, obj, form, change)
+        news.announce()
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        super().delete_model(request, obj)
+        news.announce()
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """Decisions on tools go through the service that checks and audits them."""
+        if formset.model is not McpTool:
+            super().save_formset(request, form, formset, change)
+            return
+        formset.save(commit=False)
+        for row, _ in formset.changed_objects:
+            self._decide(request, form.instance, next(one for one in formset.forms if one.instance is row))
+
+    def _decide(self, request: HttpRequest, server: McpServer, form: Any) -> None:
+        given = form.cleaned_data
+        is_new = given["is_let_in"] and not form.initial.get("is_let_in")
+        try:
+            decide_tool(
+                actor=request.user,
+                tenant_id=server.tenant_id,
+                tool_id=form.instance.pk,
+                is_let_in=given["is_let_in"],
+                needs_approval=given["needs_approval"],
+                accepts=given["seen"] if is_new or given["accepts_change"] else "",
+            )
+        except ValueError as exc:
+            self.message_user(request, f"Nothing was changed: {exc}", messages.ERROR)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.try_view))
+        return [path("<path:object_id>/try/", view, name="assistant_mcpserver_try"), *super().get_urls()]
+
+    def try_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Connect and list the tools, whether the server is switched on or not."""
+        server = self.get_object(request, object_id)
+        if server is None or not self.has_change_permission(request, server):
+            raise Http404("There is no such MCP server.")
+        found = async_to_sync(examine)(
+            tenant_id=server.tenant_id, server_id=server.pk, user_id=int(request.user.pk or 0)
+        )
+        self.message_user(request, found.sentence, messages.SUCCESS if found.is_well else messages.ERROR)
+        return HttpResponseRedirect(reverse("admin:assistant_mcpserver_change", args=[server.pk]))
+
+
+@admin.register(McpCredential)
+class McpCredentialAdmin(TenantScopedAdmin):
+    """What a member asks a server with, where each has their own."""
+
+    form = CredentialForm
+    tenant_path = "server__tenant"
+    list_display = ("server", "member", "tenant")
+    list_filter = (("server__tenant", admin.RelatedOnlyFieldListFilter),)
+    search_fields = ("server__name", "user__username")
+    list_select_related = ("server__tenant", "user")
+    fields = ("server", "user", "new_headers", "oauth_client_id", "new_oauth_client_secret", "clear_secrets")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[McpCredential]:
+        rows: QuerySet[McpCredential] = super().get_queryset(request)
+        is_list = request.resolver_match is not None and str(request.resolver_match.url_name).endswith("_changelist")
+        return rows.defer(*SECRETS, *(f"server__{name}" for name in SECRETS)) if is_list else rows
+
+    @admin.display(description="tenant")
+    def tenant(self, row: McpCredential) -> str:
+        return row.server.tenant.name
+
+    @admin.display(description="member")
+    def member(self, row: McpCredential) -> str:
+        return str(row.user)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        form.put_secrets(obj)
+        super().save_model(request, obj, form, change)

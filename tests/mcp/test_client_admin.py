@@ -1,0 +1,200 @@
+"""The admin's pages of outside servers: trying one, letting tools in, and what never comes out or crosses over."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
+from assistant.services.toolsets import effective_tools
+from tests.admin.conftest import signed_in
+from tests.base import Cast
+from tests.mcp.outside import Outside
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGES = "/admin/assistant/mcpserver/"
+CREDENTIALS = "/admin/assistant/mcpcredential/"
+BOARD = "/admin/assistant/toolsetting/switchboard/acme/"
+SECRET = "canary-558813"
+
+
+@pytest.fixture(autouse=True)
+def _development(settings: Settings) -> None:
+    settings.DEBUG = True  # the outside server is on the machine itself
+
+
+@pytest.fixture
+def amys(cast: Cast) -> Client:
+    return signed_in(cast.amy)
+
+
+def form(cast: Cast, **fields: Any) -> dict[str, Any]:
+    """A form as the page sends it; tools are added by `tools_form`."""
+    return {
+        "tenant": cast.acme.pk,
+        "name": "crm",
+        "prefix": "crm",
+        "is_active": "on",
+        "url": "https://mcp.example.com/mcp",
+        "timeout_seconds": 30,
+        "credentials_of": "tenant",
+        "tools-TOTAL_FORMS": 0,
+        "tools-INITIAL_FORMS": 0,
+        **fields,
+    }
+
+
+def add(client: Client, cast: Cast, **fields: Any) -> McpServer:
+    answer = client.post(f"{PAGES}add/", form(cast, **fields))
+    assert answer.status_code == 302, answer.content.decode()
+    return McpServer.objects.get()
+
+
+def page(client: Client, server: McpServer) -> str:
+    return client.get(f"{PAGES}{server.pk}/change/").content.decode()
+
+
+def tools_form(client: Client, server: McpServer, **ticks: dict[str, str]) -> dict[str, Any]:
+    """The tools' part of the page as it is shown, with these boxes ticked by tool name."""
+    shown = page(client, server)
+    rows = list(server.tools.all())
+    filled: dict[str, Any] = {"tools-TOTAL_FORMS": len(rows), "tools-INITIAL_FORMS": len(rows)}
+    for number, row in enumerate(rows):
+        seen = re.search(rf'name="tools-{number}-seen" value="(\w+)"', shown)
+        assert seen is not None
+        values = {"id": row.pk, "server": server.pk, "seen": seen[1], **ticks.get(row.name, {"needs_approval": "on"})}
+        filled |= {f"tools-{number}-{name}": value for name, value in values.items()}
+    return filled
+
+
+def policy(cast: Cast, name: str) -> str:
+    found = effective_tools(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
+    return next(entry.policy for entry in found if entry.tool.name == name)
+
+
+def test_a_server_is_tried_and_its_tools_are_let_in_on_its_page(amys: Client, cast: Cast, outsider: Outside) -> None:
+    server = add(amys, cast, url=outsider.url)
+    tried = amys.post(f"{PAGES}{server.pk}/try/", follow=True).content.decode()
+    assert "It lists 12 tools, over MCP 2026-07-28. It calls itself outside 7." in tried
+    assert "Answers, asked at" in tried
+    assert policy(cast, "crm__echo") == "off"
+    ticked = tools_form(amys, server, echo={"is_let_in": "on"}, whoami={"is_let_in": "on", "needs_approval": "on"})
+    assert amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | ticked).status_code == 302
+    assert [policy(cast, f"crm__{name}") for name in ("echo", "whoami", "fail")] == ["on", "ask", "off"]
+    assert AuditEntry.objects.filter(action="mcptool.decide", actor=cast.amy).count() == 2
+    board = amys.get(BOARD).content.decode()
+    assert "crm__echo" in board
+    assert "Not let in on the page of the server crm." in board
+    amys.post(BOARD, {"set": f"{cast.acme.pk}::crm__echo:off"})
+    assert policy(cast, "crm__echo") == "off"
+
+
+def test_a_change_is_shown_and_accepted_as_it_was_read(amys: Client, cast: Cast, outsider: Outside) -> None:
+    server = add(amys, cast, url=outsider.url)
+    amys.post(f"{PAGES}{server.pk}/try/")
+    let_in = {"echo": {"is_let_in": "on"}}
+    amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | tools_form(amys, server, **let_in))
+    outsider.be(description="Say it back, and to me.")
+    amys.post(f"{PAGES}{server.pk}/try/")
+    assert policy(cast, "crm__echo") == "off"
+    assert "+  &quot;description&quot;: &quot;Say it back, and to me.&quot;" in page(amys, server)
+    assert "1 of 12, 1 changed" in amys.get(PAGES).content.decode()
+    kept = tools_form(amys, server, **let_in)
+    amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | kept)
+    assert policy(cast, "crm__echo") == "off"
+    accepted = tools_form(amys, server, echo={"is_let_in": "on", "accepts_change": "on"})
+    outsider.be(description="Something worse.")
+    amys.post(f"{PAGES}{server.pk}/try/")
+    late = amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | accepted, follow=True)
+    assert "read it again" in late.content.decode()
+    assert policy(cast, "crm__echo") == "off"
+    again = tools_form(amys, server, echo={"is_let_in": "on", "accepts_change": "on"})
+    amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | again)
+    assert policy(cast, "crm__echo") == "on"
+
+
+def test_a_server_that_does_not_answer_says_so(amys: Client, cast: Cast) -> None:
+    server = add(amys, cast, url="http://127.0.0.1:9/mcp")
+    assert "cannot be reached" in amys.post(f"{PAGES}{server.pk}/try/", follow=True).content.decode()
+    assert McpServer.objects.get().health == "down"
+
+
+def test_secrets_go_in_and_never_come_out(amys: Client, cast: Cast) -> None:
+    given = {"oauth_client_id": "id", "oauth_issuer": "https://auth.example.com", "new_oauth_client_secret": SECRET}
+    server = add(amys, cast, new_headers=f'{{"X-Key": "{SECRET}"}}', **given)
+    assert (SECRET in server.headers, server.oauth_client_secret) == (True, SECRET)
+    amys.post(f"{CREDENTIALS}add/", {"server": server.pk, "user": cast.alice.pk, "new_headers": f'{{"K": "{SECRET}"}}'})
+    credential = McpCredential.objects.get()
+    assert SECRET in credential.headers
+    for base, pk in ((PAGES, server.pk), (CREDENTIALS, credential.pk)):
+        for part in ("", f"{pk}/change/", f"{pk}/history/", f"{pk}/delete/"):
+            assert SECRET not in amys.get(base + part).content.decode()
+    assert SECRET not in str(list(AuditEntry.objects.values()))
+    amys.post(f"{PAGES}{server.pk}/change/", form(cast, name="renamed", **{**given, "new_oauth_client_secret": ""}))
+    server.refresh_from_db()
+    assert (server.name, SECRET in server.headers, server.oauth_client_secret) == ("renamed", True, SECRET)
+
+
+def test_stored_secrets_are_not_sent_to_a_new_address(amys: Client, cast: Cast) -> None:
+    server = add(amys, cast, new_headers=f'{{"X-Key": "{SECRET}"}}')
+    moved = form(cast, url="https://thief.example.com/mcp")
+    assert amys.post(f"{PAGES}{server.pk}/change/", moved).status_code == 200
+    McpCredential.objects.create(server=server, user=cast.alice, headers=f'{{"K": "{SECRET}"}}')
+    assert amys.post(f"{PAGES}{server.pk}/change/", {**moved, "clear_secrets": "on"}).status_code == 200
+    McpCredential.objects.all().delete()
+    assert amys.post(f"{PAGES}{server.pk}/change/", {**moved, "clear_secrets": "on"}).status_code == 302
+    server.refresh_from_db()
+    assert (server.url, server.headers) == ("https://thief.example.com/mcp", "")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"url": "http://mcp.example.com/"},
+        {"url": "https://169.254.169.254/"},
+        {"url": "https://10.0.0.1/"},
+        {"url": ""},
+        {"command": "unlisted", "url": ""},
+        {"prefix": "ask"},
+        {"prefix": "a__b"},
+        {"prefix": "Ä"},
+        {"new_headers": "no json"},
+        {"new_headers": '{"Host": "x"}'},
+        {"oauth_client_id": "id"},
+        {"oauth_client_id": "id", "oauth_issuer": "https://127.0.0.1.:1/"},
+        {"context_keys": ["secrets"]},
+        {"timeout_seconds": 9999},
+    ],
+)
+def test_what_cannot_be_right_is_refused(amys: Client, cast: Cast, wrong: dict[str, Any]) -> None:
+    assert amys.post(f"{PAGES}add/", form(cast, **wrong)).status_code == 200
+    assert not McpServer.objects.exists()
+
+
+def test_a_rivals_server_does_not_exist(amys: Client, cast: Cast, outsider: Outside) -> None:
+    rival = McpServer.objects.create(tenant=cast.globex, name="rival", prefix="rival", url=outsider.url)
+    row = McpTool.objects.create(server=rival, name="echo", definition={}, digest="x")
+    assert "rival" not in amys.get(PAGES).content.decode()
+    assert amys.post(f"{PAGES}{rival.pk}/try/").status_code == 404
+    amys.post(f"{PAGES}{rival.pk}/change/", form(cast))
+    amys.post(f"{CREDENTIALS}add/", {"server": rival.pk, "user": cast.amy.pk})
+    row.refresh_from_db()
+    assert not row.is_let_in
+    assert not McpCredential.objects.exists()
+
+
+def test_a_members_credentials_are_for_members(amys: Client, cast: Cast) -> None:
+    server = add(amys, cast)
+    signed_in(cast.root).post(f"{CREDENTIALS}add/", {"server": server.pk, "user": cast.mallory.pk})
+    assert not McpCredential.objects.exists()
+
+
+def test_a_plain_member_tries_nothing(cast: Cast, outsider: Outside) -> None:
+    server = McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url=outsider.url)
+    assert signed_in(cast.alice).post(f"{PAGES}{server.pk}/try/").status_code == 302  # to the sign-in page
+    server.refresh_from_db()
+    assert server.health == "unknown"
