@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.exceptions import MethodNotAllowed, ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -92,6 +92,9 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
 
 def validated_query(serializer: type[Serializer[Any]], request: Request) -> dict[str, Any]:
     """A query string that the serializer finds valid; of a name that is given twice, the last. Raises as above."""
+    unknown = set(request.query_params) - set(serializer().fields)
+    if unknown:
+        raise ValidationError({name: ["There is no such parameter."] for name in sorted(unknown)})
     return validated(serializer, request.query_params.dict())
 
 

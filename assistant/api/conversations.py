@@ -129,10 +129,16 @@ class OneConversation(ConversationView):
         self.conversation(thread)
         given = validated(ConversationChange, request.data)
         if "title" in given:
-            rename_conversation(member=self.member, conversation_id=thread, title=given["title"])
+            self.rename(thread, given["title"])
         if "is_archived" in given:
             archive_conversation(member=self.member, conversation_id=thread, is_archived=given["is_archived"])
         return Response(ConversationOut(self.conversation(thread)).data)
+
+    def rename(self, thread: uuid.UUID, title: str) -> None:
+        try:
+            rename_conversation(member=self.member, conversation_id=thread, title=title)
+        except ValueError as exc:
+            raise HttpRefusal(400, "invalid_input", str(exc), {"title": [str(exc)]}) from exc
 
     @operation(
         "Delete a conversation",
@@ -159,7 +165,10 @@ class Export(ConversationView):
         "Export a conversation",
         of=["thread"],
         query=ExportQuery,
-        gives={200: (OpenApiTypes.OBJECT, {"id": CONVERSATION["id"], "title": "Umbrella", "messages": []})},
+        gives={
+            (200, "application/json"): (OpenApiTypes.OBJECT, {**CONVERSATION, "messages": []}),
+            (200, "text/markdown"): (OpenApiTypes.STR, "# Return of an umbrella"),
+        },
         tag=TAG,
         description="All of it, as a JSON document, or as Markdown (`text/markdown`).",
     )

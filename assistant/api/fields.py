@@ -8,7 +8,10 @@ from rest_framework import serializers
 
 
 class Text(serializers.CharField):
-    """A JSON string."""
+    """A JSON string, as it is."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):

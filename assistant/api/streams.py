@@ -54,8 +54,14 @@ RUN_AGENT_INPUT = {
     },
     "required": ["threadId", "runId", "messages"],
 }
+EVENT = {
+    "type": "object",
+    "description": "A server-sent event: `id` is its number within the run, `data` an AG-UI event as JSON text.",
+    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["id", "data"],
+}
 EVENTS = 'id: 1\ndata: {"type":"RUN_STARTED","threadId":"0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f","runId":"run-1"}\n\n'
-STREAM = {(200, "text/event-stream"): (str, EVENTS)}
+STREAM = {(200, "text/event-stream"): (EVENT, EVENTS)}
 LAST_EVENT_ID = OpenApiParameter(
     "Last-Event-ID",
     str,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.urls import include, path, re_path
 
-from assistant.api import assistants, conversations, docs, files, runs, streams, usage
+from assistant.api import assistants, conversations, docs, endusers, files, runs, streams, usage
 
 of_tenant = [
     path("assistants/", assistants.Assistants.as_view()),
     path("assistants/<slug:assistant>/", assistants.OneAssistant.as_view()),
     path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools.as_view()),
+    path("assistants/<slug:assistant>/end-user-tokens/", endusers.EndUserTokens.as_view()),
     path("assistants/<slug:assistant>/runs/", streams.StartRun.as_view(), name="start-run"),
     path("conversations/", conversations.Conversations.as_view()),
     path("conversations/<uuid:thread>/", conversations.OneConversation.as_view()),
@@ -30,5 +31,5 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
     path("schema/", docs.Schema.as_view(), name="api-schema"),
     path("docs/", docs.pages, name="api-docs"),
-    re_path(r"^.*/$", docs.nothing_here),
+    re_path(r"^[\s\S]*/\Z", docs.nothing_here),
 ]

@@ -1,0 +1,102 @@
+"""The OpenAPI schema tells the truth: schemathesis attacks every operation with what it allows and forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from assistant.models import Provider
+from tests.api.calling import key_of
+from tests.base import Cast
+from tests.factories import make_conversation, make_message, make_run
+from tests.live import Server
+
+EXAMPLES = 8
+# What no schema says (an assistant that exists, a cursor that was given, a text without NUL) is refused with 400.
+UNSAYABLE = [positive_data_acceptance]
+# An AG-UI client reads of a refused run in its stream: in a RUN_ERROR, with status 200.
+STREAMED = "POST /api/v1/tenants/{tenant}/assistants/{assistant}/runs/"
+THREAD = "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f"
+KNOWN = {"tenant": "acme", "assistant": "support", "thread": THREAD, "run_id": "run-1", "message_id": "msg-2"}
+DOCUMENT: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+
+
+def described() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every operation of the schema, with its name."""
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def attackable() -> dict[str, Any]:
+    """Schemathesis's operations by name; in their addresses stand ids that exist."""
+    for _, operation in described():
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "path":
+                parameter["schema"] = {"type": "string", "enum": [KNOWN[parameter["name"]]]}
+    found = schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()
+    return {result.ok().label: result.ok() for result in found}
+
+
+OPERATIONS = attackable()
+
+
+@pytest.fixture
+def amys_rows(cast: Cast, provider: Provider) -> None:
+    talk = make_conversation(cast.amy, cast.support, title="Refund", pk=THREAD, run_count=1, message_count=3)
+    run = make_run(talk, run_id="run-1")
+    make_message(talk, "user", "How long?", message_id="msg-1", run=run)
+    make_message(talk, "assistant", "30 days.", message_id="msg-2", run=run)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_no_request_brings_what_the_schema_does_not_say(
+    name: str, mode: GenerationMode, uvicorn_server: Server, cast: Cast, amys_rows: None
+) -> None:
+    headers = {"Authorization": f"Bearer {key_of(cast.acme, cast.amy)}"}
+
+    excluded = [*UNSAYABLE, negative_data_rejection] if name == STREAMED else UNSAYABLE
+
+    @settings(
+        max_examples=EXAMPLES,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
+    @given(case=OPERATIONS[name].as_strategy(generation_mode=mode))
+    def attack(case: Any) -> None:
+        case.call_and_validate(base_url=uvicorn_server.url, headers=headers, excluded_checks=excluded)
+
+    attack()
+
+
+@pytest.mark.parametrize(
+    ("name", "operation"), list(described()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_every_operation_has_examples(name: str, operation: dict[str, Any]) -> None:
+    bodies = [operation["requestBody"]["content"]] if "requestBody" in operation else []
+    bodies += [
+        answer["content"]
+        for status, answer in operation["responses"].items()
+        if status != "default" and "content" in answer
+    ]
+    assert all(media.get("examples") or media.get("example") for body in bodies for media in body.values())
+    assert all(parameter.get("examples") for parameter in operation["parameters"] if parameter["in"] != "query")
+    assert operation["summary"] and operation["description"]
+
+
+def test_the_pages_and_the_schema_are_served_from_here() -> None:
+    page = Client().get("/api/docs/").content.decode()
+    assert "//" not in page.replace("<!doctype html>", "") and "<style" not in page and "<script>" not in page
+    assert Client().get("/api/schema/").json()["openapi"].startswith("3.")
