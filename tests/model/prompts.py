@@ -17,17 +17,22 @@ Judge = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question; `tools` are the calls it takes, in their order, and `is_right` judges the answer's text."""
+    """A question; `tools` are the calls it takes, in their order, and `is_right` judges the answer's text.
+
+    `or_tools` are calls that do as well, where there are two ways.
+    """
 
     text: str
     tools: tuple[str, ...]
     is_right: Judge
     assistant: Literal["support", "front-desk"] = "support"
+    or_tools: tuple[str, ...] = ()
 
     def chose_well(self, reply: ChatReply[object]) -> bool:
         """Whether these tools were called first, and nothing was where nothing was needed."""
         called = tuple(call.name for call in reply.tool_calls)
-        return called[: len(self.tools)] == self.tools if self.tools else not called
+        ways = [way for way in (self.tools, self.or_tools) if way]
+        return any(called[: len(way)] == way for way in ways) if ways else not called
 
 
 def says(*patterns: str) -> Judge:
@@ -124,7 +129,13 @@ PROMPTS = (
     Prompt("what is 15:00 in Vienna in Tokyo time?", ("convert_time",), says(r"\b2[23]:00|1[01]:00 ?pm"), DESK),
     Prompt("set an alarm for 7:30", ("set_alarm",), says(r"\b0?7:30"), DESK),
     Prompt("wake me tomorrow at 6:15", ("set_alarm",), says(r"\b0?6:15"), DESK),
-    Prompt("remind me in 45 minutes to call Lena", ("current_time", "set_alarm"), now(minutes=45), DESK),
+    Prompt(
+        "remind me in 45 minutes to call Lena",
+        ("current_time", "set_alarm"),
+        now(minutes=45),
+        DESK,
+        or_tools=("set_alarm",),
+    ),
     Prompt("which alarms do I have?", ("list_alarms",), anything, DESK),
     Prompt("cancel alarm 1", ("cancel_alarm",), says("cancel"), DESK),
     Prompt("what's the weather in Paris?", ("get_weather",), says("rain|7|Paris"), DESK),
