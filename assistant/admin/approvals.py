@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
 
+from assistant.admin.answers import AnswerForm
 from assistant.admin.filters import TENANT
 from assistant.admin.scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.models import Approval, Incident
-from assistant.services import approvals
-from assistant.services.inputs import Refused
+from assistant.services import approvals, audit
+from assistant.services.inputs import Refused, Resume
 
 
 @admin.register(Approval)
@@ -22,8 +27,6 @@ class ApprovalAdmin(ReadOnlyAdmin):
     list_filter = (TENANT, "name", "started_at")
     search_fields = ("name", "call_id", "arguments", "run__user__username")
     list_select_related = ("tenant", "run__user")
-    fields = ("name", "tenant", "member", "arguments", "rule", "call_id", "started_at")
-    readonly_fields = ("member",)
     actions = ("approve", "reject")  # type: ignore[assignment]
 
     @admin.display(description="member", ordering="run__user__username")
@@ -47,15 +50,45 @@ class ApprovalAdmin(ReadOnlyAdmin):
                 sentence = f"This run also waits for {', '.join(missing)}: answer all of its calls at once."
                 self.message_user(request, sentence, messages.ERROR)
                 continue
-            try:
-                async_to_sync(approvals.answer_for_member)(
-                    calls=calls, approved=approved, decided_by=int(request.user.pk or 0), reason="an operator said no"
-                )
-            except Refused as exc:
-                self.message_user(request, str(exc), messages.ERROR)
-                continue
-            verb = "Approved" if approved else "Rejected"
-            self.message_user(request, f"{verb}: {', '.join(call.name for call in calls)}.", messages.SUCCESS)
+            reason = "" if approved else "an operator said no"
+            self._send(request, calls, [Resume(call.call_id, approved=approved, reason=reason) for call in calls])
+
+    def _send(self, request: HttpRequest, calls: list[Approval], answers: list[Resume]) -> bool:
+        """Have the answers take effect; says on the next page whether they did."""
+        try:
+            async_to_sync(approvals.answer_for_member)(
+                calls=calls, answers=answers, decided_by=int(request.user.pk or 0)
+            )
+        except Refused as exc:
+            self.message_user(request, str(exc), messages.ERROR)
+            return False
+        for call, answer in zip(calls, answers, strict=True):
+            verb = "respond" if answer.response is not None else "approve" if answer.approved else "reject"
+            audit.record(actor=request.user, action=f"approval.{verb}", target=call.name, tenant=call.tenant)
+        self.message_user(request, f"Answered: {', '.join(call.name for call in calls)}.", messages.SUCCESS)
+        return True
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The page on which all waiting calls of one run are answered, each in its own way."""
+        call = self.get_object(request, object_id)
+        if call is None or not self.has_view_permission(request, call):
+            raise Http404("There is no such pending approval.")
+        (calls,) = approvals.pending_of_runs(tenant_ids=[call.tenant_id], calls=[call.pk]).values()
+        data = request.POST if request.method == "POST" else None
+        forms = [AnswerForm(one, data) for one in calls]
+        # Each is asked, so that every mistake is shown.
+        are_valid = [form.is_valid() for form in forms] if data is not None else [False]
+        if all(are_valid) and self._send(request, calls, [form.answer() for form in forms]):
+            return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
+        context = self.admin_site.each_context(request) | {
+            "title": f"Answer {call.name}",
+            "opts": self.opts,
+            "run": calls[0].waiting_run,
+            "answers": list(zip(calls, forms, strict=True)),
+        }
+        return TemplateResponse(request, "admin/assistant/approval/answer.html", context)
 
 
 @admin.register(Incident)

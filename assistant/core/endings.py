@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from assistant.core import events
@@ -16,6 +17,7 @@ APPROVAL_SCHEMA: dict[str, Any] = {
         "approved": {"type": "boolean"},
         "editedArgs": {"type": "object", "description": "Arguments to use in place of the model's."},
         "reason": {"type": "string", "description": "Why not; the model reads it."},
+        "response": {"type": "string", "description": "The result in the tool's place, which is then not run."},
     },
     "required": ["approved"],
 }
@@ -29,14 +31,16 @@ class TurnFailed(Exception):
         self.code = code
 
 
-def ask_approval(call: ToolCall) -> events.Interrupt:
-    """What a client is told of a call that a person must approve."""
+def ask_approval(call: ToolCall, seconds: float) -> events.Interrupt:
+    """What a client is told of a call that a person must approve, within so many seconds (0: whenever)."""
+    expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
         reason="tool_approval",
         message=f"The assistant wants to call {call.name}. Is that all right?",
         tool_call_id=call.id,
         response_schema=APPROVAL_SCHEMA,
+        expires_at=expires_at.isoformat(timespec="seconds") if expires_at else None,
     )
 
 

@@ -225,7 +225,9 @@ class _Turn:
             raise TurnFailed(self._guard.stop, "limit_reached")
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
-            yield self._finished(events.Interrupted([ask_approval(call) for call in batch.awaiting]))
+            yield self._finished(
+                events.Interrupted([ask_approval(call, self._plan.approval_seconds) for call in batch.awaiting])
+            )
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))
         elif batch.direct is not None:

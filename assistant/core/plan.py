@@ -41,9 +41,9 @@ class Plan:
     `keep_call_ids` takes the provider's ids of calls where they are new to `messages`, which must then be the whole
     thread: many providers count from 0 in every answer. Else all are of our own making.
     `output` is what the answer has to be, asked for by `output_mode` or a plainer one, and mended by the model
-    `output_repairs` times at most.
-    `can_ask` is whether a person can be asked for an approval. `interceptors` stand around every tool call. With
-    `on_error="raise"` an unexpected failure of any tool ends the run.
+    `output_repairs` times at most. `can_ask` is whether a person can be asked for an approval, and `approval_seconds`
+    how long the answer may take (0: any time). `interceptors` stand around every tool call. With `on_error="raise"` an
+    unexpected failure of any tool ends the run.
     """
 
     model: Model
@@ -70,5 +70,6 @@ class Plan:
     output_repairs: int = 2
     keep_call_ids: bool = False
     can_ask: bool = True
+    approval_seconds: float = 0.0
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"

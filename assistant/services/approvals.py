@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assistant.models import Approval
 from assistant.services.database import in_database
@@ -26,7 +26,7 @@ def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[
     return dict(by_run)
 
 
-async def answer_for_member(*, calls: list[Approval], approved: bool, decided_by: int, reason: str = "") -> OpenedRun:
+async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume], decided_by: int) -> OpenedRun:
     """Answer all waiting calls of one run as an operator; the run goes on as the member's.
 
     Raises:
@@ -39,7 +39,7 @@ async def answer_for_member(*, calls: list[Approval], approved: bool, decided_by
     given = RunInput(
         thread_id=run.conversation_id,
         run_id=str(uuid.uuid4()),
-        resume=tuple(Resume(call.call_id, approved=approved, reason=reason) for call in calls),
+        resume=tuple(answers),
         protocol_version="1.0",
     )
     return await get_runs().open(member=member, assistant_slug=run.assistant.slug, given=given, decided_by=decided_by)

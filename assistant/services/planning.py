@@ -12,6 +12,7 @@ from assistant.core.plan import Plan
 from assistant.core.searching import SearchingToolset
 from assistant.core.toolbox import Toolset
 from assistant.services.delegation import DelegatingToolset
+from assistant.services.expiry import APPROVAL_LIFETIME
 from assistant.services.intercepting import intercepted, tool_interceptors
 from assistant.services.journal import AuditJournal
 from assistant.services.leases import RunKey
@@ -49,7 +50,11 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         history_tokens=setup.history_tokens,
         client_tools=setup.client_tools,
         decisions=setup.decisions,
+        tool_choice=setup.tool_choice,
+        response_format=setup.response_format,
+        can_ask=not setup.is_stateless,
         journal=AuditJournal(key, member.tenant.slug),
+        approval_seconds=APPROVAL_LIFETIME.total_seconds(),
         interceptors=tool_interceptors(),
         on_error="raise" if setup.ends_on_tool_failure else "model",
         output=SchemaOutput(setup.answer_schema) if setup.answer_schema else None,

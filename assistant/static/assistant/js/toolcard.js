@@ -160,6 +160,12 @@ export class ToolCard {
     line.querySelector("span").textContent = message ?? (total ? `${done} of ${total}` : "");
   }
 
+  /** Show what another assistant, whom this call asks, says and does; returns where its items go. */
+  addAgent(element) {
+    this.#part(".tool-body").insertBefore(element, this.#part(".tool-result"));
+    return element.querySelector(".items");
+  }
+
   /** Ask whether the call may run; `decide` is given the payload of a resume entry. */
   ask(question, decide) {
     this.#set("awaiting_approval");
@@ -178,53 +184,63 @@ export class ToolCard {
   }
 }
 
+// What the form's main button does: each way of answering, and the field that belongs to it.
+const WAYS = {
+  approve: { label: "Approve", field: "" },
+  edit: { label: "Approve with these", field: ".edit" },
+  respond: { label: "Give this answer", field: ".response" },
+  reject: { label: "Reject", field: ".reason" },
+};
+
 function approvalForm(question, currentArguments, decide) {
   const form = piece("approval");
   const button = (choice) => form.querySelector(`[data-choice=${choice}]`);
-  const edit = form.querySelector(".edit");
-  const reason = form.querySelector(".reason");
+  const input = (field) => form.querySelector(`${field} :is(textarea, input)`);
   const problem = form.querySelector(".error");
+  let way = "approve";
   form.querySelector(".question").textContent = question;
 
-  const done = (payload) => {
-    for (const control of form.elements) control.disabled = true;
-    decide(payload);
+  const payloads = {
+    approve: () => ({ approved: true }),
+    edit() {
+      const value = parse(input(".edit").value);
+      if (value !== null && typeof value === "object" && !Array.isArray(value)) return { approved: true, editedArgs: value };
+      return "The arguments must be a JSON object, such as {\"name\": \"value\"}.";
+    },
+    respond() {
+      const response = input(".response").value.trim();
+      return response ? { approved: true, response } : "Say what the result is.";
+    },
+    reject() {
+      const reason = input(".reason").value.trim();
+      return reason ? { approved: false, reason } : { approved: false };
+    },
   };
-  const edited = () => {
-    const value = parse(edit.querySelector("textarea").value);
-    return value !== null && typeof value === "object" && !Array.isArray(value) ? value : null;
+  const choose = (chosen) => {
+    way = chosen;
+    problem.hidden = true;
+    for (const [name, { field }] of Object.entries(WAYS)) {
+      if (field) form.querySelector(field).hidden = name !== way;
+      if (name === "edit" || name === "respond") button(name).hidden = way !== "approve";
+    }
+    button("approve").textContent = WAYS[way].label;
+    button("approve").className = way === "reject" ? "button danger" : "button primary";
+    button("reject").textContent = way === "approve" ? "Reject" : "Back";
+    if (way === "edit") input(".edit").value = JSON.stringify(currentArguments(), null, 2);
+    if (WAYS[way].field) input(WAYS[way].field).focus();
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!reason.hidden) {
-      const text = reason.querySelector("input").value.trim();
-      done(text ? { approved: false, reason: text } : { approved: false });
-    } else if (edit.hidden) {
-      done({ approved: true });
-    } else if (edited()) {
-      done({ approved: true, editedArgs: edited() });
-    } else {
-      problem.textContent = "The arguments must be a JSON object, such as {\"name\": \"value\"}.";
+    const payload = payloads[way]();
+    if (typeof payload === "string") {
+      problem.textContent = payload;
       problem.hidden = false;
+      return;
     }
+    for (const control of form.elements) control.disabled = true;
+    decide(payload);
   });
-  button("edit").addEventListener("click", () => {
-    const area = edit.querySelector("textarea");
-    area.value = JSON.stringify(currentArguments(), null, 2);
-    edit.hidden = false;
-    button("edit").hidden = true;
-    button("approve").textContent = "Approve with these";
-    area.focus();
-  });
-  button("reject").addEventListener("click", () => {
-    const isRejecting = reason.hidden; // pressed again, it leads back
-    edit.hidden = true;
-    reason.hidden = !isRejecting;
-    button("edit").hidden = isRejecting;
-    button("approve").textContent = isRejecting ? "Reject" : "Approve";
-    button("approve").className = isRejecting ? "button danger" : "button primary";
-    button("reject").textContent = isRejecting ? "Back" : "Reject";
-    if (isRejecting) reason.querySelector("input").focus();
-  });
+  for (const name of ["edit", "respond"]) button(name).addEventListener("click", () => choose(name));
+  button("reject").addEventListener("click", () => choose(way === "approve" ? "reject" : "approve")); // pressed again, it leads back
   return form;
 }

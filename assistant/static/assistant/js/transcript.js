@@ -16,6 +16,8 @@ const RETRYABLE = new Set([
   "limit_reached", "quota_exceeded", "protocol_error",
 ]);
 const SPOKEN = 400;
+// The answers of a turn, without those of assistants that were asked within it.
+const OWN_ANSWERS = ":scope > .items > .answer";
 // Turns lie in groups, and a group out of sight costs no layout: a long history must not slow a new answer.
 const GROUP_SIZE = 20;
 
@@ -25,7 +27,8 @@ export class Transcript {
   #answers = new Map();
   #cards = new Map();
   #reasonings = new Map();
-  #subagents = new Map();
+  #agents = new Map();
+  #agentItems = null;
   #turn = null;
   #actions;
 
@@ -101,7 +104,7 @@ export class Transcript {
   }
 
   #place(item) {
-    if (!item.element.isConnected) this.#openTurn().querySelector(":scope > .items").append(item.element);
+    if (!item.element.isConnected) (this.#agentItems ?? this.#openTurn().querySelector(":scope > .items")).append(item.element);
     return item;
   }
 
@@ -133,7 +136,7 @@ export class Transcript {
     const turn = this.#turn ?? this.#lastTurn;
     if (!turn?.classList.contains("assistant")) return;
     turn.classList.remove("working");
-    turn.querySelector(".actions").hidden = !turn.querySelector(".answer");
+    turn.querySelector(".actions").hidden = !turn.querySelector(OWN_ANSWERS);
     for (const answer of this.#answers.values()) answer.isStreaming = false;
     this.#turn = null;
   }
@@ -143,12 +146,29 @@ export class Transcript {
     else (HANDLERS[event.type] ?? ignore).call(this, event);
   }
 
+  /** What another assistant says and does stands within the card of the call that asked it. */
   #subagentEvent(event) {
-    if (event.type === "SUBAGENT_STARTED") this.#subagents.set(event.subagentRunId, event);
-    const started = this.#subagents.get(event.subagentRunId);
-    const card = this.#cards.get(started?.parentToolCallId);
-    if (event.type === "SUBAGENT_STARTED") card?.progress({ message: `${event.name} is working on it` });
-    if (event.type === "TOOL_CALL_START") card?.progress({ message: `${started.name} uses ${event.toolCallName}` });
+    const id = event.subagentRunId;
+    if (event.type === "SUBAGENT_STARTED") {
+      const card = this.#cards.get(event.parentToolCallId);
+      if (!card || this.#agents.has(id)) return;
+      const element = piece("agent");
+      element.querySelector(".agent-name").textContent = event.name;
+      this.#agents.set(id, { element, items: card.addAgent(element) });
+      card.progress({ message: `${event.name} is working on it` });
+      return;
+    }
+    const agent = this.#agents.get(id);
+    if (!agent) return;
+    if (event.type === "SUBAGENT_FINISHED" || event.type === "SUBAGENT_ERROR") {
+      const isDone = event.type === "SUBAGENT_FINISHED";
+      agent.element.dataset.state = isDone ? "ok" : "error";
+      agent.element.querySelector(".agent-state").textContent = isDone ? "done" : event.message;
+      return;
+    }
+    this.#agentItems = agent.items;
+    (HANDLERS[event.type] ?? ignore).call(this, event);
+    this.#agentItems = null;
   }
 
   block(value) {
@@ -230,7 +250,7 @@ export class Transcript {
   }
 
   #lastText() {
-    const elements = this.#turn?.querySelectorAll(".answer") ?? [];
+    const elements = this.#turn?.querySelectorAll(OWN_ANSWERS) ?? [];
     return this.#answers.get(elements[elements.length - 1]?.dataset.id)?.text ?? "";
   }
 
@@ -261,7 +281,7 @@ export class Transcript {
     this.#turn = null;
     this.#cards = new Map();
     this.#root.replaceChildren();
-    for (const answer of this.#answers.values()) answer.element.remove();
+    for (const answer of this.#answers.values()) if (!answer.element.closest(".agent")) answer.element.remove();
     for (const reasoning of this.#reasonings.values()) reasoning.element.remove();
     for (const message of messages) {
       if (message.role === "user") {
@@ -318,7 +338,7 @@ export class Transcript {
       await copyText(button.closest("[data-code]").querySelector("code").textContent);
       confirmCopy(button, "Copied");
     } else if (action === "copy-answer") {
-      const answers = button.closest(".turn").querySelectorAll(".answer");
+      const answers = button.closest(".turn").querySelectorAll(OWN_ANSWERS);
       await copyText([...answers].map((element) => this.#answers.get(element.dataset.id).text.trim()).join("\n\n"));
       confirmCopy(button);
     }

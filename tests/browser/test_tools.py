@@ -1,0 +1,114 @@
+"""What tools and other assistants do within an answer, as the chat page shows it."""
+
+from __future__ import annotations
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import Browser, Page, expect
+
+from assistant.models import Provider, ToolCall
+from tests.base import Cast
+from tests.browser.acts import answered, ask, last_answer
+from tests.browser.conftest import make_visitor
+from tests.factories import make_assistant, switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import serve
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest.fixture
+def expert(cast: Cast) -> None:
+    switch_tool(cast.acme, "calculate")
+    cast.support.delegates.add(make_assistant(cast.acme, "expert", name="The expert"))
+
+
+@pytest.mark.usefixtures("expert")
+async def test_what_an_asked_assistant_does_stands_within_the_card_of_the_call(
+    page: Page, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.call("ask_expert", {"task": "Add 2 and 2"})
+    fake_provider.call("calculate", {"expression": "2+2"})
+    fake_provider.reply(chunks=["It is **four**.\n\n", gate, "Surely."])
+    fake_provider.reply("The expert says four.")
+    await ask(page, "Ask the expert")
+    agent = page.locator(".tool[data-call] .agent")
+    await expect(agent.locator(".agent-name")).to_have_text("ask_expert")
+    await expect(agent.locator(".tool .tool-name")).to_have_text("calculate")
+    await expect(agent.locator(".tool")).to_have_attribute("data-state", "ok")
+    await expect(agent.locator(".answer strong")).to_have_text("four")
+    await expect(agent.locator(".agent-state")).to_have_text("at work")
+    gate.release()
+    await answered(page)
+    await expect(agent.locator(".agent-state")).to_have_text("done")
+    await expect(last_answer(page)).to_have_text("The expert says four.")
+    await expect(page.locator(".turn.assistant > .items > .answer")).to_have_count(1)
+    await page.get_by_role("button", name="Copy the answer").click()
+    assert await page.evaluate("navigator.clipboard.readText()") == "The expert says four."
+
+
+@pytest.mark.usefixtures("expert")
+async def test_stopping_reaches_the_asked_assistant(page: Page, fake_provider: FakeProvider) -> None:
+    fake_provider.call("ask_expert", {"task": "Add 2 and 2"})
+    fake_provider.reply(chunks=["Let me see", fake_provider.gate()])
+    await ask(page, "Ask the expert")
+    await expect(page.locator(".agent .answer")).to_have_text("Let me see")
+    await page.get_by_role("button", name="Stop the answer").click()
+    await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
+    await expect(page.locator(".agent")).to_have_attribute("data-state", "error")
+
+
+async def test_a_person_answers_in_the_tools_place(page: Page, fake_provider: FakeProvider, cast: Cast) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate", "ask")
+    fake_provider.call("calculate", {"expression": "2+2"})
+    await ask(page, "Add")
+    await page.get_by_role("button", name="Answer instead").click()
+    await page.get_by_role("button", name="Give this answer").click()
+    await expect(page.get_by_role("alert").filter(has_text="Say what the result is")).to_be_visible()
+    await page.get_by_label("Result, in the tool's place").fill("Five, I say.")
+    fake_provider.reply("Five.")
+    await page.get_by_role("button", name="Give this answer").click()
+    await expect(last_answer(page)).to_have_text("Five.")
+    assert fake_provider.requests[-1].last_text == "Five, I say."
+
+
+async def test_several_calls_are_answered_each_in_its_own_way(
+    page: Page, fake_provider: FakeProvider, cast: Cast
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate", "ask")
+    fake_provider.calls([("calculate", {"expression": "1+1"}), ("calculate", {"expression": "2+2"})])
+    await ask(page, "Add")
+    first, second = page.locator(".approval").nth(0), page.locator(".approval").nth(1)
+    await first.get_by_role("button", name="Approve").click()
+    await second.get_by_role("button", name="Reject").click()
+    fake_provider.reply("One of them.")
+    await second.get_by_role("button", name="Reject").click()
+    await expect(last_answer(page)).to_have_text("One of them.")
+    rows = [row async for row in ToolCall.objects.order_by("pk").values_list("status", flat=True)]
+    assert rows == ["ok", "declined"]
+
+
+async def test_images_are_shown_and_other_files_saved_and_both_survive_a_reload(
+    browser: Browser, cast: Cast, provider: Provider, fake_provider: FakeProvider, transactional_db: None
+) -> None:
+    fake_provider.call("draw_a_chart", {})
+    fake_provider.reply("Here.")
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}) as server:
+        visitor = await make_visitor(browser, server.url)
+        page = await visitor.open()
+        await ask(page, "Draw")
+        await answered(page)
+        for is_reloaded in (False, True):
+            if is_reloaded:
+                await page.reload()
+            await page.locator(".tool summary").click()
+            image = page.get_by_role("img", name="sales.png")
+            await expect(image).to_be_visible()
+            assert await image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+            await expect(page.locator(".tool-result")).to_contain_text("4%")
+            async with page.expect_download() as download:
+                await page.get_by_role("link", name="sales.csv").click()
+            assert (await download.value).suggested_filename == "sales.csv"
+        await visitor.context.close()
+    assert visitor.problems == []
