@@ -64,6 +64,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
             leave=lambda: self._close_soon(CLOSE_NOT_WELCOME),
             session_key=caller.session_key,
             session_hash=caller.session_hash,
+            assistant_id=caller.assistant_id,
+            origin=caller.origin,
+            until=caller.until,
         )
         presence.enter(self._presence)
 

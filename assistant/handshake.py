@@ -1,15 +1,20 @@
-"""Who opens a websocket: a member by API key, or by session cookie from an allowed origin; anybody else gets 403."""
+"""Who opens a websocket, anybody else gets 403.
+
+A member by API key, or by session cookie from an allowed origin; a tenant's end user by token from the tenant's pages.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import HASH_SESSION_KEY, get_user
 from django.http.request import HttpRequest
 
 from assistant.models import Assistant
+from assistant.services.endusers import is_token, visitor_by_token
 from assistant.services.members import Member, find_member, member_by_key
 from assistant.services.origins import headers_of, is_allowed_origin
 
@@ -19,15 +24,22 @@ BEARER_PREFIX = "bearer."
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A welcome caller; `session_key` and `session_hash` are set if a session cookie spoke for them."""
+    """A welcome caller.
+
+    `session_key` and `session_hash` are set if a session cookie spoke for them; `assistant_id`, `origin` and `until` if
+    an end user's token did: they are welcome there, from there, till then.
+    """
 
     member: Member
     session_key: str = ""
     session_hash: str = ""
+    assistant_id: int | None = None
+    origin: str = ""
+    until: datetime | None = None
 
 
 def given_key(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | None:
-    """The API key of a handshake, from its header or its subprotocols; never from the query string."""
+    """The API key or token of a handshake, from its header or its subprotocols; never from the query string."""
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return credentials.strip()
@@ -41,7 +53,12 @@ def identify(scope: Mapping[str, Any], tenant_slug: str, assistant_slug: str) ->
     """The caller of a handshake, or None: whoever may not come in is not told why. Queries the database."""
     headers = headers_of(scope)
     key = given_key(headers, scope.get("subprotocols") or ())
-    caller = _by_session(scope, headers, tenant_slug) if key is None else _by_key(key, tenant_slug)
+    if key is None:
+        caller = _by_session(scope, headers, tenant_slug)
+    elif is_token(key):
+        caller = _by_token(key, tenant_slug, assistant_slug, headers.get("origin", ""))
+    else:
+        caller = _by_key(key, tenant_slug)
     if caller is None or not caller.member.scopes & {"chat", "read"}:
         return None
     exists = Assistant.objects.filter(tenant_id=caller.member.tenant_id, slug=assistant_slug, is_active=True).exists()
@@ -51,6 +68,13 @@ def identify(scope: Mapping[str, Any], tenant_slug: str, assistant_slug: str) ->
 def _by_key(key: str, tenant_slug: str) -> Caller | None:
     member = member_by_key(key=key, tenant_slug=tenant_slug)
     return Caller(member) if member else None
+
+
+def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller | None:
+    found = visitor_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=origin)
+    if found is None:
+        return None
+    return Caller(found.member, assistant_id=found.assistant_id, origin=origin, until=found.until)
 
 
 def _by_session(scope: Mapping[str, Any], headers: Mapping[str, str], tenant_slug: str) -> Caller | None:

@@ -17,7 +17,7 @@ from assistant.admin.links import person
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, choices_of, is_operator
 from assistant.models import ApiKey
 from assistant.services.keys import revoke_api_keys
-from assistant.services.members import SCOPES, create_api_key
+from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
 
 
 class KeyForm(TenantForm):
@@ -25,9 +25,10 @@ class KeyForm(TenantForm):
 
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in SCOPES],
-        initial=list(SCOPES),
+        initial=list(DEFAULT_SCOPES),
         widget=forms.CheckboxSelectMultiple,
-        help_text="chat: hold conversations. read: read them. tools: call tools directly.",
+        help_text="chat: hold conversations. read: read them. tools: call tools directly. end_users: mint tokens with "
+        "which the tenant's own end users talk to an assistant in its pages.",
     )
 
     class Meta:
@@ -66,9 +67,10 @@ class ApiKeyAdmin(TenantScopedAdmin):
         )
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "user" and not is_operator(request):
+        if db_field.name == "user":
+            people = choices_of(request, db_field.related_model).filter(end_user=None)
             # A superuser holds every permission that a tool may ask for, and lends them to no tenant's admin.
-            kwargs["queryset"] = choices_of(request, db_field.related_model).filter(is_superuser=False)
+            kwargs["queryset"] = people if is_operator(request) else people.filter(is_superuser=False)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     @admin.display(description="not revoked", boolean=True, ordering="revoked_at")

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.password_validation import validate_password
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -48,7 +48,7 @@ class TenantAdmin(TenantScopedAdmin):
             super()
             .get_queryset(request)
             .annotate(
-                members=Count("memberships", distinct=True),
+                members=Count("memberships", filter=~Q(memberships__role=Membership.Role.END_USER), distinct=True),
                 number_of_assistants=Count("assistants", distinct=True),
             )
         )
@@ -98,6 +98,8 @@ class MembershipForm(TenantForm):
         tenant, role = cleaned.get("tenant") or getattr(self.instance, "tenant", None), cleaned.get("role")
         if tenant is None or role is None:
             return cleaned
+        if role == Membership.Role.END_USER:
+            self.add_error("role", "End users come by tokens alone.")
         if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
             self.add_error("role", "Only an owner makes owners.")
         if self.instance.pk is None and "username" in cleaned:
@@ -136,6 +138,10 @@ class MembershipAdmin(TenantScopedAdmin):
     search_fields = ("user__username", "tenant__slug")
     list_select_related = ("user", "tenant")
     member = person("user")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        """End users have a page of their own."""
+        return super().get_queryset(request).exclude(role=Membership.Role.END_USER)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("tenant", "username", "password", "role") if obj is None else ("tenant", "member", "role", "created_at")

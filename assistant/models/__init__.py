@@ -3,6 +3,7 @@
 from assistant.models.assistants import Assistant, PromptVersion, Provider, ToolSetting
 from assistant.models.audit import AuditEntry
 from assistant.models.conversations import Conversation, Feedback, Message
+from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
@@ -17,6 +18,7 @@ __all__ = [
     "Assistant",
     "AuditEntry",
     "Conversation",
+    "EndUser",
     "Feedback",
     "IdempotentAnswer",
     "Incident",
@@ -33,4 +35,5 @@ __all__ = [
     "ToolFile",
     "ToolSetting",
     "UsageEntry",
+    "WidgetOrigin",
 ]

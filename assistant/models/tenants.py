@@ -55,6 +55,8 @@ class Membership(models.Model):
         MEMBER = "member", "Member"
         ADMIN = "admin", "Admin"
         OWNER = "owner", "Owner"
+        # Comes through the tenant's own pages alone: no session and no API key speaks for them.
+        END_USER = "end_user", "End user"
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
@@ -75,7 +77,7 @@ class ApiKey(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="api_keys")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_api_keys")
     name = models.CharField(max_length=100)
-    scopes = models.JSONField(default=list, help_text="Any of chat, read, tools.")
+    scopes = models.JSONField(default=list, help_text="Any of chat, read, tools, end_users.")
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)

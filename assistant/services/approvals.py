@@ -47,7 +47,7 @@ async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume],
 
 def _member_of(call: Approval) -> Member | None:
     run = call.waiting_run
-    return find_member(user_id=run.user_id, tenant_slug=run.tenant.slug)
+    return find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
 
 
 def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from assistant.models import ApiKey, Membership, Tenant
+from assistant.models import ApiKey, EndUser, Membership, Tenant
 from tools import TenantInfo, UserInfo
 
-SCOPES = ("chat", "read", "tools")
+# What a key may do unless less is asked for; `end_users`, to mint tokens for end users, is given by name only.
+DEFAULT_SCOPES = ("chat", "read", "tools")
+MINT = "end_users"
+SCOPES = (*DEFAULT_SCOPES, MINT)
 KEY_PREFIX = "ta_"
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An authenticated member of an active tenant; `key_id` is set if an API key speaks for them."""
+    """An authenticated member of an active tenant; `key_id` is set if an API key speaks for them.
+
+    `extra` is what tools are told of them beside their names: who an end user is.
+    """
 
     tenant: TenantInfo
     user: UserInfo
     role: str
-    scopes: frozenset[str] = frozenset(SCOPES)
+    scopes: frozenset[str] = frozenset(DEFAULT_SCOPES)
     key_id: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def tenant_id(self) -> int:
@@ -47,25 +55,60 @@ def tenant_info(tenant: Tenant) -> TenantInfo:
 
 
 def _member(membership: Membership, key: ApiKey | None = None) -> Member:
+    is_end_user = membership.role == Membership.Role.END_USER
     return Member(
         tenant=tenant_info(membership.tenant),
         user=UserInfo(id=membership.user_id, username=membership.user.get_username()),
         role=membership.role,
-        scopes=frozenset(key.scopes) if key else frozenset(SCOPES),
+        scopes=frozenset(key.scopes) if key else frozenset(DEFAULT_SCOPES),
         key_id=key.pk if key else None,
+        extra={"end_user": _described(membership.user.end_user)} if is_end_user else {},
     )
 
 
-def find_member(*, user_id: int, tenant_slug: str) -> Member | None:
-    """The member `user_id` is of that tenant, if both are active; None hides whether the tenant exists."""
+def _described(end_user: EndUser) -> dict[str, Any]:
+    return {"id": end_user.external_id, "name": end_user.name, "context": end_user.context}
+
+
+def find_member(*, user_id: int, tenant_slug: str, with_end_users: bool = False) -> Member | None:
+    """The member `user_id` is of that tenant, if both are active; None hides whether the tenant exists.
+
+    End users are members only to those who act for them: whoever signs in is none.
+    """
+    found = Membership.objects.filter(
+        user_id=user_id, user__is_active=True, tenant__slug=tenant_slug, tenant__is_active=True
+    )
+    if not with_end_users:
+        found = found.exclude(role=Membership.Role.END_USER)
+    membership = found.select_related("tenant", "user").first()
+    return _member(membership) if membership else None
+
+
+def find_end_user(*, tenant_id: int, user_id: int, key_id: int) -> Member | None:
+    """The end user behind a token that a key minted, if tenant, end user, key and the key's owner are still good."""
     membership = (
         Membership.objects.filter(
-            user_id=user_id, user__is_active=True, tenant__slug=tenant_slug, tenant__is_active=True
+            tenant_id=tenant_id,
+            user_id=user_id,
+            role=Membership.Role.END_USER,
+            tenant__is_active=True,
+            user__is_active=True,
         )
-        .select_related("tenant", "user")
+        .select_related("tenant", "user", "user__end_user")
         .first()
     )
-    return _member(membership) if membership else None
+    key = good_keys().filter(pk=key_id, tenant_id=tenant_id).first()
+    if membership is None or key is None or MINT not in key.scopes:
+        return None
+    return replace(_member(membership), scopes=frozenset({"chat", "read"}), key_id=key.pk)
+
+
+def good_keys() -> QuerySet[ApiKey]:
+    """Keys that are neither revoked nor expired, and whose member is still there."""
+    places = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
+    return ApiKey.objects.filter(
+        Q(expires_at=None) | Q(expires_at__gt=timezone.now()), Exists(places), revoked_at=None, user__is_active=True
+    )
 
 
 def membership_of(*, tenant_id: int, user_id: int) -> Subquery:
@@ -78,6 +121,7 @@ def memberships_of(*, user_id: int) -> list[Membership]:
     """A user's places in active tenants, by the tenant's name."""
     return list(
         Membership.objects.filter(user_id=user_id, tenant__is_active=True)
+        .exclude(role=Membership.Role.END_USER)
         .select_related("tenant")
         .order_by("tenant__name")
     )
@@ -93,7 +137,7 @@ def create_api_key(
     tenant: Tenant,
     user: AbstractBaseUser,
     name: str,
-    scopes: Iterable[str] = SCOPES,
+    scopes: Iterable[str] = DEFAULT_SCOPES,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
     """Make a key for a member and return the row and the key, which is not kept and cannot be shown again.
@@ -105,7 +149,8 @@ def create_api_key(
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown or not scopes:
         raise ValueError(f"scopes are any of {', '.join(SCOPES)}; not {', '.join(unknown) or 'none'}")
-    if not Membership.objects.filter(tenant=tenant, user_id=user.pk).exists():
+    people = Membership.objects.exclude(role=Membership.Role.END_USER)
+    if not people.filter(tenant=tenant, user_id=user.pk).exists():
         raise ValueError(f"{user.get_username()} is not a member of {tenant.slug}")
     key = KEY_PREFIX + secrets.token_urlsafe(32)
     row = ApiKey.objects.create(
@@ -131,7 +176,10 @@ def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
     if row is None:
         return None
     membership = (
-        Membership.objects.filter(tenant_id=row.tenant_id, user_id=row.user_id).select_related("tenant", "user").first()
+        Membership.objects.filter(tenant_id=row.tenant_id, user_id=row.user_id)
+        .exclude(role=Membership.Role.END_USER)
+        .select_related("tenant", "user")
+        .first()
     )
     if membership is None or (tenant_slug is not None and membership.tenant.slug != tenant_slug):
         return None

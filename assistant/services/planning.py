@@ -44,6 +44,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
             thread_id=key.thread,
             run_id=key.run_id,
             deadline=timezone.now() + timedelta(seconds=seconds) if seconds else None,
+            extra=member.extra,
         ),
         limits=setup.limits,
         options=setup.options,

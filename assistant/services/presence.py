@@ -6,18 +6,18 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from weakref import WeakKeyDictionary
 
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
 from django.db import DatabaseError
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from assistant.models import ApiKey, Membership
+from assistant.models import Membership, WidgetOrigin
 from assistant.services.database import in_database
-from assistant.services.members import Member
+from assistant.services.members import Member, good_keys
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +27,18 @@ SWEEP_SECONDS = 3.0
 
 @dataclass(eq=False, slots=True)
 class Presence:
-    """One open connection of a member; `leave` closes it."""
+    """One open connection of a member; `leave` closes it.
+
+    An end user is welcome at `assistant_id`, in pages of `origin`, and `until` their token ends.
+    """
 
     member: Member
     leave: Callable[[], None]
     session_key: str = ""
     session_hash: str = ""
+    assistant_id: int | None = None
+    origin: str = ""
+    until: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -73,7 +79,7 @@ async def _sweep(room: _Room) -> None:
 
 
 def unwelcome(present: list[Presence]) -> list[Presence]:
-    """Those whose tenant, user, membership, key or session has ended; four queries for any number."""
+    """Those whose tenant, user, membership, key, token or session has ended; five queries for any number."""
     now = timezone.now()
     members = set(
         Membership.objects.filter(
@@ -84,10 +90,9 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
         ).values_list("tenant_id", "user_id")
     )
     keys = set(
-        ApiKey.objects.filter(pk__in={p.member.key_id for p in present if p.member.key_id}, revoked_at=None)
-        .filter(Q(expires_at=None) | Q(expires_at__gt=now))
-        .values_list("tenant_id", "pk")
+        good_keys().filter(pk__in={p.member.key_id for p in present if p.member.key_id}).values_list("tenant_id", "pk")
     )
+    origins = _allowed_origins([p for p in present if p.origin])
     with_session = [p for p in present if p.session_key]
     sessions = set(
         Session.objects.filter(session_key__in={p.session_key for p in with_session}, expire_date__gt=now).values_list(
@@ -96,11 +101,16 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
     )
     users = get_user_model().objects.in_bulk({p.member.user_id for p in with_session}) if with_session else {}
 
+    def is_in_time_and_place(p: Presence) -> bool:
+        if p.until is not None and p.until <= now:
+            return False
+        return not p.origin or (p.member.tenant_id, p.assistant_id, p.origin) in origins
+
     def is_welcome(p: Presence) -> bool:
         if (p.member.tenant_id, p.member.user_id) not in members:
             return False
         if p.member.key_id is not None:
-            return (p.member.tenant_id, p.member.key_id) in keys
+            return (p.member.tenant_id, p.member.key_id) in keys and is_in_time_and_place(p)
         user = users.get(p.member.user_id)
         return (
             p.session_key in sessions
@@ -109,3 +119,13 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
         )
 
     return [p for p in present if not is_welcome(p)]
+
+
+def _allowed_origins(visiting: list[Presence]) -> set[tuple[int, int | None, str]]:
+    """Tenants, assistants and origins that are still on the lists of those that end users came by."""
+    if not visiting:
+        return set()
+    found = WidgetOrigin.objects.filter(
+        tenant_id__in={p.member.tenant_id for p in visiting}, assistant__is_active=True
+    ).filter(assistant_id__in={p.assistant_id for p in visiting})
+    return set(found.values_list("tenant_id", "assistant_id", "origin"))

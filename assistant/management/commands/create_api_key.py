@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from assistant.models import Tenant
 from assistant.services import audit
-from assistant.services.members import SCOPES, create_api_key
+from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
 from assistant.services.memberships import find_user
 
 MAX_DAYS = 36_500
@@ -23,7 +23,9 @@ class Command(BaseCommand):
         parser.add_argument("tenant", help="The tenant's slug.")
         parser.add_argument("username")
         parser.add_argument("--name", default="command line", help="What the key is for.")
-        parser.add_argument("--scopes", default=",".join(SCOPES), help=f"Any of {','.join(SCOPES)}; default all.")
+        parser.add_argument(
+            "--scopes", default=",".join(DEFAULT_SCOPES), help=f"Any of {','.join(SCOPES)}; default %(default)s."
+        )
         parser.add_argument("--expires", type=int, metavar="DAYS", help="When it ends; default never.")
 
     def handle(self, *args: Any, **options: Any) -> None:

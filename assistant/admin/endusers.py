@@ -1,0 +1,53 @@
+"""Which pages may show which assistant to the tenant's end users, and who has come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from assistant.admin.filters import ASSISTANT, TENANT
+from assistant.admin.links import link_to_list
+from assistant.admin.scope import TenantScopedAdmin
+from assistant.models import Conversation, EndUser, WidgetOrigin
+from assistant.services.endusers import delete_end_user
+
+
+@admin.register(WidgetOrigin)
+class WidgetOriginAdmin(TenantScopedAdmin):
+    """The allow-list of sites; a row that goes closes the connections that came by it."""
+
+    list_display = ("origin", "assistant", "tenant", "created_at")
+    list_filter = (TENANT, ASSISTANT)
+    search_fields = ("origin", "assistant__name", "tenant__slug")
+    list_select_related = ("assistant", "tenant")
+    fields = ("tenant", "assistant", "origin", "created_at")
+    readonly_fields = ("created_at",)
+
+
+@admin.register(EndUser)
+class EndUserAdmin(TenantScopedAdmin):
+    """Made by their first token; deleted here with all that they said."""
+
+    possible = frozenset({"view", "delete"})
+    tenant_admins_may = frozenset({"view"})
+    list_display = ("__str__", "external_id", "tenant", "conversations", "seen_at", "created_at")
+    list_filter = (TENANT, "seen_at")
+    search_fields = ("external_id", "name")
+    list_select_related = ("tenant",)
+    fields = ("tenant", "external_id", "name", "context", "conversations", "seen_at", "created_at")
+    readonly_fields = fields
+
+    @admin.display(description="conversations")
+    def conversations(self, end_user: EndUser) -> SafeString:
+        return link_to_list(Conversation, "Conversations", user__id__exact=end_user.user_id)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        delete_end_user(end_user=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for end_user in queryset:
+            delete_end_user(end_user=end_user)

@@ -1,0 +1,70 @@
+"""People of a tenant's own product who talk to an assistant from its pages, and the pages where they may."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from assistant.models.assistants import Assistant
+from assistant.models.tenants import Tenant
+
+_ORIGIN = re.compile(r"(https?)://(?:[a-z0-9-]+\.)*[a-z0-9-]+(?::([1-9][0-9]{0,4}))?")
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+
+def validate_origin(origin: str) -> None:
+    """Raise `ValidationError` unless `origin` is what browsers send as one: scheme, host and, if unusual, port."""
+    match = _ORIGIN.fullmatch(origin)
+    if match is None or match[2] == _DEFAULT_PORTS[match[1]]:
+        raise ValidationError(
+            "“%(origin)s” is not an origin such as https://shop.example.com: lower case, no path, no port that goes "
+            "without saying.",
+            params={"origin": origin},
+        )
+
+
+class WidgetOrigin(models.Model):
+    """A site whose pages may show an assistant to the tenant's end users; without a row no page may."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="widget_origins")
+    assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="widget_origins")
+    origin = models.CharField(
+        max_length=255,
+        validators=[validate_origin],
+        help_text="As browsers name it: https://shop.example.com. Every end user of that site may talk to the "
+        "assistant, with the tools that are on for it.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["origin"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "assistant", "origin"], name="one_row_per_origin")]
+
+    def __str__(self) -> str:
+        return f"{self.assistant} at {self.origin}"
+
+
+class EndUser(models.Model):
+    """One of a tenant's own end users, known by the id that its backend gives them.
+
+    `user` is a user of this person's alone, who has no password and cannot sign in: so everything that is personal to
+    users (conversations, runs, limits) is personal to end users by the same rules.
+    """
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="end_users")
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="end_user")
+    external_id = models.CharField(max_length=128, help_text="The tenant's own id of them.")
+    name = models.CharField(max_length=200, blank=True)
+    context = models.JSONField(default=dict, blank=True, help_text="What tools are told of them; never the model.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(help_text="When they were last given a token.")
+
+    class Meta:
+        ordering = ["-seen_at"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "external_id"], name="one_end_user_per_external_id")]
+
+    def __str__(self) -> str:
+        return self.name or self.external_id
