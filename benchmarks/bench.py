@@ -14,12 +14,14 @@ class Bench:
         rounds: how often everything is measured in turn.
         quick: small sizes, to try the benchmark itself; figures are not to be trusted.
         mixed_minutes: how long the mixed load lasts.
+        page_seconds: how long the browser watches a stream.
     """
 
     provider_url: str
     rounds: int = 5
     quick: bool = False
     mixed_minutes: float = 2.0
+    page_seconds: int = 15
 
     @property
     def few_rounds(self) -> int:

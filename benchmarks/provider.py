@@ -51,14 +51,18 @@ def _end(reason: str, tokens: int) -> bytes:
 
 
 _START = _delta({"role": "assistant", "content": ""})
-# A token whose text is put in later; its length is constant, and so is the frame around it.
-_STAMP = "0000000.000000 "
-_BEFORE, _, _AFTER = _delta({"content": _STAMP}).partition(_STAMP.encode())
+# Paced answers are Markdown: a paragraph ends after so many tokens.
+PARAGRAPH = 60
+# Tokens whose stamp is put in later; its length is constant, and so is the frame around it.
+_STAMP = "0000000.000000"
+_WORD = _delta({"content": f"{_STAMP} "}).split(_STAMP.encode())
+_LAST = _delta({"content": f"{_STAMP}\n\n"}).split(_STAMP.encode())
 
 
-def stamped() -> bytes:
-    """One token that says when it was sent: seconds of the monotonic clock."""
-    return b"%b%014.6f %b" % (_BEFORE, time.monotonic(), _AFTER)
+def stamped(place: int) -> bytes:
+    """A token that says when it was sent: seconds of the monotonic clock."""
+    before, after = _WORD if place % PARAGRAPH else _LAST
+    return b"%b%014.6f%b" % (before, time.monotonic(), after)
 
 
 @lru_cache(maxsize=64)
@@ -127,7 +131,7 @@ class Clock:
                 if transport.is_closing():
                     heapq.heappop(self._due)
                     continue
-                transport.write(stamped())
+                transport.write(stamped(left))
                 if left > 1:
                     heapq.heapreplace(self._due, (due + step, number, left - 1, step, transport))
                 else:

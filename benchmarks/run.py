@@ -13,7 +13,7 @@ from benchmarks.peers import HERE
 from benchmarks.processes import started
 from benchmarks.report import Section, document, show
 
-FAMILIES = ("core", "stream", "pace", "turn", "idle", "start")
+FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page")
 
 
 def main() -> int:
@@ -22,13 +22,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the benchmark, not the product")
     parser.add_argument("--mixed-minutes", type=float, default=2.0, help="30 for the goal's own length")
+    parser.add_argument("--page-seconds", type=int, default=15, help="60 for the goal's own length")
     parser.add_argument("--strict", action="store_true", help="end with exit code 1 if a goal was missed")
     options = parser.parse_args()
     if unknown := set(options.families) - set(FAMILIES):
         parser.error(f"no such family: {', '.join(sorted(unknown))}")
     sections, loads = [], [os.getloadavg()[0]]
     with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
-        bench = Bench(provider.line(), options.rounds, options.quick, options.mixed_minutes)
+        lengths = (options.mixed_minutes, options.page_seconds)
+        bench = Bench(provider.line(), options.rounds, options.quick, *lengths)
         for section in _measured(options.families or FAMILIES, bench):
             sections.append(section)
             loads.append(os.getloadavg()[0])

@@ -60,10 +60,19 @@ def make_thread(messages: int, *, username: str = "member-0") -> uuid.UUID:
     conversation = Conversation.objects.create(
         tenant=tenant, user=user, assistant=assistant, title="Long", run_count=1, message_count=messages
     )
+    run_id = str(uuid.uuid4())
     run = Run.objects.create(
-        tenant=tenant, user=user, assistant=assistant, conversation=conversation, run_id=str(uuid.uuid4()), number=1,
-        status=Run.Status.FINISHED, ended_at=timezone.now(),
-    )  # fmt: skip
+        tenant=tenant,
+        user=user,
+        assistant=assistant,
+        conversation=conversation,
+        run_id=run_id,
+        number=1,
+        status=Run.Status.FINISHED,
+        ending={"type": "RUN_FINISHED", "threadId": str(conversation.pk), "runId": run_id},
+        checkpoint_seq=2,
+        ended_at=timezone.now(),
+    )
     rows = [_message(conversation, run, place) for place in range(messages)]
     Message.objects.bulk_create(rows, batch_size=1000)
     return conversation.pk

@@ -21,7 +21,7 @@ from benchmarks.wire import Socket, Wire
 STREAMS, RATE = 200, 50
 # A stream keeps pace if its answer takes no longer than the tokens take to be sent, and this.
 SLACK_SECONDS = 0.25
-_STAMP = re.compile(rb"(\d{7}\.\d{6}) ")
+_STAMP = re.compile(rb"(\d{7}\.\d{6})")
 _SEQ = re.compile(rb'"seq":(\d+)\}\}\}$')
 POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 REDIS = os.environ.get("BENCH_REDIS", "redis://127.0.0.1:6379/15")
