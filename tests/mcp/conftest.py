@@ -1,11 +1,15 @@
-"""Fixtures of MCP's tests: an outside server, as a process of its own."""
+"""Fixtures of MCP's tests: an outside server, and our own, as processes of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
+from assistant.services.members import create_api_key
+from tests.base import Cast
+from tests.live import Server, serve
 from tests.mcp.outside import Outside, outside
 
 
@@ -20,3 +24,46 @@ def outsider(outside_process: Outside) -> Outside:
     """The outside server, well-behaved until the test says otherwise."""
     outside_process.calm()
     return outside_process
+
+
+@pytest.fixture(scope="session")
+def serving(django_db_setup: None) -> Iterator[dict[str, Server]]:
+    """Servers with the tools of `tests.mcp.served`, each started by the first test that asks for its kind."""
+    with ExitStack() as stack:
+
+        class Farm(dict[str, Server]):
+            def __missing__(self, kind: str) -> Server:
+                server, _, sessions = kind.partition("+")
+                environment = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served"}
+                environment |= {"MCP_SESSIONS": "true" if sessions else ""}
+                self[kind] = stack.enter_context(serve(server, env=environment))
+                return self[kind]
+
+        yield Farm()
+
+
+@pytest.fixture(params=["uvicorn", "daphne"])
+def served(request: pytest.FixtureRequest, serving: dict[str, Server], transactional_db: None) -> Server:
+    """The site under each server in turn, with these tools."""
+    return serving[request.param]
+
+
+@pytest.fixture
+def uvicorn_served(serving: dict[str, Server], transactional_db: None) -> Server:
+    return serving["uvicorn"]
+
+
+@pytest.fixture
+def with_sessions(serving: dict[str, Server], transactional_db: None) -> Server:
+    """A server that keeps sessions for clients older than 2026-07-28."""
+    return serving["uvicorn+sessions"]
+
+
+@pytest.fixture
+def alice_key(cast: Cast) -> str:
+    return create_api_key(tenant=cast.acme, user=cast.alice, name="mcp")[1]
+
+
+@pytest.fixture
+def mallory_key(cast: Cast) -> str:
+    return create_api_key(tenant=cast.globex, user=cast.mallory, name="mcp")[1]

@@ -1,0 +1,154 @@
+"""Tools that ask first: the caller's client asks its person; what it brings back is ours, good once, unchanged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from assistant.models import Approval, ToolCall
+from assistant.services.members import create_api_key
+from tests.base import Cast
+from tests.factories import switch_tool
+from tests.live import Server
+from tests.mcp.talking import OLDER, Client, Json, events, headers, message, text_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ASKABLE: Json = {"elicitation": {"form": {}}}
+YES: Json = {"approval": {"action": "accept", "content": {"approved": True}}}
+
+
+def ask(client: Client, what: str = "the disk") -> Json:
+    """Call the tool that asks; its question."""
+    question = client.call("erase", {"what": what})
+    assert question["resultType"] == "input_required", question
+    assert what in question["inputRequests"]["approval"]["params"]["message"]
+    return question
+
+
+def answer(client: Client, question: Json, answers: Json = YES, what: str = "the disk", **changes: Any) -> Json:
+    params = {"name": "erase", "arguments": {"what": what}, "inputResponses": answers}
+    return client.ask("tools/call", {**params, "requestState": question["requestState"], **changes})
+
+
+def test_an_approved_call_runs_once(served: Server, cast: Cast, alice_key: str) -> None:
+    alice = Client(served.url, alice_key, capabilities=ASKABLE)
+    question = ask(alice)
+    assert not Approval.objects.exists(), "it waits for its caller alone, and for no operator"
+    assert ToolCall.objects.get().status == "awaiting_approval"
+    assert text_of(answer(alice, question)["result"]) == "Erased the disk."
+    row = ToolCall.objects.get()
+    assert (row.status, row.decided_by) == ("ok", cast.alice)
+    again = answer(alice, question)["result"]
+    assert again["isError"] and "answered before" in text_of(again)
+    assert ToolCall.objects.filter(status="ok").count() == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"action": "decline"},
+        {"action": "cancel"},
+        {"action": "accept", "content": {"approved": False}},
+        {"action": "accept", "content": {}},
+    ],
+)
+def test_anything_but_a_yes_is_a_no(said: Json, uvicorn_served: Server, alice_key: str) -> None:
+    alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
+    result = answer(alice, ask(alice), {"approval": said})["result"]
+    assert result["isError"] and "declined" in text_of(result)
+    assert ToolCall.objects.get().status == "declined"
+
+
+@pytest.mark.parametrize("change", ["state", "arguments", "tool", "nothing asked"])
+def test_an_approval_is_good_for_what_was_asked_alone(change: str, uvicorn_served: Server, alice_key: str) -> None:
+    alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
+    question = ask(alice)
+    changes: dict[str, Json] = {
+        "state": {"requestState": question["requestState"][:-2] + "AA"},
+        "arguments": {"arguments": {"what": "everything"}},
+        "tool": {"name": "who_am_i", "arguments": {}},
+    }
+    if change == "nothing asked":
+        params = {"name": "erase", "arguments": {"what": "the disk"}, "inputResponses": YES}
+        assert alice.result("tools/call", params)["resultType"] == "input_required"
+    else:
+        assert answer(alice, question, **changes[change])["error"]["code"] == -32602
+    assert not ToolCall.objects.filter(status="ok").exists()
+
+
+def test_somebody_else_cannot_answer(uvicorn_served: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:
+    question = ask(Client(uvicorn_served.url, alice_key, capabilities=ASKABLE))
+    colleague = create_api_key(tenant=cast.acme, user=cast.amy, name="mcp")[1]
+    for key in (mallory_key, colleague):
+        other = Client(uvicorn_served.url, key, capabilities=ASKABLE)
+        assert answer(other, question)["error"]["code"] == -32602
+
+
+def test_a_switch_turned_while_it_waits_counts(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+    alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
+    question = ask(alice)
+    switch_tool(cast.acme, "erase", "off")
+    assert answer(alice, question)["error"]["code"] == -32602
+    assert not ToolCall.objects.filter(status="ok").exists()
+
+
+def test_a_switch_set_to_ask_asks(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+    switch_tool(cast.acme, "who_am_i", "ask")
+    alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
+    assert alice.call("who_am_i")["resultType"] == "input_required"
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", OLDER])
+def test_a_client_that_cannot_ask_is_told_so(version: str, uvicorn_served: Server, alice_key: str) -> None:
+    result = Client(uvicorn_served.url, alice_key, version=version).call("erase", {"what": "the disk"})
+    assert result["isError"] and "needs a person's approval" in text_of(result)
+    assert ToolCall.objects.get().status == "refused"
+
+
+class Session(Client):
+    """A client older than 2026-07-28, on a session."""
+
+    def __init__(self, url: str, key: str) -> None:
+        super().__init__(url, key, version=OLDER)
+        info = {
+            "protocolVersion": OLDER,
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "t", "version": "1"},
+        }
+        response = self.post("initialize", info)
+        self.sent = headers(key, version=OLDER) | {"mcp-session-id": response.headers["mcp-session-id"]}
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, body: Json) -> int:
+        return self.http.post(self.url, json=body, headers=self.sent).status_code
+
+    def call_answering(self, tool: str, arguments: Json, said: Json) -> list[Json]:
+        """Call a tool, answering whatever it asks; every message of its stream."""
+        seen = []
+        body = message("tools/call", {"name": tool, "arguments": arguments}, version=OLDER)
+        with self.http.stream("POST", self.url, json=body, headers=self.sent) as response:
+            for one in events(response.iter_lines()):
+                seen.append(one)
+                if one.get("method") == "elicitation/create":
+                    assert self.send({"jsonrpc": "2.0", "id": one["id"], "result": said}) == 202
+        return seen
+
+
+def test_an_older_client_is_asked_on_its_session(with_sessions: Server, cast: Cast, alice_key: str) -> None:
+    alice = Session(with_sessions.url, alice_key)
+    *_, question, result = alice.call_answering("erase", {"what": "the disk"}, YES["approval"])
+    assert "the disk" in question["params"]["message"]
+    assert text_of(result["result"]) == "Erased the disk."
+    assert ToolCall.objects.get().decided_by == cast.alice
+
+
+def test_a_session_is_its_keys_alone(with_sessions: Server, cast: Cast, alice_key: str, mallory_key: str) -> None:
+    alice = Session(with_sessions.url, alice_key)
+    second_key = create_api_key(tenant=cast.acme, user=cast.alice, name="second")[1]
+    for key in (mallory_key, second_key):
+        stolen = alice.sent | {"authorization": f"Bearer {key}"}
+        response = alice.http.post(alice.url, json=message("tools/list", version=OLDER), headers=stolen)
+        assert response.status_code == 404 and "acme" not in json.dumps(response.json())

@@ -1,0 +1,137 @@
+"""A call over MCP: in the context of its key, checked, audited, told of its progress, and ended with its client."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import jsonschema
+import pytest
+from django.test import Client as Browser
+
+from assistant.models import ToolCall, ToolSetting
+from assistant.services.limits import MCP_BURST, may_request
+from tests.base import Cast
+from tests.factories import switch_tool
+from tests.live import Server
+from tests.mcp.talking import OLDER, Client, answers, streaming, text_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def audit_of(tool: str) -> ToolCall:
+    return ToolCall.objects.get(name=tool)
+
+
+def wait_for_end(tool: str) -> ToolCall:
+    """The audit's row once the call is over, however busy the machine is."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        row = ToolCall.objects.filter(name=tool).exclude(status=ToolCall.Status.RUNNING).first()
+        if row is not None:
+            return row
+        time.sleep(0.05)
+    raise AssertionError(f"{tool} still runs")
+
+
+def test_two_keys_have_two_lists_and_two_contexts_at_one_address(
+    served: Server, cast: Cast, alice_key: str, mallory_key: str
+) -> None:
+    switch_tool(cast.acme, "find_orders")
+    switch_tool(cast.globex, "get_weather")
+    setting = switch_tool(cast.acme, "who_am_i")
+    ToolSetting.objects.filter(pk=setting.pk).update(secrets="")
+    alice, mallory = Client(served.url, alice_key), Client(served.url, mallory_key)
+    assert ("find_orders" in alice.tools(), "find_orders" in mallory.tools()) == (True, False)
+    assert ("get_weather" in alice.tools(), "get_weather" in mallory.tools()) == (False, True)
+    assert alice.call("who_am_i")["structuredContent"]["tenant"] == "acme"
+    assert mallory.call("who_am_i")["structuredContent"] == {
+        "tenant": "globex", "username": "mallory", "extra": ["mcp_caller"], "secret": "",
+    }  # fmt: skip
+
+
+def test_a_call_is_written_down_with_who_called(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+    Client(uvicorn_served.url, alice_key).call("who_am_i", {"note": "for the audit"})
+    row = audit_of("who_am_i")
+    assert (row.tenant, row.user, row.run, row.status) == (cast.acme, cast.alice, None, "ok")
+    assert json.loads(row.arguments) == {"note": "for the audit"} and "acme" in row.result
+    assert row.duration_ms is not None and row.rule
+    browser = Browser()
+    browser.force_login(cast.amy)
+    shown = browser.get(f"/admin/assistant/toolcall/{row.pk}/change/").content.decode()
+    assert "over MCP" in shown and "alice" in shown
+    browser.force_login(cast.greta)
+    assert browser.get(f"/admin/assistant/toolcall/{row.pk}/change/").status_code != 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [({"number": "many"}, "number"), ({}, "number"), ({"number": 2, "tenant": "globex"}, "tenant")],
+)
+def test_wrong_arguments_are_named_and_nothing_runs(
+    arguments: dict[str, Any], named: str, uvicorn_served: Server, alice_key: str
+) -> None:
+    result = Client(uvicorn_served.url, alice_key).call("count_to", arguments)
+    assert result["isError"] and named in text_of(result)
+    assert audit_of("count_to").status == "error"
+
+
+def test_every_listed_schema_holds_and_structured_results_follow_theirs(
+    uvicorn_served: Server, cast: Cast, alice_key: str
+) -> None:
+    alice = Client(uvicorn_served.url, alice_key)
+    tools = {tool["name"]: tool for tool in alice.result("tools/list")["tools"]}
+    for tool in tools.values():
+        jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
+        jsonschema.Draft202012Validator.check_schema(tool.get("outputSchema", {}))
+    for name, arguments in (("who_am_i", {}), ("calculate", {"expression": "6*7"}), ("count_to", {"number": 5})):
+        structured = alice.call(name, arguments)["structuredContent"]
+        jsonschema.validate(structured, tools[name]["outputSchema"])
+    assert alice.call("count_to", {"number": 3})["structuredContent"] == {"result": [1, 2, 3]}
+    assert tools["who_am_i"]["annotations"] == {"readOnlyHint": True, "idempotentHint": True}
+
+
+def test_a_list_that_was_cut_says_so_beside_it(uvicorn_served: Server, alice_key: str) -> None:
+    structured = Client(uvicorn_served.url, alice_key).call("count_rows", {"number": 150})["structuredContent"]
+    assert structured["result"] == list(range(100)) and "100" in structured["note"]
+
+
+def test_a_crash_is_told_by_its_id_alone(uvicorn_served: Server, alice_key: str) -> None:
+    result = Client(uvicorn_served.url, alice_key).call("break_down")
+    row = audit_of("break_down")
+    assert result["isError"] and "hunter2" not in json.dumps(result)
+    assert row.error_id and row.error_id in text_of(result)
+
+
+def test_a_tool_that_takes_too_long_is_stopped(uvicorn_served: Server, alice_key: str) -> None:
+    result = Client(uvicorn_served.url, alice_key).call("take_too_long")
+    assert result["isError"] and "0.2 seconds" in text_of(result)
+    assert audit_of("take_too_long").status == "timeout"
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", OLDER])
+def test_progress_is_told_to_those_who_asked(version: str, served: Server, alice_key: str) -> None:
+    alice = Client(served.url, alice_key, version=version)
+    params = {"name": "count_to", "arguments": {"number": 3}, "_meta": {"progressToken": "p1"}}
+    messages = answers(alice.post("tools/call", params))
+    told = [one["params"] for one in messages if one.get("method") == "notifications/progress"]
+    assert [(one["progress"], one["total"], one["message"]) for one in told] == [
+        (1, 3, "at 1"), (2, 3, "at 2"), (3, 3, "at 3"),
+    ]  # fmt: skip
+    assert {one["progressToken"] for one in told} == {"p1"} and "result" in messages[-1]
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", OLDER])
+def test_a_client_that_goes_away_ends_its_tool(version: str, served: Server, alice_key: str) -> None:
+    alice = Client(served.url, alice_key, version=version)
+    params = {"name": "wait_for_ever", "arguments": {}, "_meta": {"progressToken": "p1"}}
+    with streaming(alice, "tools/call", params) as messages:
+        assert next(messages)["method"] == "notifications/progress"
+        assert audit_of("wait_for_ever").status == "running"
+    assert wait_for_end("wait_for_ever").status == "cancelled"
+
+
+def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:
+    assert not all(may_request(tenant_id=1, user_id=1) for _ in range(MCP_BURST + 1000))
+    assert may_request(tenant_id=1, user_id=2) and may_request(tenant_id=2, user_id=1)
