@@ -206,11 +206,12 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "filters": {"labels": {"()": "tools.logs.Labels"}},
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s [%(tenant)s %(run)s] %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["labels"]}},
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO").upper()},
-    # It tells of every request to a provider, address and all.
-    "loggers": {"httpx2": {"level": "WARNING"}},
+    # They tell of every request to a provider: its address, and at DEBUG the prompts.
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp")},
 }
 
 ENVIRONMENT_PROBLEMS = env.problems

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tools.context import ToolContext, use_context
 from tools.execution import in_thread
+from tools.logs import note
 from tools.plain import WouldWait
 from tools.results import ToolResult, drain, result_of
 
@@ -58,10 +59,7 @@ async def perform(tool: Tool, function: Callable[[], Any], context: ToolContext)
 
 def _note(tool: Tool, context: ToolContext, began: float, ending: str) -> None:
     """Log an attempt; arguments, results and messages may be private."""
-    seconds = time.perf_counter() - began
-    logger.debug(
-        "Tool %s %s after %.3f s, tenant %s, run %s", tool.name, ending, seconds, context.tenant.slug, context.run_id
-    )
+    note(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
 
 
 def _is_time(context: ToolContext, delay: float) -> bool:

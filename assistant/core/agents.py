@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -24,6 +25,9 @@ from assistant.core.plan import Limits, Plan, new_id
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript
 from tools import Media, Tool, ToolContext, ToolError
+from tools.logs import note
+
+logger = logging.getLogger(__name__)
 
 # How deep assistants may ask each other, the first one not counted.
 MAX_DEPTH = 3
@@ -102,6 +106,7 @@ class Agent:
         if len(place.names) >= MAX_DEPTH:
             raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
         run_id = new_id()
+        note(logger, context, "Asking %s, %d deep", self.name, len(place.names) + 1)
         token = _place.set(_Place((*place.names, self.name), run_id))
         stage.emit(events.SubagentStarted(run_id, self.name, context.tool_call_id, place.run_id))
         try:
@@ -114,6 +119,7 @@ class Agent:
             raise
         finally:
             _place.reset(token)
+        note(logger, context, "%s has answered", self.name)
         stage.emit(events.SubagentFinished(run_id))
         return answer
 

@@ -15,6 +15,7 @@ from assistant.core.messages import ToolCall
 from assistant.core.performing import Workshop, perform
 from assistant.core.toolbox import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import result_id
+from tools.logs import note
 
 __all__ = ["Admission", "Batch", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset", "Workshop"]
 
@@ -61,6 +62,7 @@ class Batch:
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Run the batch. However it ends, the journal has an outcome of every call that was started."""
+        note(logger, self.shop.context, "A batch of %d tool calls", len(self.calls))
         admissions = await self.shop.toolset.admit(self.calls)
         for call, admission in zip(self.calls, admissions, strict=True):
             self._plan(call, admission)
@@ -122,6 +124,7 @@ class Batch:
         if after:
             await asyncio.wait(after)
         async with limit:
+            note(logger, self.shop.context, "Tool %s begins, call %s", work.tool.name, work.call.id)
             self._queue.put_nowait(Custom("tool.started", {"toolCallId": work.call.id, "name": work.tool.name}))
             began = time.perf_counter()
             blank = ToolOutcome(
@@ -141,6 +144,7 @@ class Batch:
             # Half a character, from a model's or a person's JSON, could be stored and sent by nobody.
             outcome = replace(outcome, content=outcome.content.encode("utf-8", "replace").decode())
         self.outcomes[outcome.call.id] = outcome
+        note(logger, self.shop.context, "Call %s: %s after %d ms", outcome.call.id, outcome.status, outcome.duration_ms)
         if images := tuple(one for one in outcome.media if one.is_image):
             self.shop.transcript.images[outcome.call.id] = images
         if outcome.status != "awaiting_approval":

@@ -22,6 +22,7 @@ from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
 from assistant.core.transcript import CloseReason, Transcript
 from tools import Tool, ToolContext
+from tools.logs import note
 
 __all__ = ["Limits", "Plan", "run_turn", "unanswered_calls"]
 
@@ -37,6 +38,7 @@ async def run_turn(plan: Plan, transcript: Transcript) -> AsyncGenerator[Event, 
     Every event is in `transcript` before it is yielded. A cancelled task, or a closed generator, stops the provider's
     request and the tools, and leaves the transcript as it is: the caller then uses `transcript.close`.
     """
+    note(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(plan.limits.seconds)
     try:
@@ -58,6 +60,7 @@ async def run_turn(plan: Plan, transcript: Transcript) -> AsyncGenerator[Event, 
         failure = TurnFailed(f"Something went wrong on our side (error {error_id}).", "internal_error")
     finally:
         deadline.close()
+    note(logger, plan.context, "The turn fails: %s", failure.code)
     reason: CloseReason = "limit" if failure.code == "limit_reached" else "error"
     for event in transcript.close(reason):
         yield event
@@ -184,6 +187,15 @@ class _Turn:
             tool_choice=plan.tool_choice,
             response_format=plan.response_format,
         )
+        counts = len(request.messages), len(conversation), len(tools)
+        note(
+            logger,
+            plan.context,
+            "Question %d to %s: %d of %d messages, %d tools",
+            self._rounds,
+            plan.model.name,
+            *counts,
+        )
         if self._answer is None:
             return request
         self._answer.begin()
@@ -200,6 +212,8 @@ class _Turn:
         if not spent.total_tokens:
             said = len(reply.text) + len(reply.reasoning) + sum(len(call.arguments) for call in reply.tool_calls)
             spent = estimate_usage(request, said)
+        counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
+        note(logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, spent)
         self._transcript.finish_reason = reply.finish_reason
         if limit and sum(one.total_tokens for one in self._transcript.usage.values()) >= limit:
@@ -238,6 +252,7 @@ class _Turn:
             yield self._wrong(text, message_id) or self._finished(events.Success())
 
     def _finished(self, outcome: events.Outcome) -> RunFinished:
+        note(logger, self._plan.context, "The turn ends: %s", type(outcome).__name__)
         usage = self._transcript.token_usage() or None
         result = self._transcript.result
         return RunFinished(self._plan.thread_id, self._plan.run_id, outcome, result, usage)

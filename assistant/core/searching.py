@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections import Counter
@@ -9,7 +10,10 @@ from collections.abc import Sequence
 
 from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Toolset
-from tools import Tool
+from tools import Tool, ToolContext
+from tools.logs import note
+
+logger = logging.getLogger(__name__)
 
 SEARCH_TOOL = "search_tools"
 _WORD = re.compile(r"[a-z]+|\d+")
@@ -54,8 +58,9 @@ class SearchingToolset:
             for call, admission in zip(calls, admissions, strict=True)
         ]
 
-    async def _find(self, query: str) -> str:
+    async def _find(self, query: str, context: ToolContext) -> str:
         found = find_tools(query, self._catalogue, most=self._most)
+        note(logger, context, "A search found %d of %d tools", len(found), len(self._catalogue))
         if not found:
             return "No tool does that. Try other words."
         self._shown.update(tool.name for tool in found)

@@ -22,6 +22,7 @@ from assistant.services.frames import Numbering, as_mapping
 from assistant.services.leases import LostRun, RunKey, checkpoint_run
 from assistant.services.observing import run_span
 from assistant.services.summaries import summarise_if_long
+from tools.logs import labelled, note
 
 logger = logging.getLogger(__name__)
 
@@ -84,10 +85,15 @@ class RunTask:
 
     async def _work(self) -> None:
         context = self._plan.context
-        with run_span(
-            assistant=context.assistant, tenant=context.tenant.slug, thread=self.key.thread, run_id=self.key.run_id
+        with (
+            labelled(context),
+            run_span(
+                assistant=context.assistant, tenant=context.tenant.slug, thread=self.key.thread, run_id=self.key.run_id
+            ),
         ):
+            note(logger, context, "Run begins")
             await self._drive()
+            note(logger, context, "Run ends after %d events", self._seq)
 
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._keep_checkpoints(), name=f"checkpoints-{self.key.pk}")
