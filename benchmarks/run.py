@@ -13,7 +13,7 @@ from benchmarks.peers import HERE
 from benchmarks.processes import started
 from benchmarks.report import Section, document, show
 
-FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page")
+FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page", "mixed")
 
 
 def main() -> int:

@@ -1,0 +1,120 @@
+"""Mixed load for a while: answers, tools, cancelled runs, lost connections; and whether the memory stays flat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from statistics import mean
+
+from benchmarks.bench import Bench
+from benchmarks.report import Line, Section, number
+from benchmarks.ways import Product, close_all, product, site
+from benchmarks.wire import Socket
+
+CLIENTS = 40
+# As much of the time as five minutes are of thirty.
+WARM = 1 / 6
+PROMPTS = (
+    "[tokens=100 rate=100]",
+    "[tokens=1000]",
+    '[call add {"a": 1, "b": 2}]',
+    '[call add {"a": 1, "b": 2}] [call current_time {}] [call no_such_tool {}]',
+    "[rounds=3]",
+)
+SLOW = "[tokens=300 rate=100]"
+_STARTED = re.compile(rb'^\{"type":"RUN_STARTED".*"id":"([^"]+)"')
+_ENDED = re.compile(rb'^\{"type":"RUN_FINISHED"')
+
+
+def measure(bench: Bench) -> Iterator[Section]:
+    seconds = 20 if bench.quick else bench.mixed_minutes * 60
+    with ExitStack() as stack:
+        made = stack.enter_context(site(bench.provider_url))
+        server = stack.enter_context(product(made))
+        samples, turns = asyncio.run(_load(server, seconds))
+    warm = samples[int(len(samples) * WARM) :]
+    part = max(1, len(warm) // 5)
+    early, late = mean(warm[:part]), mean(warm[-part:])
+    beside = f"from {early / 2**20:.1f} to {late / 2**20:.1f} MiB over {number(turns)} turns"
+    growth = (late / early - 1) * 100
+    lines = [Line("growth of memory after the first sixth of the time", growth, "%", 3, beside=beside)]
+    how = (
+        f"{seconds / 60:.3g} minutes of {CLIENTS} clients with three threads each: answers, tool calls, chained "
+        "rounds, cancelled runs, connections that break off and catch up. The server's own memory (PSS)."
+    )
+    yield Section("Mixed load", how, lines)
+
+
+async def _load(server: Product, seconds: float) -> tuple[list[int], int]:
+    """Memory of the server, sampled every half second, and how many turns there were."""
+    assert server.process is not None
+    until = time.monotonic() + seconds
+    clients = [asyncio.create_task(_Client(server, number).run(until)) for number in range(CLIENTS)]
+    samples = []
+    while time.monotonic() < until:
+        samples.append(server.process.memory())
+        await asyncio.sleep(0.5)
+    return samples, sum(await asyncio.gather(*clients))
+
+
+class _Client:
+    """Somebody who asks, waits, cancels, and loses the connection; repeatable by their number."""
+
+    def __init__(self, server: Product, number_of_client: int) -> None:
+        self._server, self._number = server, number_of_client
+        self._random = random.Random(number_of_client)
+        self._threads = [_uuid(self._random) for _ in range(3)]
+
+    async def run(self, until: float) -> int:
+        """Go on until then; the number of turns."""
+        turns = 0
+        wire = await self._open()
+        while time.monotonic() < until:
+            thread = self._threads[turns % 3]
+            wire.received.clear()
+            match self._random.randrange(8):
+                case 0:
+                    await self._cancel(wire, thread)
+                case 1:
+                    wire = await self._lose(wire, thread)
+                case _:
+                    self._server.say(wire, self._random.choice(PROMPTS), thread=thread)
+                    await wire.until(_ENDED)
+            turns += 1
+            await asyncio.sleep(self._random.random())
+        await close_all([wire])
+        return turns
+
+    async def _open(self) -> Socket:
+        wire = await self._server.open(self._number)
+        assert isinstance(wire, Socket)
+        return wire
+
+    async def _cancel(self, wire: Socket, thread: str) -> None:
+        self._server.say(wire, SLOW, thread=thread)
+        await wire.until(_STARTED)
+        run = next(found[1].decode() for _, text in wire.received if (found := _STARTED.search(text)))
+        await asyncio.sleep(0.2)
+        wire.send(json.dumps({"type": "cancel", "runId": run}))
+        await wire.until(_ENDED)
+
+    async def _lose(self, wire: Socket, thread: str) -> Socket:
+        """The connection breaks off in mid-answer; the rest of it comes by another one."""
+        self._server.say(wire, SLOW, thread=thread)
+        await wire.until(_STARTED)
+        await asyncio.sleep(0.2)
+        wire.transport.abort()
+        again = await self._open()
+        again.send(json.dumps({"type": "attach", "threadId": thread}))
+        await again.until(_ENDED)
+        return again
+
+
+def _uuid(source: random.Random) -> str:
+    digits = f"{source.getrandbits(128):032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
