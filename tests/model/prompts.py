@@ -86,7 +86,7 @@ PROMPTS = (
     Prompt("is there a customer called Lindqvist?", ("find_customers",), says("Marie Lindqvist")),
     Prompt("find customers in Innsbruck", ("find_customers",), says("Moser", "Huber", "Hofbauer")),
     Prompt("do we have any customers in Oslo?", ("find_customers",), says("Henrik Dahl")),
-    Prompt("look up the customer Rifugio Bianchi", ("find_customers",), says("Luca Bianchi|18")),
+    Prompt("look up the customer Rifugio Bianchi", ("find_customers",), says("Luca.Bianchi|18")),
     Prompt("search for a customer named Zebedee", ("find_customers",), says(r"\bno\b|not|n't|0")),
     Prompt("tell me about customer 9999", ("get_customer",), says(r"\bno\b|not|n't")),
     Prompt(

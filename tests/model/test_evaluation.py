@@ -37,17 +37,13 @@ def server() -> Iterator[EmbeddedServer]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
+    """One prompt's outcome, judged at once: what time it is counts in some answers."""
+
     prompt: Prompt
     reply: ChatReply[object]
     seconds: float
-
-    @property
-    def has_right_tool(self) -> bool:
-        return self.prompt.chose_well(self.reply)
-
-    @property
-    def has_right_answer(self) -> bool:
-        return self.has_right_tool and self.prompt.is_right(self.reply.text)
+    has_right_tool: bool
+    has_right_answer: bool
 
     def __str__(self) -> str:
         mark = "right" if self.has_right_answer else "tool " if self.has_right_tool else "WRONG"
@@ -89,7 +85,8 @@ async def ask(client: ChatClient, prompt: Prompt) -> Outcome:
         reply = await client.call(prompt.text)
     except RunFailed as exc:
         reply = exc.reply
-    return Outcome(prompt, reply, time.monotonic() - started)
+    chose_well = prompt.chose_well(reply)
+    return Outcome(prompt, reply, time.monotonic() - started, chose_well, chose_well and prompt.is_right(reply.text))
 
 
 async def test_the_model_chooses_tools_and_answers(server: EmbeddedServer, clients: dict[str, ChatClient]) -> None:

@@ -105,6 +105,7 @@ FUNCTIONS: dict[str, Callable[[Sequence[Number], int], Number]] = {
 PRODUCTS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "*": lambda left, right: left * right,
     "of": lambda left, right: left * right,
+    "off": lambda left, right: right - left * right,
     "/": lambda left, right: left / right,
     "//": lambda left, right: Fraction(left // right),
     "%": lambda left, right: left % right,

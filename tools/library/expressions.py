@@ -26,7 +26,9 @@ _TOKEN = re.compile(rf"\s*(?:(?P<number>{_NUMBER})|(?P<name>[^\W\d_]+)|(?P<sign>
 _GROUPED = re.compile(r"\d{1,3}([,_'])\d{3}(?:\1\d{3})*(?:\.\d*)?")
 _PLAIN = re.compile(r"[\d.]+(?:[eE][+-]?\d+)?")
 _SIGNS = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "[": "(", "]": ")"})
-_WORDS = {"x": "*", "mod": "mod", "of": "of"}
+_WORDS = {"x": "*", "mod": "mod", "of": "of", "off": "off"}
+_CURRENCY = re.compile(r"[€$£¥]|\b(?:eur(?:os?)?|usd|dollars?|gbp|pounds?|chf|francs?)\b", re.IGNORECASE)
+_CODES = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy", "dol": "usd", "pou": "gbp", "fra": "chf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,22 @@ class Token:
 def evaluate(expression: str) -> Number:
     """The value of an expression: + - * / // % ** ^, parentheses, percent, and the functions in `FUNCTIONS`.
 
-    "12.5% of 840" is 105, "840 + 10%" is 924 as on a pocket calculator, and "%" before another number is the remainder.
+    "12.5% of 840" is 105, "15% off 329 euros" is 279.65, "840 + 10%" is 924 as on a pocket calculator, and "%" before
+    another number is the remainder. The name of a currency is read over, as long as it is one.
 
     Raises:
         ExpressionError: it cannot be read, has no value, or is too large.
     """
     if len(expression) > MAX_LENGTH:
         raise ExpressionError(f"The expression is longer than {MAX_LENGTH} characters.")
-    return _Parser(_tokens(expression.translate(_SIGNS).rstrip().removesuffix("="))).parse()
+    return _Parser(_tokens(_without_currency(expression).translate(_SIGNS).rstrip().removesuffix("="))).parse()
+
+
+def _without_currency(text: str) -> str:
+    names = [found.lower()[:3] for found in _CURRENCY.findall(text)]
+    if len({_CODES.get(name, name) for name in names}) > 1:
+        raise ExpressionError("Amounts in several currencies cannot be reckoned together.")
+    return _CURRENCY.sub(lambda found: " " * len(found[0]), text)
 
 
 def _tokens(text: str) -> list[Token]:
@@ -109,8 +119,10 @@ class _Parser:
 
     def _product(self) -> Number:
         left = self._unary()
-        while sign := self._take("*", "/", "//", "%", "mod", "of"):
+        while sign := self._take("*", "/", "//", "%", "mod", "of", "off"):
             right = self._unary()
+            if sign.text == "off" and not left.is_percent:
+                raise ExpressionError("Before 'off' stands a percentage, as in 15% off 329", sign.position)
             if sign.text in {"/", "//", "%", "mod"} and right.value == 0:
                 raise ExpressionError("Division by zero", sign.position)
             left = bounded(PRODUCTS[sign.text](left.value, right.value), left.exact and right.exact, sign.position)
