@@ -64,7 +64,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.staticfiles.StaticFilesMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -207,11 +207,11 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"labels": {"()": "tools.logs.Labels"}},
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s [%(tenant)s %(run)s] %(message)s"}},
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s%(labels)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["labels"]}},
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO").upper()},
     # They tell of every request to a provider: its address, and at DEBUG the prompts.
-    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp")},
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp")},
 }
 
 ENVIRONMENT_PROBLEMS = env.problems

@@ -32,9 +32,14 @@ def labelled(context: ToolContext) -> Iterator[None]:
 
 
 class Labels(logging.Filter):
-    """For handlers: fills in `tenant` and `run` of records that were logged without; empty outside of runs."""
+    """For handlers: fills in `tenant` and `run` of records that were logged without; empty outside of runs.
+
+    `labels` is both for a format: " [acme run-1]", or nothing.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         if not hasattr(record, "tenant"):
             record.tenant, record.run = _labels.get()
+        known = " ".join(filter(None, (record.tenant, record.run)))  # type: ignore[attr-defined]
+        record.labels = f" [{known}]" if known else ""
         return True
