@@ -24,6 +24,9 @@ from tools import Registry, TenantInfo, Tool, ToolContext, UnknownTool, UserInfo
 __all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 
 T = TypeVar("T")
+
+# Fits most models; a prompt that grows without bound ends in an error, or in a bill.
+HISTORY_TOKENS = 100_000
 AnyTool = Tool | Callable[..., Any] | str
 Prompt = str | Sequence[Message | Mapping[str, Any]] | None
 Resolver = Registry | Callable[[str], Tool | None]
@@ -81,7 +84,7 @@ class ChatClient:
         context: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
         options: Mapping[str, Any] | None = None,
-        history_tokens: int = 0,
+        history_tokens: int = HISTORY_TOKENS,
         configs: Mapping[str, Any] | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
         resolvers: Sequence[Resolver] = (),

@@ -288,3 +288,39 @@ async def test_with_many_tools_the_model_searches_for_them() -> None:
     client, model = client_for("ok", tools=[get_customer.replace(name=f"tool_{n}") for n in range(5)], search_over=4)
     await client.call("Hi")
     assert [t.name for t in model.requests[0].tools] == ["search_tools"]
+
+
+async def test_a_call_runs_once_however_often_its_reply_is_executed() -> None:
+    done: list[int] = []
+
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        done.append(amount)
+        return f"paid {amount}"
+
+    client, _ = client_for(ToolCall("", "pay", '{"amount":5}'), tools=[pay])
+    reply = await client.call("Pay", execute_tools=False)
+    first, second = await client.execute(reply), await client.execute(reply)
+    assert done == [5]
+    assert first.tool_calls[0].result == second.tool_calls[0].result == "paid 5"
+
+
+async def test_calls_run_by_hand_are_approved_by_hand_too() -> None:
+    careful = get_customer.replace(requires_approval=True)
+    client, _ = client_for([CUSTOMER, CUSTOMER], tools=[careful, get_customer.replace(name="other")])
+    reply = await client.call("42?", execute_tools=False)
+    assert [call.status for call in (await client.execute(reply)).tool_calls] == ["awaiting_approval"] * 2
+    first = reply.pending[0]
+    done = await client.execute(reply, decisions={first.id: Decision(True, response="It is Bob.")})
+    assert [(call.status, call.result) for call in done.tool_calls] == [
+        ("ok", "It is Bob."),
+        ("awaiting_approval", None),
+    ]
+
+
+async def test_the_prompt_does_not_grow_without_bound() -> None:
+    client, model = client_for(*["ok"] * 3)
+    history = [Message("user" if n % 2 == 0 else "assistant", "word " * 8_000) for n in range(40)]
+    await client.call("And?", history=history)
+    assert sum(len(message.content) for message in model.requests[0].messages) < 100_000 * 4

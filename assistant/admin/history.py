@@ -40,7 +40,18 @@ class ConversationAdmin(ReadOnlyAdmin):
     search_fields = ("title", "user__username", "id")
     list_select_related = ("tenant", "user", "assistant")
     date_hierarchy = "updated_at"
-    fields = ("id", "title", "tenant", "member", "assistant", "created_at", "updated_at", "pages", "transcript")
+    fields = (
+        "id",
+        "title",
+        "tenant",
+        "member",
+        "assistant",
+        "created_at",
+        "updated_at",
+        "pages",
+        "summary",
+        "transcript",
+    )
     readonly_fields = ("member", "pages", "transcript")
     member = person("user")
 

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from assistant.core.messages import Message
+from tools.results import cut
 
 NO_RESULT = "There is no result of this call."
 CLEARED = "[Removed to save room. Call the tool again if you still need this.]"
 # Of so many of the newest rounds of calls the results are never removed.
 KEPT_ROUNDS = 2
+# However little room there is, so much of each of their results stays.
+LEAST_RESULT = 50
 # About what an image takes, at the sizes that providers scale images to.
 IMAGE_TOKENS = 1_000
 # What a provider adds to every message of its own: the role and the marks around it.
@@ -57,7 +60,8 @@ def repair(messages: Iterable[Message]) -> list[Message]:
 def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
     """The conversation with old tool results removed, oldest first, until it fits `tokens` or none is left to remove.
 
-    The calls stay, so the model knows what it has done. The results of the newest rounds of calls are never removed.
+    The calls stay, so the model knows what it has done. Results of the newest rounds of calls are never removed, but
+    cut where they alone are too much.
     """
     excess = sum(map(estimate, messages)) - tokens if tokens else 0
     if excess <= 0:
@@ -73,7 +77,17 @@ def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
             cleared.append(smaller)
         else:
             cleared.append(message)
-    return cleared
+    return _shrunk(cleared, newest, tokens) if excess > 0 else cleared
+
+
+def _shrunk(messages: Sequence[Message], newest: int, tokens: int) -> list[Message]:
+    """The same with the results of the newest rounds cut, so that together they take half of the room at most."""
+    places = {place for place, message in enumerate(messages) if message.role == "tool" and place >= newest}
+    share = max(LEAST_RESULT, tokens // (2 * len(places) or 1))
+    return [
+        replace(message, content=cut(message.content, share)) if place in places else message
+        for place, message in enumerate(messages)
+    ]
 
 
 def fit(messages: Sequence[Message], *, tokens: int = 0, count: int = 0) -> list[Message]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from assistant.core.memory import NO_RESULT, estimate, estimate_tokens, fit, repair
+from assistant.core.memory import NO_RESULT, clear_results, estimate, estimate_tokens, fit, repair
 from assistant.core.messages import Message, ToolCall
 from tests.core.playing import check_history
 
@@ -119,3 +119,12 @@ def test_any_damaged_conversation_comes_out_valid_and_within_its_budget() -> Non
 
 def _head(messages: list[Message]) -> list[Message]:
     return list(itertools.takewhile(lambda message: message.role == "system", messages))
+
+
+def test_results_of_the_newest_round_are_cut_where_they_alone_are_too_much() -> None:
+    ids = [f"c{n}" for n in range(20)]
+    messages = [user(), calling(*ids), *(result(call_id, "word " * 4_000) for call_id in ids)]
+    shrunk = clear_results(messages, tokens=10_000)
+    assert sum(map(estimate, shrunk)) < 10_000
+    assert all("[Cut here:" in message.content for message in shrunk[2:])
+    check_history(shrunk)
