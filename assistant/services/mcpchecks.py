@@ -47,7 +47,8 @@ async def examine(*, tenant_id: int, server_id: int, user_id: int) -> Examinatio
         )
         async with connect(connection.endpoint, on_tools=listener_of(connection)) as session:
             name = f" It calls itself {session.server_name}." if session.server_name else ""
-            sentence = f"It lists {len(session.tools)} tools, over MCP {session.protocol_version}.{name}"
+            count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
+            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"
     except RemoteFailure as exc:
         await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc)
         return Examination(False, f"{exc} ({exc.detail})" if exc.detail else str(exc))
