@@ -27,11 +27,14 @@ def test_the_snippets_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("feature", "link"),
-    [row for row in table(DOCUMENT, "## What tools can do") if "#" in row[1]],
-    ids=lambda cell: cell[:40],
+    ("area", "feature", "link"), table(DOCUMENT, "## What tools can do"), ids=lambda cell: cell[:40]
 )
-def test_a_row_of_the_table_leads_to_a_snippet(feature: str, link: str) -> None:
+def test_a_row_of_the_table_leads_to_a_snippet(area: str, feature: str, link: str) -> None:
     [(name, anchor)] = re.findall(r"\]\(([\w.-]*)#([\w-]+)\)", link)
     text = sections(ROOT / "docs" / name if name else DOCUMENT)[anchor]
-    assert "```python" in text or feature.startswith("Default tools")
+    assert "```python" in text
+
+
+def test_every_area_has_its_rows() -> None:
+    numbers = [int(area.split()[0]) for area, *_ in table(DOCUMENT, "## What tools can do") if area[0].isdigit()]
+    assert sorted(set(numbers)) == list(range(1, 18))
