@@ -25,13 +25,20 @@ from assistant.services.observing import is_observed, observe_call
 from assistant.services.toolsets import TenantToolset, effective_tools
 from tools import Tool, ToolContext, ToolResult
 
-__all__ = ["CalledTool", "Decision", "ToolCall", "call_tool", "context_of", "tools_for"]
+__all__ = ["CalledTool", "Decision", "TooManyCalls", "ToolCall", "call_tool", "context_of", "tools_for"]
 
 # However long a tool says it takes: nobody waits for a single call for longer.
 MAX_SECONDS = 300.0
 
+# Calls of one member at once, in this process: nobody takes all the threads that tools run in.
+MAX_CALLS = 8
+
 OnProgress = Callable[[float, float | None, str], Awaitable[None]]
-_calls: set[asyncio.Task[CalledTool]] = set()
+_calls: dict[asyncio.Task[CalledTool], Member] = {}
+
+
+class TooManyCalls(Exception):
+    """The member has `MAX_CALLS` calls running; the message may be shown to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +107,18 @@ async def call_tool(
         can_ask: whether a person can be asked; if so the outcome may be `awaiting_approval`.
         extra: more of the tool's context.
         on_progress: is told how far the tool is, in order.
+
+    Raises:
+        TooManyCalls: the member must wait until one of their calls has ended.
     """
+    if sum(one.user == member.user and one.tenant == member.tenant for one in _calls.values()) >= MAX_CALLS:
+        raise TooManyCalls(f"You have {MAX_CALLS} calls running. Wait until one of them has ended.")
     task = asyncio.create_task(
         _call(member, call, decision, can_ask=can_ask, extra=extra, on_progress=on_progress),
         name=f"call-{call.name[:64]}",
     )
-    _calls.add(task)
-    task.add_done_callback(_calls.discard)
+    _calls[task] = member
+    task.add_done_callback(_calls.pop)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -25,7 +25,7 @@ from assistant.mcp.server.notices import Teller
 from assistant.mcp.server.paging import page
 from assistant.mcp.server.questions import CALLER, Caller, InputNeeded, Unanswerable, can_be_asked, until_answered
 from assistant.services.callaudit import settle_approval
-from assistant.services.calling import Decision, ToolCall, call_tool, tools_for
+from assistant.services.calling import Decision, ToolCall, TooManyCalls, call_tool, tools_for
 from assistant.services.database import in_database
 
 APPROVAL = "approval"
@@ -50,7 +50,7 @@ async def call(context: Context, params: CallToolRequestParams) -> CallToolResul
 
     try:
         return await until_answered(context, step, answers=params.input_responses, state=params.request_state)
-    except Unanswerable as exc:
+    except (Unanswerable, TooManyCalls) as exc:
         return failed(str(exc))
 
 

@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from django.db import DatabaseError
 from mcp.shared.subscriptions import (
     PromptsListChanged,
     ResourcesListChanged,
@@ -128,7 +127,7 @@ async def watching(
         TooManyStreams: the member listens on `MAX_STREAMS` already.
     """
     room = _rooms.setdefault(asyncio.get_running_loop(), _Room())
-    mine = [one for one in room.watches if one.member.user_id == member.user_id]
+    mine = [one for one in room.watches if one.member.user == member.user and one.member.tenant == member.tenant]
     if len(mine) >= MAX_STREAMS:
         raise TooManyStreams
     watch = Watch(member, lists, watched)
@@ -160,11 +159,11 @@ async def _sweep(room: _Room) -> None:
                 for watch in room.watches:
                     watch.close()
                 return
-            try:
-                for watch in list(room.watches):
+            for watch in list(room.watches):
+                try:
                     await watch.look()
-            except DatabaseError:
-                logger.warning("The lists of MCP clients could not be looked at", exc_info=True)
+                except Exception:  # one member's outside server must not end the others' streams
+                    logger.warning("The lists of an MCP client could not be looked at", exc_info=True)
     finally:
         stop_listening()
 

@@ -1,0 +1,130 @@
+"""Changes are announced to who listens: a switch, a prompt, a document, a permission, turned in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.utils import timezone
+
+from assistant.models import ApiKey
+from assistant.services.prompts import draft_prompt, publish_prompt
+from assistant.services.switches import set_switch
+from tests.base import Cast
+from tests.live import Server, serve
+from tests.mcp.talking import OLDER, Client, Json, events, headers, streaming
+from tools.library.documents import add_document
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ALL: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+
+
+def turn_switch(cast: Cast) -> None:
+    set_switch(actor=cast.amy, tenant=cast.acme, assistant=None, tool="find_orders", policy="on")
+
+
+def publish(cast: Cast) -> None:
+    publish_prompt(version=draft_prompt(assistant=cast.support, text="You are new."))
+
+
+def add_paper(cast: Cast) -> None:
+    add_document(tenant=cast.acme, title="Hours", text="From nine to five.")
+
+
+CHANGES: list[tuple[Callable[[Cast], None], str]] = [
+    (turn_switch, "notifications/tools/list_changed"),
+    (publish, "notifications/prompts/list_changed"),
+    (add_paper, "notifications/resources/list_changed"),
+]
+
+
+def acknowledged(messages: Iterator[Json]) -> Json:
+    first = next(messages)
+    assert first["method"] == "notifications/subscriptions/acknowledged"
+    return first
+
+
+def test_every_change_is_announced_on_a_stream_that_asked_for_it(
+    uvicorn_served: Server, cast: Cast, alice_key: str
+) -> None:
+    alice = Client(uvicorn_served.url, alice_key)
+    with streaming(alice, "subscriptions/listen", {"notifications": ALL}) as messages:
+        stream = acknowledged(messages)["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
+        for change, method in CHANGES:
+            change(cast)
+            told = next(messages)
+            assert told["method"] == method
+            assert told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == stream
+    assert "find_orders" in alice.tools()
+
+
+def test_only_what_was_asked_for_and_only_to_whom_it_concerns(
+    uvicorn_served: Server, cast: Cast, alice_key: str, mallory_key: str
+) -> None:
+    alice, mallory = Client(uvicorn_served.url, alice_key), Client(uvicorn_served.url, mallory_key)
+    only_prompts = {"notifications": {"promptsListChanged": True}}
+    with (
+        streaming(alice, "subscriptions/listen", only_prompts) as hers,
+        streaming(mallory, "subscriptions/listen", {"notifications": ALL}) as theirs,
+    ):
+        acknowledged(hers)
+        acknowledged(theirs)
+        turn_switch(cast)
+        publish(cast)
+        assert next(hers)["method"] == "notifications/prompts/list_changed"
+        add_document(tenant=cast.globex, title="Plans", text="Rival plans.")
+        assert next(theirs)["method"] == "notifications/resources/list_changed"
+
+
+def test_a_single_document_can_be_watched(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+    alice = Client(uvicorn_served.url, alice_key)
+    paper = add_document(tenant=cast.acme, title="Hours", text="From nine to five.")
+    [uri] = [one["uri"] for one in alice.result("resources/list")["resources"]]
+    wanted = {"notifications": {"resourceSubscriptions": [uri]}}
+    with streaming(alice, "subscriptions/listen", wanted) as messages:
+        acknowledged(messages)
+        paper.text = "From ten to six."
+        paper.save()
+        told = next(messages)
+    assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", uri)
+
+
+def test_an_older_client_hears_of_changes_on_its_get(served: Server, cast: Cast, alice_key: str) -> None:
+    alice = Client(served.url, alice_key, version=OLDER)
+    with alice.http.stream("GET", alice.url, headers=headers(alice_key, version=OLDER)) as response:
+        assert response.status_code == 200
+        turn_switch(cast)
+        assert next(events(response.iter_lines()))["method"] == "notifications/tools/list_changed"
+
+
+def test_a_key_taken_back_ends_its_streams(served: Server, cast: Cast, alice_key: str) -> None:
+    alice = Client(served.url, alice_key)
+    with streaming(alice, "subscriptions/listen", {"notifications": ALL}) as messages:
+        acknowledged(messages)
+        ApiKey.objects.filter(user=cast.alice).update(revoked_at=timezone.now())
+        assert [one for one in messages if "method" in one] == []
+
+
+def test_an_open_stream_does_not_hold_up_the_servers_end(transactional_db: None, cast: Cast, alice_key: str) -> None:
+    with serve() as server:
+        alice = Client(server.url, alice_key)
+        with streaming(alice, "subscriptions/listen", {"notifications": ALL}) as messages:
+            acknowledged(messages)
+            assert server.stop() in {0, -15}
+
+
+@pytest.mark.services
+def test_a_change_in_one_process_is_announced_in_the_other(
+    two_servers: tuple[Server, Server], cast: Cast, alice_key: str
+) -> None:
+    clients = [Client(server.url, alice_key) for server in two_servers]
+    wanted = {"notifications": ALL}
+    with (
+        streaming(clients[0], "subscriptions/listen", wanted) as here,
+        streaming(clients[1], "subscriptions/listen", wanted) as there,
+    ):
+        acknowledged(here)
+        acknowledged(there)
+        turn_switch(cast)
+        assert [next(one)["method"] for one in (here, there)] == ["notifications/tools/list_changed"] * 2
