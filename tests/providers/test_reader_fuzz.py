@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.core.events import encode
 from assistant.core.messages import Reply
-from tests.fake_answers import event
-from tests.providers.asking import seen
+from tests.fake_answers import chunk, event
+from tests.providers.asking import seen, told
 from tests.providers.quirks import TOOLS
 from tests.providers.test_provider_quirks import read
 
@@ -21,6 +21,7 @@ anything = st.recursive(
     max_leaves=5,
 )
 
+WORD = event(chunk({"content": "wörd"}))
 texts = st.text(st.characters(codec=None), max_size=4)
 
 
@@ -68,3 +69,22 @@ def test_any_values_give_a_reply_or_a_typed_error(stream: list[dict[str, Any]]) 
 @given(st.lists(st.sampled_from([b"data:", b"{", b"}", b"\n", b"\r", b": ", b"[DONE]", b'"choices"', b"\xff", b"[]"])))
 def test_any_bytes_give_a_typed_error_or_a_reply(pieces: list[bytes]) -> None:
     read(b"".join(pieces), [])
+
+
+def check_cuts(body: bytes) -> None:
+    """Whatever it is, where the socket cuts it makes no difference."""
+    whole = told(*read(body, []))
+    for place in range(1, len(body)):
+        assert told(*read(body, [place])) == whole
+
+
+@settings(max_examples=15)
+@given(chunks(st.nothing()))
+def test_any_cut_of_any_chunks_gives_the_same(stream: list[dict[str, Any]]) -> None:
+    check_cuts(b"".join(event(json.dumps(value)) for value in stream) + event("[DONE]"))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from([b"data:", b"{", b"}", b"\n", b"\r", b"\r\n", b" ", b"[DONE]", b'"choices":[]', WORD])))
+def test_any_cut_of_any_bytes_gives_the_same(pieces: list[bytes]) -> None:
+    check_cuts(b"".join(pieces))

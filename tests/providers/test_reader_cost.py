@@ -1,0 +1,65 @@
+"""What reading a stream costs, as a count of calls: it is the same on every machine, and times are not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+from assistant.core.assembling import Assembler
+from assistant.providers.sse import EventReader
+from tests.fake_answers import chunk, event
+
+# Calls of functions, Python's and C's, from the bytes of an event to the delta that its text is in.
+CALLS_PER_EVENT = 13
+# The same where every event comes in a read of its own.
+CALLS_PER_READ = 28
+# Of a read that does not end a line, while a long one comes in.
+CALLS_PER_PIECE = 10
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions were called to do it."""
+    count = 0
+
+    def note(frame: FrameType, kind: str, argument: Any) -> None:
+        nonlocal count
+        count += kind in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def read(reads: Sequence[bytes]) -> str:
+    """The text of an answer that comes in these reads of the socket."""
+    reader, assembler = EventReader(), Assembler()
+    for data in reads:
+        for part in reader.feed(data):
+            assembler.feed(part)
+        assembler.take()
+    return assembler.finish(is_closed=True).text
+
+
+def events(count: int) -> list[bytes]:
+    return [event(chunk({"content": f"word{number % 10} "})) for number in range(count)]
+
+
+def test_an_event_costs_a_handful_of_calls() -> None:
+    few, many = [b"".join(events(count)) for count in (100, 1100)]
+    assert (calls_of(lambda: read([many])) - calls_of(lambda: read([few]))) / 1000 <= CALLS_PER_EVENT
+
+
+def test_an_event_in_a_read_of_its_own_costs_little_more() -> None:
+    few, many = events(100), events(1100)
+    assert (calls_of(lambda: read(many)) - calls_of(lambda: read(few))) / 1000 <= CALLS_PER_READ
+
+
+def test_a_long_line_in_small_pieces_costs_no_more_for_its_length() -> None:
+    line = event(chunk({"content": "word " * 4000}))
+    pieces = [line[start : start + 10] for start in range(0, len(line), 10)]
+    assert calls_of(lambda: read(pieces)) / len(pieces) <= CALLS_PER_PIECE
