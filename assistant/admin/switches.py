@@ -49,6 +49,8 @@ class SettingForm(TenantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
+            # Outside servers' tools, and tools that are gone, are in no list of choices.
+            self.fields["tool"] = forms.CharField(disabled=True)
             for name in ("assistant", "tool"):
                 if name in self.fields:
                     self.fields[name].disabled = True

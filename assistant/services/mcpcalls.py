@@ -17,6 +17,9 @@ from tools import ToolContext, ToolResult
 
 logger = logging.getLogger(__name__)
 
+# A call goes by a listing that is no older.
+LISTING_SECONDS = 60.0
+
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, SessionPool] = WeakKeyDictionary()
 
 
@@ -60,7 +63,7 @@ async def _call(
     connection: Connection, name: str, digest: str, arguments: dict[str, Any], context: ToolContext
 ) -> ToolResult:
     session = await _session(connection)
-    listed = session.tools.get(name)
+    listed = await session.listed(name, no_older_than=LISTING_SECONDS)
     if listed is None:
         raise RemoteFailure("gone", name)
     if listed.digest != digest:

@@ -17,7 +17,7 @@ from tests import live
 from tests.base import Cast
 from tests.docs.snippets import ROOT, Block, blocks
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 
 DOCUMENT = ROOT / "docs/mcp.md"
 PORT = "8765"

@@ -138,8 +138,10 @@ async def control(request: Request) -> Response:
     wanted = await request.json()
     if wanted.pop("clear", False):
         LOG.clear()
+    announces = wanted.pop("announces", True)
     STATE.update(wanted)
-    await bus.publish(ToolsListChanged())
+    if announces:
+        await bus.publish(ToolsListChanged())
     return JSONResponse(STATE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -15,12 +16,12 @@ from pytest_django import Settings
 
 from assistant.mcp.client import RemoteFailure
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
-from assistant.services import catalogue
+from assistant.services import catalogue, mcpcalls
 from assistant.services.mcpcalls import session_pool
 from assistant.services.mcpchecks import claim_stale
 from assistant.services.mcplistings import change_of, decide_tool, is_quarantined
 from assistant.services.mcpservers import META_KEY, read_headers
-from assistant.services.toolsets import EffectiveTool, effective_tools
+from assistant.services.toolsets import EffectiveTool, TenantToolset, effective_tools
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.mcp.letting_in import add_server, let_in, look
@@ -232,6 +233,33 @@ async def test_listings_are_read_anew_when_they_are_old(cast: Cast, outsider: Ou
     await McpServer.objects.aupdate(checked_at=timezone.now() - timedelta(minutes=11))
     assert len(await in_db(claim_stale)(tenant_id=cast.acme.pk)) == 1
     assert await in_db(claim_stale)(tenant_id=cast.globex.pk) == []
+
+
+async def test_a_run_has_old_listings_read_anew(cast: Cast, outsider: Outside) -> None:
+    server = await add_server(cast.acme, outsider)
+    await look(server)
+    await let_in(server, "echo")
+    outsider.be(description="Changed without anybody listening.")
+    await McpServer.objects.aupdate(checked_at=timezone.now() - timedelta(minutes=11))
+    toolset = TenantToolset(tenant_id=cast.acme.pk, user_id=cast.alice.pk, assistant_id=cast.support.pk)
+    assert "crm__echo" in {tool.name for tool in await toolset.offered()}
+    async with asyncio.timeout(15):
+        while "crm__echo" in {tool.name for tool in await toolset.offered()}:
+            await asyncio.sleep(0.02)
+
+
+async def test_a_change_that_is_not_announced_is_found_before_the_call(
+    cast: Cast, outsider: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = await add_server(cast.acme, outsider)
+    await look(server)
+    await let_in(server, "echo", "whoami")
+    await call(cast, "crm__whoami")
+    monkeypatch.setattr(mcpcalls, "LISTING_SECONDS", -1.0)
+    outsider.be(description="Changed.", announces=False)
+    with pytest.raises(RemoteFailure) as caught:
+        await call(cast, "crm__echo", {"text": "hi"})
+    assert caught.value.kind == "changed"
 
 
 async def test_credentials_are_encrypted_at_rest(cast: Cast, outsider: Outside) -> None:

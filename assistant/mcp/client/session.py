@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 # Seconds for all of: connecting, agreeing on a protocol version, and the first listing.
 OPEN_SECONDS = 10.0
+# What a program has on top of that, to start.
+START_SECONDS = 20.0
 MAX_PAGES = 50
 ME = types.Implementation(name="tenant-assistant", version="1")
 
@@ -39,6 +41,7 @@ class RemoteSession:
 
     def __init__(self, client: Client, on_tools: OnTools | None) -> None:
         self.tools: Mapping[str, ToolDefinition] = {}
+        self._listed_at = 0.0
         self._client = client
         self._on_tools = on_tools
         self._has_changed = asyncio.Event()
@@ -69,8 +72,18 @@ class RemoteSession:
         except Exception as exc:
             raise failure_of(exc) from exc
         self.tools = {definition.name: definition for definition in read_listing(listed)}
+        self._listed_at = asyncio.get_running_loop().time()
         if self._on_tools is not None:
             await self._on_tools(tuple(self.tools.values()))
+
+    async def listed(self, name: str, *, no_older_than: float) -> ToolDefinition | None:
+        """The tool as the server listed it at most so many seconds ago; None if it did not. Raises `RemoteFailure`.
+
+        A server that changes without a word, or to whom the subscription was lost, is found out here.
+        """
+        if asyncio.get_running_loop().time() - self._listed_at > no_older_than:
+            await self.refresh()
+        return self.tools.get(name)
 
     async def call(
         self,
@@ -127,7 +140,7 @@ class RemoteSession:
 async def connect(
     endpoint: Endpoint, *, on_tools: OnTools | None = None, elicitation: ElicitationFnT | None = None
 ) -> AsyncGenerator[RemoteSession]:
-    """Open a session and list the tools, within `OPEN_SECONDS`.
+    """Open a session and list the tools, within `OPEN_SECONDS` (a program: `START_SECONDS` more).
 
     Args:
         on_tools: told of every listing.
@@ -142,9 +155,10 @@ async def connect(
         for session in sessions:
             session.notice(message)
 
+    seconds = OPEN_SECONDS + (START_SECONDS if endpoint.command is not None else 0.0)
     try:
         async with AsyncExitStack() as stack:
-            async with asyncio.timeout(OPEN_SECONDS):
+            async with asyncio.timeout(seconds):
                 wire = await stack.enter_async_context(open_wire(endpoint))
                 client = Client(
                     cast(Any, wire),
