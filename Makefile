@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance lint clean chromium
+.PHONY: help demo test test-model conformance lint bench clean chromium
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -35,6 +35,9 @@ test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo'
 
 conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.installed  ## Run the official MCP conformance suite
 	@$(BIN)/python -m pytest $(CONFORMANCE) $(ARGS)
+
+bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
+	@$(BIN)/python -m benchmarks.run $(ARGS)
 
 # Secrets made on the spot: the checks ask only whether a deployment has them.
 lint: export ENV_FILE = /dev/null

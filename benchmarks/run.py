@@ -6,12 +6,13 @@ import argparse
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Iterator
 
 from benchmarks.bench import Bench
 from benchmarks.peers import HERE
 from benchmarks.processes import started
-from benchmarks.report import Section, document, show
+from benchmarks.report import Line, Section, document, show
 
 FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page", "mixed")
 
@@ -41,8 +42,14 @@ def main() -> int:
 
 
 def _measured(families: tuple[str, ...], bench: Bench) -> Iterator[Section]:
+    """The families' sections; one that breaks is a goal missed, and does not stop the others."""
     for family in families:
-        yield from importlib.import_module(f"benchmarks.rows.{family}").measure(bench)
+        try:
+            yield from importlib.import_module(f"benchmarks.rows.{family}").measure(bench)
+        except Exception as exc:
+            traceback.print_exc()
+            how = f"Broke off: {type(exc).__name__}: {str(exc).splitlines()[0] if str(exc) else ''}"
+            yield Section(f"{family.title()}: not measured", how, [Line("measured to its end", 0.0, "", 1, True)])
 
 
 def _conclude(sections: list[Section], *, strict: bool) -> int:

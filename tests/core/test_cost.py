@@ -8,11 +8,21 @@ from types import FrameType
 from typing import Any
 
 from assistant.client import ChatClient
-from assistant.core.messages import Reply
-from assistant.core.model import Delta, ModelRequest, TextDelta
+from assistant.core.messages import Reply, ToolCall
+from assistant.core.model import Delta, Model, ModelRequest, TextDelta
+from assistant.core.scripted import ScriptedModel
+from tools import tool
 
 # Calls of Python functions, and resumptions of generators, that one streamed delta may cost on its way to a caller.
 CALLS_PER_DELTA = 10
+# That a round may cost in which the model calls one tool, and the tool answers: question, call, result and all.
+CALLS_PER_ROUND = 800
+
+
+@tool
+async def add(a: int, b: int) -> int:
+    """Add two whole numbers."""
+    return a + b
 
 
 class Flood:
@@ -29,8 +39,8 @@ class Flood:
         yield Reply(text="word " * len(self._deltas))
 
 
-async def calls_of_a_turn(tokens: int) -> int:
-    client, calls = ChatClient(model=Flood(tokens)), 0
+async def calls_of_a_turn(model: Model) -> int:
+    client, calls = ChatClient(model=model, tools=[add]), 0
 
     def count(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal calls
@@ -45,6 +55,18 @@ async def calls_of_a_turn(tokens: int) -> int:
 
 
 async def test_a_delta_costs_a_handful_of_calls() -> None:
-    await calls_of_a_turn(10)
-    few, many = await calls_of_a_turn(100), await calls_of_a_turn(1100)
+    await calls_of_a_turn(Flood(10))
+    few, many = await calls_of_a_turn(Flood(100)), await calls_of_a_turn(Flood(1100))
     assert (many - few) / 1000 <= CALLS_PER_DELTA
+
+
+def rounds(count: int) -> ScriptedModel:
+    """A model that calls one tool so many times, one after the other."""
+    calls = [ToolCall(f"call_{number}", "add", f'{{"a": {number}, "b": 2}}') for number in range(count)]
+    return ScriptedModel([*calls, "Done."])
+
+
+async def test_a_tool_round_costs_a_bounded_number_of_calls() -> None:
+    await calls_of_a_turn(rounds(1))
+    few, many = await calls_of_a_turn(rounds(1)), await calls_of_a_turn(rounds(9))
+    assert (many - few) / 8 <= CALLS_PER_ROUND
