@@ -26,6 +26,7 @@ from assistant.core.assembling import Assembler
 from assistant.core.failures import BROKEN, TOO_SLOW, failure
 from assistant.core.messages import Reply
 from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers
+from assistant.core.output import OUTPUT_TOOL
 from assistant.providers.bodies import read_body
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
@@ -43,6 +44,7 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients] = WeakKeyDictio
 _without_usage: WeakSet[openai.AsyncOpenAI] = WeakSet()
 # Servers (by address and model) that have refused to be asked for structured output.
 _without_format: set[tuple[str, str]] = set()
+_NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
 _NAMES_FORMAT = re.compile(r"response_format|json_schema|structured output", re.IGNORECASE)
 
 
@@ -146,6 +148,8 @@ class OpenAIModel:
                 if request.response_format and _NAMES_FORMAT.search(str(exc)):
                     _without_format.add((self._url, self.name))
                     raise NoTypedAnswers("The provider does not know structured output.") from exc
+                if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(str(exc)):
+                    raise NoTypedAnswers("The provider does not know tools.") from exc
                 if "stream_options" not in str(exc) or client in _without_usage:
                     raise
                 _without_usage.add(client)

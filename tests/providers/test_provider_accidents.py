@@ -7,11 +7,11 @@ import gzip
 
 import pytest
 
-from assistant.core.messages import Message, Reply
-from assistant.core.model import ModelError, ModelRequest, TextDelta
+from assistant.core.messages import Message, Reply, Usage
+from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from tests.fake_answers import Answer
 from tests.fake_provider import Cut, FakeProvider, Silence
-from tests.providers.asking import ask, model
+from tests.providers.asking import ask, model, offered
 from tests.providers.quirks import end, say, sse
 
 NOW = {"retry-after-ms": "1"}
@@ -209,3 +209,27 @@ async def test_closing_the_iterator_closes_the_connection(fake_provider: FakePro
     assert await anext(stream) == TextDelta("Hal")
     await stream.aclose()
     assert await asyncio.to_thread(fake_provider.requests[0].disconnected.wait, 10)
+
+
+async def test_a_server_without_structured_output_is_asked_for_a_typed_answer_in_another_way(
+    fake_provider: FakeProvider,
+) -> None:
+    fake_provider.respond(400, {"error": {"message": "Unknown parameter: 'response_format'."}})
+    fake_provider.respond(400, {"error": {"message": "Unknown parameter: 'tools'."}})
+    asked = model(fake_provider)
+    assert asked.output_mode == "native"
+    format_ = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}
+    with pytest.raises(NoTypedAnswers):
+        await anext(asked.stream(ModelRequest([Message("user", "Hi")], response_format=format_)))
+    assert model(fake_provider).output_mode == "tool"
+    with pytest.raises(NoTypedAnswers):
+        await anext(
+            asked.stream(ModelRequest([Message("user", "Hi")], tools=offered("give_answer"), tool_choice="give_answer"))
+        )
+
+
+async def test_token_counts_of_an_answer_that_broke_off_are_kept(fake_provider: FakeProvider) -> None:
+    counts = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}}
+    fake_provider.raw(sse(say("Half"), counts, done=False))
+    _, outcome = await ask(fake_provider)
+    assert isinstance(outcome, ModelError) and outcome.usage == Usage(7, 2)
