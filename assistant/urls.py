@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
-from assistant import health, pages
+from assistant import health, manual, pages
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -20,6 +20,10 @@ urlpatterns = [
         name="login",
     ),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("docs/", manual.page, name="manual"),
+    path("docs/asyncapi.json", manual.asyncapi, name="manual-asyncapi"),
+    path("docs/images/<str:name>", manual.image),
+    path("docs/<slug:slug>/", manual.page, name="manual-page"),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("api/", include("assistant.api.urls")),

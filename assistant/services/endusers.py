@@ -18,6 +18,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from assistant.models import Assistant, EndUser, Membership, WidgetOrigin
+from assistant.models.endusers import validate_origin
 from assistant.services.members import Member, find_end_user
 
 TOKEN_PREFIX = "eu_"  # noqa: S105 - it tells a token from a key, and is no secret
@@ -44,6 +45,13 @@ def is_token(credentials: str) -> bool:
 def has_origins(*, tenant_id: int, assistant_id: int) -> bool:
     """Whether any page may show the assistant to end users."""
     return WidgetOrigin.objects.filter(tenant_id=tenant_id, assistant_id=assistant_id).exists()
+
+
+def allow_origin(*, assistant: Assistant, origin: str) -> WidgetOrigin:
+    """Let the pages of an origin show an assistant; one that may already stays. Raises `ValidationError`."""
+    validate_origin(origin)
+    row, _ = WidgetOrigin.objects.get_or_create(tenant_id=assistant.tenant_id, assistant=assistant, origin=origin)
+    return row
 
 
 def keep_end_user(*, tenant_id: int, external_id: str, name: str, context: Mapping[str, Any]) -> EndUser:

@@ -72,6 +72,8 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "call": by_model["toolcall"],
         "file": by_model["toolfile"],
         "url": "nowhere",
+        "slug": "nowhere",
+        "name": "nowhere.png",
         "path": "nowhere",
     }
     if parameter == "app_label":

@@ -1,13 +1,12 @@
-"""A tool of a tenant's own product, which must know its end user."""
+"""The tool of docs/widget.md, switched on."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from tools import ToolContext, tool
+from tests.docs.snippets import ROOT, blocks
 
-
-@tool(enabled_by_default=True)
-def who_is_asking(context: ToolContext) -> dict[str, Any]:
-    """Tell who is asking."""
-    return dict(context.extra["end_user"])
+_story: dict[str, Any] = {}
+exec(blocks(ROOT / "docs/widget.md", "python")[1].text, _story)
+who_is_asking = replace(_story["who_is_asking"], enabled_by_default=True)

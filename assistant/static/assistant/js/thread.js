@@ -21,8 +21,11 @@ export class Thread {
   #cancelled = "";
   #lastRefused = null;
   #awaitsPicture = false;
+  #storageKey;
 
-  constructor({ id, isNew, connection, view }) {
+  /** `storageKey()` names the place where what is unsent survives a reload; with null it does not. */
+  constructor({ id, isNew, connection, view, storageKey = () => `unsent:${location.pathname}` }) {
+    this.#storageKey = storageKey;
     this.id = id;
     this.isNew = isNew;
     this.running = "";
@@ -198,24 +201,22 @@ export class Thread {
 
   // What has not reached the server yet survives a reload of the page.
 
-  get #key() {
-    return `unsent:${location.pathname}`;
-  }
-
   #setPending(input) {
     this.#pending = input;
     this.#pendingIsSent = false;
+    if (!this.#storageKey) return;
     try {
-      if (input) sessionStorage.setItem(this.#key, JSON.stringify(input));
-      else sessionStorage.removeItem(this.#key);
+      if (input) sessionStorage.setItem(this.#storageKey(), JSON.stringify(input));
+      else sessionStorage.removeItem(this.#storageKey());
     } catch {
       /* without storage it lives as long as the page */
     }
   }
 
   #restore() {
+    if (!this.#storageKey) return;
     try {
-      const input = JSON.parse(sessionStorage.getItem(this.#key) ?? "null");
+      const input = JSON.parse(sessionStorage.getItem(this.#storageKey()) ?? "null");
       if (!input) return;
       if (this.isNew) this.id = input.threadId;
       if (input.threadId === this.id) this.#pending = input;

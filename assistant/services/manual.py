@@ -1,0 +1,139 @@
+"""The documents of `docs/` as pages: rendered on request, once for each change of a file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs"
+IMAGES = FOLDER / "images"
+# The one document that lies elsewhere.
+README = "readme"
+INDEX = "index"
+_LINK = re.compile(r"\[[^\]]*\]\(((?:\.\./)?[\w-]+\.md)\)")
+_FORMAT = HtmlFormatter(nowrap=True, classprefix="hl-")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading of a document and its anchor."""
+
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A rendered document; `html` is trusted as the code is, for it comes with it."""
+
+    slug: str
+    title: str
+    html: str
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Documents for the same readers."""
+
+    title: str
+    documents: tuple[Document, ...]
+
+
+def find_document(slug: str) -> Document | None:
+    """The document of that name, as its file is now; None if there is none."""
+    path = ROOT / "README.md" if slug == README else FOLDER / f"{slug}.md"
+    if not re.fullmatch(r"[a-z0-9-]+", slug) or not path.is_file():
+        return None
+    return _rendered(slug, path, path.stat().st_mtime_ns)
+
+
+def contents() -> list[Group]:
+    """All documents in the order of docs/index.md, by whom they are for."""
+    rows = re.findall(r"^\| ([^|]*[^|\s]) \|(.*)\|$", (FOLDER / f"{INDEX}.md").read_text(), re.MULTILINE)
+    found = []
+    for title, cell in rows:
+        documents = (find_document(_slug(target)) for target in _LINK.findall(cell))
+        found.append(Group(title, tuple(document for document in documents if document)))
+    return [group for group in found if group.documents]
+
+
+def find_image(name: str) -> Path | None:
+    """The file of an image in the documents."""
+    path = IMAGES / name
+    return path if re.fullmatch(r"[\w-]+\.png", name) and path.is_file() else None
+
+
+@lru_cache(maxsize=64)
+def _rendered(slug: str, path: Path, _changed_at: int) -> Document:
+    env: dict[str, Any] = {"sections": []}
+    html = str(_MARKDOWN.render(path.read_text(), env))
+    title, *sections = env["sections"] or [Section(slug, slug)]
+    return Document(slug, title.title, html, tuple(sections))
+
+
+def anchor_of(heading: str) -> str:
+    """The anchor of a heading, as on GitHub."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _slug(target: str) -> str:
+    return Path(target).stem.lower()
+
+
+def _prepare(state: StateCore) -> None:
+    """Give headings their anchors, and let links and images lead to the pages."""
+    for number, token in enumerate(state.tokens):
+        if token.type == "heading_open":
+            inline = state.tokens[number + 1]
+            text = "".join(child.content for child in inline.children or ())
+            token.attrs["id"] = anchor_of(text)
+            if token.tag in {"h1", "h2"}:
+                state.env["sections"].append(Section(text, str(token.attrs["id"])))
+        for child in token.children or ():
+            for name in {"href", "src"} & child.attrs.keys():
+                address = _address(str(child.attrs.pop(name)))
+                # What is no page of the site, such as the licence, is named without a link.
+                child.attrs |= {name: address} if address else {}
+
+
+def _address(target: str) -> str:
+    """Where a link of a document leads as a page; empty if there is none."""
+    parts = urlsplit(target)
+    anchor = f"#{parts.fragment}" if parts.fragment else ""
+    if parts.scheme or not parts.path:
+        return target
+    if parts.path.endswith(".md"):
+        slug = _slug(parts.path)
+        return ("/docs/" if slug == INDEX else f"/docs/{slug}/") + anchor
+    if parts.path.endswith(".png"):
+        return f"/docs/images/{Path(parts.path).name}"
+    return "/docs/" if parts.path == "docs/" else ""
+
+
+def _code(content: str, language: str, _attributes: str) -> str:
+    try:
+        return highlight(content, get_lexer_by_name(language or "text", ensurenl=False), _FORMAT)
+    except ClassNotFound:
+        return ""
+
+
+def _make_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "highlight": _code}).enable("table")
+    parser.core.ruler.push("prepare", _prepare)
+    return parser
+
+
+_MARKDOWN = _make_parser()

@@ -1,0 +1,136 @@
+/* The widget's websocket: asks the page's backend for a fresh token before each connection, and comes back by itself. */
+
+const FIRST_DELAY = 500;
+const LONGEST_DELAY = 15_000;
+const PING_EVERY = 20_000;
+const PONG_WITHIN = 10_000;
+const STEADY_AFTER = 5_000;
+
+/** The page's backend has no token for this visitor. */
+class NotSignedIn extends Error {}
+
+/** Tells `listener`: opened(grant), received(event), changed(state). States: connecting, open, waiting, signed-out. */
+export class Line {
+  state = "idle";
+  #tokenUrl;
+  #server;
+  #listener;
+  #socket = null;
+  #attempt = 0;
+  #failures = 0;
+  #timers = {};
+  #events = new AbortController();
+
+  constructor({ tokenUrl, server, listener }) {
+    this.#tokenUrl = tokenUrl;
+    this.#server = server;
+    this.#listener = listener;
+    const { signal } = this.#events;
+    addEventListener("online", () => this.retryNow(), { signal });
+    addEventListener("offline", () => this.#probe(), { signal });
+    addEventListener("pageshow", (event) => event.persisted && this.retryNow(), { signal });
+    document.addEventListener("visibilitychange", () => document.hidden || this.retryNow() || this.#probe(), { signal });
+  }
+
+  get isOpen() {
+    return this.state === "open";
+  }
+
+  async connect() {
+    this.#stopTimers();
+    const attempt = ++this.#attempt;
+    this.#change("connecting");
+    try {
+      const grant = await this.#ask();
+      if (attempt !== this.#attempt) return;
+      const url = new URL(grant.socket, this.#server.replace(/^http/, "ws"));
+      const socket = new WebSocket(url, ["agui.v1", `bearer.${grant.token}`]);
+      this.#socket = socket;
+      socket.onopen = () => this.#opened(socket, grant);
+      socket.onmessage = (message) => this.#received(socket, message.data);
+      socket.onclose = () => this.#closed(socket);
+    } catch (error) {
+      if (attempt !== this.#attempt) return;
+      if (error instanceof NotSignedIn) this.#change("signed-out");
+      else this.#comeBack();
+    }
+  }
+
+  async #ask() {
+    const answer = await fetch(this.#tokenUrl, { cache: "no-store", headers: { Accept: "application/json" } });
+    if (answer.status === 401 || answer.status === 403 || answer.redirected) throw new NotSignedIn();
+    if (!answer.ok) throw new Error(`${this.#tokenUrl} answered ${answer.status}`);
+    return answer.json();
+  }
+
+  /** Send a frame; false if the line is down. */
+  send(frame) {
+    if (!this.isOpen || this.#socket.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  /** Do not wait any longer; false if the line was not waiting. */
+  retryNow() {
+    if (this.state !== "waiting" && this.state !== "signed-out") return false;
+    this.connect();
+    return true;
+  }
+
+  close() {
+    this.#attempt += 1;
+    this.#events.abort();
+    this.#stopTimers();
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+
+  #opened(socket, grant) {
+    if (socket !== this.#socket) return;
+    this.#timers.steady = setTimeout(() => (this.#failures = 0), STEADY_AFTER);
+    this.#timers.ping = setInterval(() => this.#probe(), PING_EVERY);
+    this.#change("open");
+    this.#listener.opened(grant);
+  }
+
+  #received(socket, data) {
+    if (socket !== this.#socket) return;
+    clearTimeout(this.#timers.pong);
+    this.#timers.pong = 0;
+    this.#listener.received(JSON.parse(data));
+  }
+
+  #probe() {
+    const socket = this.#socket;
+    if (!this.send({ type: "ping" }) || this.#timers.pong) return;
+    this.#timers.pong = setTimeout(() => {
+      socket.close(); // its own close event may take a minute on a dead line
+      this.#closed(socket);
+    }, PONG_WITHIN);
+  }
+
+  #closed(socket) {
+    if (socket !== this.#socket) return;
+    this.#socket = null;
+    this.#comeBack();
+  }
+
+  #comeBack() {
+    this.#stopTimers();
+    const ceiling = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#timers.retry = setTimeout(() => this.connect(), ceiling / 2 + (Math.random() * ceiling) / 2);
+    this.#change("waiting");
+  }
+
+  #stopTimers() {
+    for (const timer of Object.values(this.#timers)) clearTimeout(timer);
+    this.#timers = {};
+  }
+
+  #change(state) {
+    this.state = state;
+    this.#listener.changed(state);
+  }
+}

@@ -1,0 +1,128 @@
+/* The widget's panel: its elements, the message box, and what screen readers are told. */
+
+import { icon, iconButton, make } from "./elements.js";
+
+const SHOW_TROUBLE_AFTER = 1500;
+const TROUBLE = {
+  waiting: "Connection lost. Trying to come back…",
+  connecting: "Connecting…",
+  "signed-out": "You are signed out. Sign in to this site to go on.",
+};
+// So near the end, the end is what is being read.
+const NEAR = 60;
+
+export class Panel {
+  #title = make("h2", {}, "Assistant");
+  #trouble = make("p.trouble", { hidden: true });
+  #welcome = make("div.welcome", { hidden: true });
+  #thinking = make("p.thinking", { hidden: true }, "Working on the answer…");
+  #status = make("p.spoken", { role: "status" });
+  #box = make("textarea", { rows: 1, placeholder: "Write a message" });
+  #send = make("button.icon", { type: "submit", title: "Send", "aria-label": "Send" }, icon("send"));
+  #stop;
+  #scroller;
+  #isAtEnd = true;
+  #timer = 0;
+
+  /** `actions`: send(text) (true if taken), stop, fresh, close. */
+  constructor(actions) {
+    this.log = make("div.log", { role: "log", "aria-live": "off", "aria-label": "Conversation" });
+    this.#scroller = make("div.scroller", { tabIndex: 0 }, this.#welcome, this.log, this.#thinking);
+    this.#stop = iconButton("stop", "Stop", () => actions.stop());
+    const form = make("form", {}, this.#box, this.#send, this.#stop);
+    const close = iconButton("close", "Close", () => actions.close());
+    close.classList.add("close");
+    this.element = make(
+      "section.panel",
+      { role: "dialog" },
+      make("div.head", {}, this.#title, iconButton("fresh", "New conversation", () => actions.fresh()), close),
+      this.#trouble,
+      this.#scroller,
+      form,
+      this.#status,
+    );
+    this.#scroller.addEventListener("scroll", () => (this.#isAtEnd = this.#distance < NEAR));
+    this.#welcome.addEventListener("click", ({ target }) => target.type === "button" && actions.send(target.textContent));
+    const submit = (event) => {
+      event.preventDefault();
+      const text = this.#box.value.trim();
+      if (!text || this.isBusy || !actions.send(text)) return;
+      this.#box.value = "";
+      this.focus();
+    };
+    form.addEventListener("submit", submit);
+    this.#box.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.altKey && !event.isComposing) submit(event);
+    });
+    this.name = "Assistant";
+    this.working(false);
+  }
+
+  get #distance() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
+    return scrollHeight - scrollTop - clientHeight;
+  }
+
+  set name(value) {
+    this.#title.textContent = value;
+    this.element.setAttribute("aria-label", value);
+    this.#box.setAttribute("aria-label", `Message to ${value}`);
+  }
+
+  welcome({ description, starters }) {
+    const buttons = starters.map((text) => make("button", { type: "button" }, text));
+    this.#welcome.replaceChildren(...(description ? [make("p", {}, description)] : []), ...buttons);
+    this.showWelcome();
+  }
+
+  /** Greet, unless something has been said. */
+  showWelcome() {
+    this.#welcome.hidden = Boolean(this.log.firstChild);
+  }
+
+  working(isBusy) {
+    const hadFocus = [this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
+    this.isBusy = isBusy;
+    this.#send.hidden = isBusy;
+    this.#stop.hidden = this.#thinking.hidden = !isBusy;
+    this.showWelcome();
+    if (hadFocus) this.focus();
+    this.follow();
+  }
+
+  /** Show the newest, unless the reader looks at something older. */
+  follow(always = false) {
+    if (always) this.#isAtEnd = true;
+    if (this.#isAtEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+  }
+
+  line(state) {
+    clearTimeout(this.#timer);
+    if (state === "open") {
+      if (!this.#trouble.hidden) this.announce("Connected again");
+      this.#trouble.hidden = true;
+    } else if (state === "signed-out") this.trouble(TROUBLE[state]);
+    else if (!this.#trouble.hidden) this.#trouble.textContent = TROUBLE[state];
+    else this.#timer = setTimeout(() => this.trouble(TROUBLE[state]), SHOW_TROUBLE_AFTER);
+  }
+
+  trouble(text) {
+    if (this.#trouble.hidden) this.announce(text);
+    this.#trouble.textContent = text;
+    this.#trouble.hidden = false;
+  }
+
+  set text(value) {
+    this.#box.value = value;
+  }
+
+  focus() {
+    this.#box.focus({ preventScroll: true });
+  }
+
+  /** Tell screen readers something, once. */
+  announce(text) {
+    if (this.#status.textContent === text) this.#status.textContent = "";
+    this.#status.textContent = text;
+  }
+}

@@ -1,0 +1,159 @@
+/* What was said, as elements: questions, answers, tools at work, approvals, and how runs ended. */
+
+import { Answer } from "./answer.js";
+import { make } from "./elements.js";
+
+// What would fail again.
+const FINAL = new Set(["invalid_input", "thread_not_found"]);
+const STATES = { ok: "done", running: "at work", awaiting_approval: "waits for you" };
+
+export class Transcript {
+  #root;
+  #actions;
+  #answers = new Map();
+  #calls = new Map();
+
+  /** `actions`: retry(), resume(entries). */
+  constructor(root, actions) {
+    this.#root = root;
+    this.#actions = actions;
+  }
+
+  addUser({ id, content }) {
+    if (this.#user(id)) return;
+    this.#root.append(make("article.user", { "aria-label": "You", "data-id": id }, make("p.bubble", {}, content), make("p.note")));
+  }
+
+  #user(id) {
+    return [...this.#root.querySelectorAll(".user")].find((one) => one.dataset.id === id);
+  }
+
+  note(id, text) {
+    const line = this.#user(id)?.querySelector(".note");
+    if (line) line.textContent = text;
+  }
+
+  remove(id) {
+    this.#user(id)?.remove();
+  }
+
+  #place(element) {
+    if (element.isConnected) return;
+    let turn = this.#root.lastElementChild;
+    if (!turn?.classList.contains("turn")) this.#root.append((turn = make("article.turn", { "aria-label": "Assistant" })));
+    turn.append(element);
+  }
+
+  #answer(id) {
+    if (!this.#answers.has(id)) this.#answers.set(id, new Answer(id));
+    const answer = this.#answers.get(id);
+    this.#place(answer.element);
+    return answer;
+  }
+
+  #call(id, name = "tool") {
+    if (!this.#calls.has(id)) {
+      const state = make("span.state", {}, STATES.running);
+      this.#calls.set(id, { element: make("p.tool", {}, make("code", {}, name), " ", state), state, input: "" });
+    }
+    const call = this.#calls.get(id);
+    this.#place(call.element);
+    return call;
+  }
+
+  event(event) {
+    if (event.subagentRunId) return;
+    const { type, messageId, toolCallId, delta } = event;
+    if (type === "TEXT_MESSAGE_START") this.#answer(messageId);
+    else if (type === "TEXT_MESSAGE_CONTENT") this.#answer(messageId).append(delta);
+    else if (type === "TOOL_CALL_START") this.#call(toolCallId, event.toolCallName);
+    else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).input += delta;
+    else if (type === "TOOL_CALL_RESULT") this.#settle(toolCallId, "ok");
+    else if (type === "CUSTOM" && event.name === "tool.finished") this.#settle(event.value.toolCallId, event.value.status);
+    else if (type === "CUSTOM" && event.name === "message.cut") this.#remark("The answer was cut off.");
+  }
+
+  #settle(id, status) {
+    const call = this.#call(id);
+    if (!call.isSettled) call.state.textContent = STATES[status] ?? status;
+    call.isSettled = true;
+    call.box?.remove();
+  }
+
+  block(value) {
+    this.#answers.get(value.messageId)?.close(value);
+  }
+
+  #remark(text) {
+    this.#place(make("p.remark", {}, text));
+  }
+
+  clearFailures() {
+    for (const old of this.#root.querySelectorAll(".failure")) old.remove();
+  }
+
+  /** How the run ended; returns the sentence that tells of it. */
+  ended(event) {
+    const outcome = event.outcome?.type;
+    if (event.type === "RUN_ERROR") {
+      this.#fail(event);
+      return `The answer failed. ${event.message}`;
+    }
+    if (outcome === "cancelled") {
+      this.#remark("Stopped.");
+      return "The answer was stopped.";
+    }
+    if (outcome === "interrupt") {
+      this.#ask(event.outcome.interrupts);
+      return "The assistant needs your approval to go on.";
+    }
+    return `Answer complete. ${[...this.#answers.values()].at(-1)?.text.slice(0, 400) ?? ""}`;
+  }
+
+  #fail({ message, code }) {
+    const retry = make("button", { type: "button", onclick: () => this.#actions.retry() }, "Try again");
+    this.#place(make("div.failure", {}, make("p", {}, message), ...(FINAL.has(code) ? [] : [retry])));
+  }
+
+  #ask(interrupts) {
+    const decided = new Map();
+    for (const { id, toolCallId, message } of interrupts) {
+      const call = this.#call(toolCallId ?? id);
+      call.state.textContent = STATES.awaiting_approval;
+      const decide = (approved) => () => {
+        decided.set(id, { interruptId: id, status: "resolved", payload: { approved } });
+        box.replaceChildren(approved ? "Approved." : "Rejected.");
+        if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
+      };
+      const box = make(
+        "div.approval",
+        { role: "group", "aria-label": "Approval" },
+        make("p", {}, message ?? "May the assistant do this?"),
+        ...(call.input ? [make("pre", { tabIndex: 0 }, call.input)] : []),
+        make("button.primary", { type: "button", onclick: decide(true) }, "Approve"),
+        make("button", { type: "button", onclick: decide(false) }, "Reject"),
+      );
+      call.box = box;
+      call.element.after(box);
+    }
+  }
+
+  /** Show exactly these AG-UI messages, and after them what is not sent yet. */
+  snapshot(messages, pending) {
+    this.#root.replaceChildren();
+    this.#answers.clear();
+    this.#calls.clear();
+    for (const message of messages) {
+      if (message.role === "user") this.addUser(message);
+      else if (message.role === "assistant") this.#addStored(message);
+      else if (message.role === "tool") this.#settle(message.toolCallId, message.metadata?.tool?.status ?? "ok");
+    }
+    if (pending) this.addUser(pending);
+  }
+
+  #addStored({ id, content, toolCalls, metadata }) {
+    if (content) this.#answer(id).append(content);
+    if (metadata?.partial) this.#remark("This answer was cut off.");
+    for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).input = called.arguments;
+  }
+}

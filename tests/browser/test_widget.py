@@ -1,0 +1,247 @@
+"""The widget in a page of another origin: the page, the policy and the backend of docs/widget.md."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from asgiref.sync import sync_to_async
+from playwright.async_api import Browser, Page, expect
+
+from assistant.models import ApiKey, Conversation, WidgetOrigin
+from assistant.services.endusers import allow_origin
+from tests.api.calling import key_of
+from tests.base import Cast
+from tests.browser.conftest import PATIENCE_MS
+from tests.docs.snippets import ROOT
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.line import Line
+from tests.live import free_port
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+PANEL = "tenant-assistant section"
+
+
+@dataclass
+class Shop:
+    """The host's site, and what went wrong in its pages."""
+
+    url: str
+    browser: Browser
+    problems: list[str]
+
+    async def visit(self, user: str = "dora", *, attributes: str = "", **options: object) -> Page:
+        """Its page, seen by one of its users (by nobody: "")."""
+        context = await self.browser.new_context(**options)  # type: ignore[arg-type]
+        if user:
+            await context.add_cookies([{"name": "user", "value": user, "url": self.url}])
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
+        page.on("console", lambda said: self.problems.append(said.text) if said.type == "error" else None)
+        await page.goto(f"{self.url}/?attributes={attributes}")
+        return page
+
+
+def start_host(port: int, assistant_url: str, key: str) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DJANGO_")}
+    environment |= {"ASSISTANT_URL": assistant_url, "ASSISTANT_KEY": key}
+    command = [sys.executable, "-m", "tests.widget.host", str(port)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the host's site did not start")
+
+
+@pytest.fixture
+def host(cast: Cast, line: Line) -> Iterator[str]:
+    """The host's site at `localhost`, another site than the assistant's at 127.0.0.1."""
+    port = free_port()
+    url = f"http://localhost:{port}"
+    key = key_of(cast.acme, cast.amy, scopes=["end_users"])
+    allow_origin(assistant=cast.support, origin=url)
+    process = start_host(port, line.origin, key)
+    try:
+        wait_for(f"{url}/sign-in/", process)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shop(browser: Browser, host: str, line: Line) -> AsyncIterator[Shop]:
+    made = Shop(host, browser, [])
+    yield made
+    for context in browser.contexts:
+        await context.close()
+    assert made.problems == []
+
+
+async def ask(page: Page, text: str) -> None:
+    await page.get_by_label("Message to Acme Support").fill(text)
+    await page.keyboard.press("Enter")
+
+
+async def open_widget(page: Page) -> None:
+    await page.get_by_role("button", name="Open the assistant").click()
+    await expect(page.get_by_role("heading", name="Acme Support")).to_be_visible()
+
+
+async def done(page: Page) -> None:
+    await expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+async def test_a_visitor_is_answered_in_the_hosts_page(shop: Shop, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Thirty **days**, with the `receipt`.\n\n- as money\n- as a voucher\n")
+    page = await shop.visit()
+    await open_widget(page)
+    await page.get_by_role("button", name="Tell me about customer 42").click()
+    await expect(page.locator(".answer strong")).to_have_text("days")
+    await expect(page.locator(".answer li")).to_have_count(2)
+    await done(page)
+    assert await page.context.cookies(page.url) == await page.context.cookies()  # the host's own, and no other
+    assert await page.evaluate("document.querySelectorAll('style, [style]').length") == 0
+
+
+async def test_a_line_that_drops_repeats_and_loses_no_character(
+    shop: Shop, line: Line, fake_provider: FakeProvider
+) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    words = [f"word{number} " for number in range(40)]
+    gates = [fake_provider.gate() for _ in range(3)]
+    chunks: list[object] = [*words]
+    for number, gate in reversed(list(enumerate(gates))):
+        chunks.insert(12 * number + 6, gate)
+    fake_provider.reply(chunks=chunks)
+    await ask(page, "Talk")
+    for number, gate in enumerate(gates):
+        await expect(page.locator(".answer")).to_contain_text(f"word{12 * number + 5}")
+        line.drop()
+        gate.release()
+    await done(page)
+    assert (await page.locator(".answer").inner_text()).split() == "".join(words).split()
+    shop.problems.clear()  # the browser says that the line was lost
+
+
+async def test_the_conversation_goes_on_at_the_next_page_and_ends_with_the_visitor(
+    shop: Shop, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("You are Dora.")
+    page = await shop.visit("dora")
+    await open_widget(page)
+    await ask(page, "I am Dora")
+    await done(page)
+    await page.reload()
+    await open_widget(page)
+    await expect(page.locator(".answer")).to_have_text("You are Dora.")
+    await page.context.add_cookies([{"name": "user", "value": "carl", "url": shop.url}])
+    await page.reload()
+    await open_widget(page)
+    await expect(page.get_by_role("button", name="Tell me about customer 42")).to_be_visible()
+    await expect(page.locator(".answer, .bubble")).to_have_count(0)
+    owners = Conversation.objects.values_list("user__end_user__external_id", flat=True)
+    assert [owner async for owner in owners] == ["dora"]
+
+
+async def test_a_page_of_another_origin_is_refused(shop: Shop, host: str) -> None:
+    await WidgetOrigin.objects.all().aupdate(origin="https://other.example.com")
+    page = await shop.visit()
+    await page.get_by_role("button", name="Open the assistant").click()
+    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    assert any("403" in problem for problem in shop.problems)
+    shop.problems.clear()
+
+
+async def test_whoever_is_not_signed_in_is_told_so(shop: Shop) -> None:
+    page = await shop.visit("")
+    await page.get_by_role("button", name="Open the assistant").click()
+    await expect(page.get_by_text("You are signed out.").first).to_be_visible()
+
+
+async def test_the_keyboard_does_for_everything(shop: Shop, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Yes.")
+    page = await shop.visit()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    box = page.get_by_label("Message to Acme Support")
+    await expect(box).to_be_focused()
+    await page.keyboard.type("Are you there?")
+    await page.keyboard.press("Enter")
+    await done(page)
+    await expect(page.get_by_role("status")).to_have_text("Answer complete. Yes.")
+    await expect(box).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("button", name="Open the assistant")).to_be_focused()
+
+
+async def test_an_approval_is_asked_and_given(shop: Shop, cast: Cast, fake_provider: FakeProvider) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "current_time", "ask")
+    fake_provider.call("current_time", {})
+    fake_provider.reply("It is nine.")
+    page = await shop.visit()
+    await open_widget(page)
+    await ask(page, "What time is it?")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(page.locator(".answer")).to_have_text("It is nine.")
+
+
+async def test_a_revoked_key_ends_it_and_a_new_one_mends_it(shop: Shop, fake_provider: FakeProvider) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00:00Z")
+    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    await ApiKey.objects.aupdate(revoked_at=None)
+    await expect(page.locator(".trouble")).to_be_hidden()
+    shop.problems.clear()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_its_colours_have_contrast(theme: str, shop: Shop) -> None:
+    page = await shop.visit(attributes=f"theme={theme}")
+    await open_widget(page)
+    colours = await page.locator(PANEL).evaluate(
+        "(e) => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+    )
+    ink, paper = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours)
+    assert (ink < paper) is (theme == "light")
+    assert abs(ink - paper) > 450
+
+
+async def test_it_fits_a_phone(shop: Shop) -> None:
+    page = await shop.visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    await open_widget(page)
+    box = await page.locator(PANEL).bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"]) == (0, 390)
+
+
+def test_it_is_small() -> None:
+    folder = ROOT / "assistant/static/assistant"
+    seen: set[str] = set()
+    pending = [folder / "widget.js"]
+    while pending:
+        path = pending.pop().resolve()
+        if str(path) not in seen:
+            seen.add(str(path))
+            pending += [path.parent / name for name in re.findall(r'from "([^"]+)"', path.read_text())]
+    assert len(seen) > 5
+    assert sum(Path(path).stat().st_size for path in seen) < 40_000

@@ -1,0 +1,63 @@
+"""The documents as pages of the site: all are there, links lead on, and the policy of the site holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from assistant.services import manual
+from assistant.services.manual import contents, find_document
+from tests.docs.snippets import DOCUMENTS
+
+pytestmark = pytest.mark.django_db
+
+
+def slug_of(name: str) -> str:
+    return "readme" if name == "README.md" else name.removesuffix(".md")
+
+
+@pytest.mark.parametrize("name", [path.name for path in DOCUMENTS])
+def test_a_document_is_a_page(name: str, client: Client) -> None:
+    answer = client.get(f"/docs/{slug_of(name)}/")
+    assert answer.status_code == 200
+    html = answer.content.decode()
+    assert re.search(r'<h1 id="[\w-]+">', html)
+    assert "<style" not in html and " style=" not in html and "<script>" not in html
+
+
+def test_every_document_is_in_the_contents() -> None:
+    listed = {document.slug for group in contents() for document in group.documents}
+    assert listed == {slug_of(path.name) for path in DOCUMENTS} - {"index"}
+
+
+@pytest.mark.parametrize("name", [path.name for path in DOCUMENTS])
+def test_links_lead_to_pages(name: str, client: Client) -> None:
+    document = find_document(slug_of(name))
+    assert document is not None
+    targets = re.findall(r'(?:href|src)="(/docs/[^"#]*)(?:#([\w-]+))?"', document.html)
+    for path, anchor in targets:
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert not anchor or f'id="{anchor}"' in answer.content.decode(), f"{path}#{anchor}"
+    assert not re.search(r'(?:href|src)="(?!https?://|/docs/|#|/)', document.html)
+
+
+@pytest.mark.parametrize("path", ["nothing", "README", "nothing.md"])
+def test_what_is_no_document_is_not_found(path: str, client: Client) -> None:
+    assert client.get(f"/docs/{path}/").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["images/none.png", "images/..%2F..%2F.env", "images/chat.txt"])
+def test_what_is_no_image_is_not_found(path: str, client: Client) -> None:
+    assert client.get(f"/docs/{path}").status_code == 404
+
+
+def test_a_changed_document_is_rendered_anew(client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(manual, "FOLDER", tmp_path)
+    (tmp_path / "news.md").write_text("# One")
+    assert find_document("news").title == "One"  # type: ignore[union-attr]
+    (tmp_path / "news.md").write_text("# Two, later")
+    assert find_document("news").title == "Two, later"  # type: ignore[union-attr]
