@@ -27,4 +27,5 @@ urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("api/", include("assistant.api.urls")),
+    path("v1/", include("assistant.api.openai_urls")),
 ]

@@ -15,20 +15,17 @@ from assistant.api.base import AsyncTenantView
 from assistant.api.bodies import parse_object
 from assistant.api.callers import not_found, session_of
 from assistant.api.describing import operation
-from assistant.services import presence
+from assistant.api.visits import Visit
 from assistant.services.assistants import find_assistant
 from assistant.services.database import in_database
 from assistant.services.frames import refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id
 from assistant.services.leases import RunKey
 from assistant.services.pictures import find_run
-from assistant.services.presence import Presence
-from assistant.services.reading import run_entries
 from assistant.services.runs import get_runs
 
 TAG = "streams"
-# Whoever is no longer welcome is noticed this often; a comment now and then keeps proxies from closing a quiet stream.
-IDLE_SECONDS = 1.0
+# After so many seconds of silence comes a comment, which keeps proxies from closing a quiet stream.
 KEEP_ALIVE = 15
 RUN_INPUT = {
     "threadId": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
@@ -77,9 +74,8 @@ class EventStream(AsyncTenantView):
 
     def stream(self, request: Request, key: RunKey) -> StreamingHttpResponse:
         """Everything after `Last-Event-ID`, to the run's end."""
-        session_key, session_hash = session_of(request._request)
-        visit = Visit(self, session_key, session_hash)
-        return _as_events(visit.events(key, _last_seq(request)))
+        visit = Visit(self.member, *session_of(request._request))
+        return _as_events(_events(visit, key, _last_seq(request)))
 
 
 class StartRun(EventStream):
@@ -126,32 +122,16 @@ class RunEvents(EventStream):
         return self.stream(request, key)
 
 
-class Visit:
-    """One reader of a run's events, let out when they lose the right to be here."""
-
-    def __init__(self, view: AsyncTenantView, session_key: str, session_hash: str) -> None:
-        self._is_welcome = True
-        self._presence = Presence(view.member, self._leave, session_key, session_hash)
-
-    def _leave(self) -> None:
-        self._is_welcome = False
-
-    async def events(self, key: RunKey, after: int) -> AsyncIterator[str]:
-        """The run's events after number `after`; the client going away ends only this."""
-        presence.enter(self._presence)
-        idle = 0
-        try:
-            async with aclosing(run_entries(key=key, after=after, patience=IDLE_SECONDS)) as entries:
-                async for entry in entries:
-                    if not self._is_welcome:
-                        return
-                    idle = 0 if entry else idle + 1
-                    if entry:
-                        yield f"id: {entry.seq}\ndata: {entry.frame}\n\n"
-                    elif idle % KEEP_ALIVE == 0:
-                        yield ": keep-alive\n\n"
-        finally:
-            presence.leave(self._presence)
+async def _events(visit: Visit, key: RunKey, after: int) -> AsyncIterator[str]:
+    """The run's events after number `after`; the client going away ends only this."""
+    idle = 0
+    async with aclosing(visit.entries(key, after)) as entries:
+        async for entry in entries:
+            idle = 0 if entry else idle + 1
+            if entry:
+                yield f"id: {entry.seq}\ndata: {entry.frame}\n\n"
+            elif idle % KEEP_ALIVE == 0:
+                yield ": keep-alive\n\n"
 
 
 def _last_seq(request: Request) -> int:

@@ -41,7 +41,8 @@ TITLE_LENGTH = 80
 class RunSetup:
     """What a new run is made of: everything that the loop's plan is built from.
 
-    `position` is where the run's first message will stand in the conversation.
+    `position` is where the run's first message will stand in the conversation. The caller of a stateless run keeps the
+    history: nobody can be asked for an approval there, and nothing is summarised.
     """
 
     assistant_slug: str
@@ -59,6 +60,9 @@ class RunSetup:
     answer_schema: Mapping[str, Any] | None
     ends_on_tool_failure: bool
     position: int
+    is_stateless: bool = False
+    tool_choice: str | None = None
+    response_format: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

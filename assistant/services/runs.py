@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Callable
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.db import DatabaseError
 
+from assistant.services.completions import StatelessInput
 from assistant.services.database import in_database
 from assistant.services.eventlog import EventLog, MemoryLog
 from assistant.services.expiry import expire_approvals
@@ -22,6 +25,7 @@ from assistant.services.planning import plan_of
 from assistant.services.recovery import recover_dead_runs
 from assistant.services.redislog import RedisLog
 from assistant.services.runtask import RunTask
+from assistant.services.stateless import open_stateless_run
 
 logger = logging.getLogger(__name__)
 
@@ -56,27 +60,42 @@ class Runs:
 
         A caller who goes away meanwhile leaves it to finish: a stored run is always worked on.
         """
-        opening = asyncio.create_task(
-            self._open(member=member, assistant_slug=assistant_slug, given=given, decided_by=decided_by),
-            name="opening-a-run",
+        return await self._start(
+            member,
+            partial(
+                open_run,
+                member=member,
+                assistant_slug=assistant_slug,
+                given=given,
+                owner=self.owner,
+                decided_by=decided_by,
+            ),
         )
-        return await asyncio.shield(opening)
 
-    async def _open(self, *, member: Member, assistant_slug: str, given: RunInput, decided_by: int | None) -> OpenedRun:
-        await self.start()
-        opened = await in_database(
-            open_run,
-            member=member,
-            assistant_slug=assistant_slug,
-            given=given,
-            owner=self.owner,
-            decided_by=decided_by,
+    async def open_stateless(self, *, member: Member, assistant_slug: str, given: StatelessInput) -> OpenedRun:
+        """Open and start a run whose caller keeps the history; raises `Refused`. See `open_stateless_run`."""
+        return await self._start(
+            member,
+            partial(open_stateless_run, member=member, assistant_slug=assistant_slug, given=given, owner=self.owner),
         )
+
+    async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
+        return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="opening-a-run"))
+
+    async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
+        await self.start()
+        opened = await in_database(opener)
         if opened.setup is not None:
             try:
                 await self.log.start_run(opened.key.thread, opened.key.number)
                 plan = plan_of(key=opened.key, setup=opened.setup, member=member)
-                run = RunTask(opened.key, plan, self.log, position=opened.setup.position)
+                run = RunTask(
+                    opened.key,
+                    plan,
+                    self.log,
+                    position=opened.setup.position,
+                    is_stateless=opened.setup.is_stateless,
+                )
             except Exception:
                 # The run is stored, and would keep its thread busy until its lease ends.
                 await in_database(release, key=opened.key)

@@ -41,8 +41,9 @@ class RunTask:
     `position` is where its first message will stand in the conversation.
     """
 
-    def __init__(self, key: RunKey, plan: Plan, log: EventLog, *, position: int) -> None:
+    def __init__(self, key: RunKey, plan: Plan, log: EventLog, *, position: int, is_stateless: bool = False) -> None:
         self.key = key
+        self._is_stateless = is_stateless
         self._plan = plan
         self._position = position
         self._transcript = Transcript()
@@ -60,7 +61,9 @@ class RunTask:
         return isinstance(self._transcript.ending, RunFinished) and not self._wants_cancel
 
     async def tidy(self) -> None:
-        """After the run: shorten the conversation if it has grown long."""
+        """After the run: shorten the conversation if it has grown long, and is kept here."""
+        if self._is_stateless:
+            return
         await summarise_if_long(
             key=self.key,
             model=self._plan.model,

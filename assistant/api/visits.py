@@ -1,0 +1,39 @@
+"""One reader of a run's events, let out when they lose the right to be here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from assistant.services import presence
+from assistant.services.eventlog import Entry
+from assistant.services.leases import RunKey
+from assistant.services.members import Member
+from assistant.services.presence import Presence
+from assistant.services.reading import run_entries
+
+# Whoever is no longer welcome is noticed this often, when nothing else happens.
+IDLE_SECONDS = 1.0
+
+
+class Visit:
+    """A member who reads a run; `session_key` and `session_hash` are set if a session speaks for them."""
+
+    def __init__(self, member: Member, session_key: str = "", session_hash: str = "") -> None:
+        self.is_welcome = True
+        self._presence = Presence(member, self._leave, session_key, session_hash)
+
+    def _leave(self) -> None:
+        self.is_welcome = False
+
+    async def entries(self, key: RunKey, after: int = 0) -> AsyncGenerator[Entry | None]:
+        """The run's events after number `after`; None after each second without one. Going away ends only this."""
+        presence.enter(self._presence)
+        try:
+            async with aclosing(run_entries(key=key, after=after, patience=IDLE_SECONDS)) as entries:
+                async for entry in entries:
+                    if not self.is_welcome:
+                        return
+                    yield entry
+        finally:
+            presence.leave(self._presence)

@@ -1,0 +1,37 @@
+"""Static files from the process, in a middleware that asynchronous requests pass without a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+
+class StaticFilesMiddleware(WhiteNoiseMiddleware):
+    """WhiteNoise knows only synchronous requests: each view behind it would hold a thread as long as it waits."""
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        super().__init__(get_response)
+        self._is_async = iscoroutinefunction(get_response)
+        if self._is_async:
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> Any:
+        return self._answer(request) if self._is_async else super().__call__(request)
+
+    async def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        # With autorefresh (while developing) every look is one at the disk.
+        find = sync_to_async(self.find_file) if self.autorefresh else None
+        found = await find(request.path_info) if find else self.files.get(request.path_info)
+        if found is None:
+            answer: HttpResponseBase = await self.get_response(request)
+            return answer
+        served: HttpResponseBase = await sync_to_async(self.serve)(found, request)
+        return served

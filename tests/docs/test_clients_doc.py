@@ -1,0 +1,62 @@
+"""The clients of docs/rest.md and docs/openai.md run against a real server, and their lists of codes are whole."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+
+import pytest
+
+from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
+from assistant.api.openai_shapes import STATUS_OF_ERROR
+from assistant.models import Provider
+from assistant.services.members import create_api_key
+from tests.base import Cast
+from tests.docs.snippets import ROOT, blocks, codes, table
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+
+
+@pytest.mark.parametrize(
+    ("document", "said"), [("rest.md", "finished Half past nine."), ("openai.md", "['support']\nHalf past nine.")]
+)
+def test_the_client_of_a_document_gets_an_answer(
+    document: str, said: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Half past nine.")
+    _, key = create_api_key(tenant=cast.acme, user=cast.alice, name="docs")
+    (block,) = blocks(ROOT / "docs" / document, "python")
+    script = block.text.replace("http://127.0.0.1:8000", uvicorn_server.url)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "API_KEY": key}, capture_output=True, text=True,
+        timeout=100, check=False,
+    )  # fmt: skip
+    assert done.stdout.strip() == said, done.stderr
+
+
+def refusals(name: str, position: int) -> set[str]:
+    """The literal codes with which the API's edge calls `name`."""
+    found = set()
+    for path in (ROOT / "assistant/api").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name:
+                values = [item.value for item in node.keywords if item.arg == "code"] or node.args[position:][:1]
+                found |= {str(value.value) for value in values if isinstance(value, ast.Constant)}
+    return found
+
+
+def documented(document: str, heading: str, column: int) -> set[str]:
+    return {code for row in table(ROOT / "docs" / document, heading) for code in codes(row[column])}
+
+
+def test_every_code_of_the_rest_api_is_documented() -> None:
+    used = refusals("HttpRefusal", 1) | set(CODE_OF_STATUS.values()) | set(STATUS_OF_REFUSAL)
+    assert used - {"invalid_api_key"} == documented("rest.md", "## Codes of errors", 0)
+
+
+def test_every_code_of_the_openai_door_is_documented() -> None:
+    used = refusals("error", 3) | set(STATUS_OF_ERROR) - {"thread_not_found"}
+    used |= {"invalid_api_key", "unauthorized", "forbidden", "too_large"}
+    assert used == documented("openai.md", "## Errors", 1)
