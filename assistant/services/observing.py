@@ -40,8 +40,13 @@ def run_span(*, assistant: str, tenant: str, thread: str, run_id: str) -> Iterat
         "tenant.slug": tenant,
         "run.id": run_id,
     }
+    began = time.perf_counter()
     with _tracer.start_as_current_span(f"invoke_agent {assistant}", attributes=attributes) as span:
-        yield span
+        try:
+            yield span
+        finally:
+            labels = {name: attributes[name] for name in ("gen_ai.operation.name", "gen_ai.agent.name", "tenant.slug")}
+            _duration.record(time.perf_counter() - began, labels)
 
 
 def observed(model: Model, *, tenant: str) -> Model:

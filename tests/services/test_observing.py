@@ -20,6 +20,11 @@ exporter = InMemorySpanExporter()
 provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(exporter))
 trace.set_tracer_provider(provider)
+from opentelemetry import metrics
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+reader = InMemoryMetricReader()
+metrics.set_meter_provider(MeterProvider([reader]))
 
 from assistant.core.loop import run_turn
 from assistant.core.messages import ToolCall
@@ -45,6 +50,10 @@ async def main():
             pass
     for span in exporter.get_finished_spans():
         print(span.name, dict(span.attributes))
+    for scope in reader.get_metrics_data().resource_metrics[0].scope_metrics:
+        for metric in scope.metrics:
+            for point in metric.data.data_points:
+                print("metric", metric.name, dict(point.attributes))
 
 asyncio.run(main())
 """
@@ -70,6 +79,10 @@ def test_runs_model_calls_and_tool_calls_have_spans_without_what_was_said() -> N
         assert f"{name} {{" in told
     assert "'tenant.slug': 'acme'" in told
     assert "gen_ai.usage.input_tokens" in told
+    for operation in ("invoke_agent", "chat", "execute_tool"):
+        assert f"metric gen_ai.client.operation.duration {{'gen_ai.operation.name': '{operation}'" in told
+    assert "metric gen_ai.client.token.usage" in told
+    assert told.count("'tenant.slug': 'acme'") >= 8
     assert "canary" not in told
 
 
