@@ -1,4 +1,4 @@
-"""The site with a websocket that leaks on purpose: it shows any conversation to whoever knows its id."""
+"""The site with leaks on purpose: its websocket and its MCP server show any row to whoever knows its id."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any
 from config.asgi import application as honest  # sets Django up
 
 from channels.generic.websocket import AsyncWebsocketConsumer  # isort: skip
+from mcp_types import ReadResourceResult, TextResourceContents  # isort: skip
 
+from assistant.mcp.server.sources import Source, add_source
 from assistant.models import Message
+from assistant.services.members import Member
+from tools.models import Document
 
 
 class Leak(AsyncWebsocketConsumer):
@@ -21,6 +25,18 @@ class Leak(AsyncWebsocketConsumer):
             await self.send(json.dumps({"type": "CUSTOM", "name": "pong", "value": {}}))
         async for message in Message.objects.filter(conversation_id=frame.get("threadId")):
             await self.send(json.dumps({"type": "CUSTOM", "name": "said", "value": message.content}))
+
+
+class LeakyShelf(Source):
+    """Forgets to ask whose document it is."""
+
+    def read(self, member: Member, uri: str) -> ReadResourceResult | None:
+        found = Document.objects.filter(pk=uri.rpartition("/")[2]).first()
+        text = [TextResourceContents(uri=uri, text=found.text)] if found else []
+        return ReadResourceResult(contents=text) if text else None
+
+
+add_source(LeakyShelf())
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import jsonschema
@@ -11,6 +12,7 @@ import pytest
 from django.test import Client as Browser
 
 from assistant.models import ToolCall, ToolSetting
+from assistant.services.calling import MAX_CALLS
 from assistant.services.limits import MCP_BURST, may_request
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -135,3 +137,14 @@ def test_a_client_that_goes_away_ends_its_tool(version: str, served: Server, ali
 def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:
     assert not all(may_request(tenant_id=1, user_id=1) for _ in range(MCP_BURST + 1000))
     assert may_request(tenant_id=1, user_id=2) and may_request(tenant_id=2, user_id=1)
+
+
+def test_a_member_runs_so_many_calls_at_once(uvicorn_served: Server, alice_key: str, mallory_key: str) -> None:
+    alice, mallory = Client(uvicorn_served.url, alice_key), Client(uvicorn_served.url, mallory_key)
+    params = {"name": "wait_for_ever", "arguments": {}, "_meta": {"progressToken": "p1"}}
+    with ExitStack() as stack:
+        running = [stack.enter_context(streaming(alice, "tools/call", params)) for _ in range(MAX_CALLS)]
+        assert {next(messages)["method"] for messages in running} == {"notifications/progress"}
+        refused = alice.call("who_am_i")
+        assert refused["isError"] and "Wait until one" in text_of(refused)
+        assert mallory.call("who_am_i")["structuredContent"]["tenant"] == "globex"

@@ -1,0 +1,100 @@
+"""No method of the MCP server shows, joins or changes another tenant's rows: each is tried with their ids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from assistant.mcp.server.protocol import build_server
+from assistant.models import Assistant, Tenant, ToolCall
+from assistant.services.members import create_api_key
+from tests.base import Cast
+from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
+from tests.live import Server, serve
+from tests.mcp.talking import MODERN, OLDER, Client, Json
+from tools.models import Document
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+# They answer with a stream that stays open; tests/mcp/test_server_changes.py shows whom it concerns.
+STREAMS = {"subscriptions/listen"}
+
+
+def requests_against(rows: Mapping[type, Any]) -> dict[str, list[Json]]:
+    """Requests of every method that name another tenant's rows."""
+    tenant, assistant, document = rows[Tenant], rows[Assistant], rows[Document]
+    uris = [f"knowledge://documents/{document.pk}", f"knowledge://{tenant.slug}/documents/{document.pk}"]
+    meta = {"tenant": tenant.slug, "tenant_id": tenant.pk}
+    info = {"protocolVersion": OLDER, "capabilities": {}, "clientInfo": {"name": tenant.slug, "version": "1"}}
+    lists: list[Json] = [{}, {"_meta": meta}, {"tenant": tenant.slug}]
+    own = ToolCall.objects.filter(tenant=tenant).earliest("pk")
+    return {
+        "initialize": [info],
+        "ping": [{}],
+        "server/discover": lists,
+        "tools/list": lists,
+        "tools/call": [
+            {"name": "search_docs", "arguments": {"query": CANARY_HEAD}},
+            {"name": "search_docs", "arguments": {"query": CANARY_HEAD, "tenant": tenant.slug}},
+            {"name": "get_customer", "arguments": {"customer_id": 1}, "_meta": meta},
+            {"name": "list_alarms", "arguments": {}},
+            {"name": "calculate", "arguments": {"expression": "1"}, "requestState": own.call_id},
+        ],
+        "prompts/list": lists,
+        "prompts/get": [{"name": assistant.slug}, {"name": f"{tenant.slug}/{assistant.slug}"}],
+        "resources/list": lists,
+        "resources/templates/list": lists,
+        "resources/read": [{"uri": uri} for uri in uris],
+        "resources/subscribe": [{"uri": uri} for uri in uris],
+        "resources/unsubscribe": [{"uri": uri} for uri in uris],
+        "completion/complete": [
+            {
+                "ref": {"type": "ref/prompt", "name": assistant.slug},
+                "argument": {"name": "x", "value": CANARY_HEAD[:3]},
+            },
+            {"ref": {"type": "ref/resource", "uri": uris[0]}, "argument": {"name": "number", "value": ""}},
+        ],
+        "logging/setLevel": [{"level": "debug"}],
+    }
+
+
+def answers(server: Server, key: str, rows: Mapping[type, Any]) -> Iterator[tuple[str, str]]:
+    for version in (MODERN, OLDER):
+        client = Client(server.url, key, version=version)
+        for method, every in requests_against(rows).items():
+            for params in every:
+                response = client.post(method, params)
+                assert response.status_code < 500, (method, params, response.text)
+                yield f"{method} {json.dumps(params)}", response.text
+
+
+def test_every_method_is_tried(cast: Cast) -> None:
+    served = set(build_server(with_sessions=True)._request_handlers)
+    assert set(requests_against(plant(cast))) >= served - STREAMS
+
+
+def test_a_rival_learns_and_changes_nothing(uvicorn_server: Server, cast: Cast) -> None:
+    rows = plant(cast)
+    _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="mcp")
+    for tool in ("search_docs", "get_customer", "list_alarms"):
+        cast.globex.tool_settings.create(tool=tool, policy="on")
+    before = rows_of(cast.acme)
+    assert [door for door, body in answers(uvicorn_server, key, rows) if CANARY in body] == []
+    assert rows_of(cast.acme) == before
+
+
+def test_their_own_member_does_see_them(uvicorn_server: Server, cast: Cast) -> None:
+    rows = plant(cast)
+    _, key = create_api_key(tenant=cast.acme, user=cast.alice, name="mcp")
+    shown = {door.split()[0] for door, body in answers(uvicorn_server, key, rows) if CANARY in body}
+    assert shown >= {"prompts/list", "prompts/get", "resources/list", "resources/read"}
+
+
+def test_a_planted_leak_is_found(cast: Cast) -> None:
+    rows = plant(cast)
+    _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="mcp")
+    with serve(application="tests.isolation.leaky_asgi:application") as leaky:
+        assert any(CANARY in body for _, body in answers(leaky, key, rows))
