@@ -122,14 +122,19 @@ def prepare(block: Block, port: int) -> str:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("document", TOLD, ids=lambda path: path.name)
 def test_the_commands_and_snippets_of_a_document_run(document: Path, deployment: Deployment) -> None:
-    story = ""
-    for block in blocks(document, "sh", "python"):
+    story = told = ""
+    for block in [*blocks(document, "sh", "python"), None]:
+        if story != told and (block is None or block.language != "python"):
+            # Snippets that follow each other run at once: a process for each would only repeat those before it.
+            deployment.run([sys.executable, "-c", story])
+            told = story
+        if block is None:
+            return
         text = prepare(block, deployment.port)
         if block.language == "python" and "django" in block.words:
             deployment.run([sys.executable, "manage.py", "shell", "-v0", "-c", text])
         elif block.language == "python":
             story += text
-            deployment.run([sys.executable, "-c", story])
         elif "serve" in block.words:
             deployment.serve(text)
         elif "production" in block.words:
