@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from assistant.core.messages import Message, Reply
+from assistant.core.messages import Message, Reply, ToolCall
 from assistant.core.model import ModelError, ModelRequest
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, is_ready
 from assistant.providers.embedded.model import RESULT_CHARACTERS, prepared
@@ -125,3 +125,20 @@ def test_an_endless_conversation_is_fitted_into_the_context() -> None:
     kept = prepared(ModelRequest([Message("system", "Be brief."), *long])).messages
     assert kept[0].content == "Be brief." and kept[-1] == long[-1]
     assert len(kept) < 20
+
+
+def called(number: int) -> tuple[Message, Message]:
+    """A call of the clock and its result."""
+    call = ToolCall(f"c{number}", "clock", "{}")
+    return Message("assistant", tool_calls=(call,)), Message("tool", "10:00", tool_call_id=call.id)
+
+
+def test_who_repeats_a_call_is_kept_from_making_it_again() -> None:
+    question = Message("user", "time?")
+    again = prepared(ModelRequest([question, *called(1), *called(2)], tools=[CLOCK]))
+    assert again.options["logit_bias"] == [["```", False]]
+    for messages in (
+        [question, *called(1)],
+        [question, *called(1), Message("assistant", "Ten."), question, *called(2)],
+    ):
+        assert "logit_bias" not in prepared(ModelRequest(messages, tools=[CLOCK])).options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -19,6 +19,8 @@ CONTEXT_TOKENS = 8192
 ANSWER_TOKENS = 1024
 # A processor reads about 70 tokens a second, so a long result is cut where it would keep somebody waiting.
 RESULT_CHARACTERS = 2400
+# How the template has calls begin; a model that repeats itself is kept from beginning another.
+_CALL_MARK = "```"
 FIRST_TOKEN_SECONDS = 300.0
 LOADING_SECONDS = 120.0
 
@@ -55,7 +57,20 @@ def prepared(request: ModelRequest) -> ModelRequest:
     messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))
     head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
     options = {"temperature": 0, "max_tokens": ANSWER_TOKENS, **request.options}
+    if _repeats(messages):
+        options["logit_bias"] = [[_CALL_MARK, False]]
     return replace(request, messages=[*messages[:head], *turns, *messages[head:]], options=options)
+
+
+def _repeats(messages: Sequence[Message]) -> bool:
+    """Whether the conversation ends with the results of two equal calls in a row, for one question."""
+    calls: list[list[tuple[str, str]]] = []
+    for message in messages:
+        if message.role == "user":
+            calls = []
+        elif message.role == "assistant":
+            calls.append([(call.name, call.arguments) for call in message.tool_calls])
+    return messages[-1].role == "tool" and len(calls) > 1 and calls[-1] == calls[-2]
 
 
 def _tokens_of_tools(request: ModelRequest) -> int:
