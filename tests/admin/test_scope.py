@@ -15,7 +15,14 @@ ADD_MEMBER = "/admin/assistant/membership/add/"
 
 
 def new_assistant(**fields: object) -> dict[str, object]:
-    limits = {"max_rounds": 1, "max_tool_calls": 1, "max_calls_per_tool": 1, "max_tokens": 0, "max_seconds": 1, "history_tokens": 100}
+    limits = {
+        "max_rounds": 1,
+        "max_tool_calls": 1,
+        "max_calls_per_tool": 1,
+        "max_tokens": 0,
+        "max_seconds": 1,
+        "history_tokens": 100,
+    }
     empty = {"TOTAL_FORMS": 0, "INITIAL_FORMS": 0}
     forms = {f"{p}-{k}": v for p in ("prompt_versions", "tool_settings") for k, v in empty.items()}
     return {"name": "Sales", "slug": "sales", "is_active": "on", **limits, **forms, **fields}
