@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance lint bench clean chromium
+.PHONY: help demo test test-model conformance clients lint bench clean chromium
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -13,6 +13,7 @@ MODEL ?=
 # More for pytest, as in: make test ARGS="tests/tools -x"
 ARGS ?=
 CONFORMANCE := tests/mcp/conformance
+CLIENTS := tests/clients
 HAS_BROWSER := command -v "$$CHROMIUM" chromium chromium-browser google-chrome >/dev/null
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -24,9 +25,9 @@ demo: $(VENV)/.installed  ## Serve the demo on 127.0.0.1:8000 (MODEL=none: no la
 
 test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
 	@if $(HAS_BROWSER); then \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) -n 2 --dist loadfile $(ARGS); \
+		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile $(ARGS); \
 	else \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) -n 2 --dist loadfile -m "not browser" $(ARGS) && \
+		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile -m "not browser" $(ARGS) && \
 		echo "Left out: the tests in a real browser, since there is no Chromium. As root: apt-get install chromium"; \
 	fi
 
@@ -35,6 +36,9 @@ test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo'
 
 conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.installed  ## Run the official MCP conformance suite
 	@$(BIN)/python -m pytest $(CONFORMANCE) $(ARGS)
+
+clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed  ## Run clients from npm: @ag-ui/client, the AI SDK
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
 	@$(BIN)/python -m benchmarks.run $(ARGS)
@@ -55,7 +59,7 @@ lint: $(VENV)/.installed-dev  ## Check style, types, production settings and mig
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 clean:  ## Remove what these commands made
-	rm -rf $(VENV) $(CONFORMANCE)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+	rm -rf $(VENV) $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \
@@ -81,6 +85,11 @@ $(BIN)/node: | $(VENV)/.installed-dev
 $(CONFORMANCE)/node_modules/.installed: $(CONFORMANCE)/package.json | $(BIN)/node
 	@echo "Installing the MCP conformance suite ..."
 	@cd $(CONFORMANCE) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
+	@touch $@
+
+$(CLIENTS)/node_modules/.installed: $(CLIENTS)/package.json | $(BIN)/node
+	@echo "Installing the clients from npm ..."
+	@cd $(CLIENTS) && PATH="$(abspath $(BIN)):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
 	@touch $@
 
 chromium:

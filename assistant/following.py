@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import msgspec
 
 from assistant.core.events import Event
 from assistant.rendering import BlockRenderer
 from assistant.services.eventlog import Entry, Position, ThreadLog
-from assistant.services.frames import Numbering, decode_event
+from assistant.services.frames import Numbering, decode_event, for_earlier_clients
 from assistant.services.pictures import Picture
 
 Send = Callable[[str], Awaitable[None]]
@@ -25,7 +24,7 @@ class Follower:
     """Follows a thread from a position on.
 
     `refresh` paints a fresh picture when the reader has fallen out of the log. A client that did not say which protocol
-    version it speaks does not get the outcome `cancelled`, which is newer than the protocol.
+    version it speaks does not get what its own does not know (`for_earlier_clients`).
     """
 
     def __init__(
@@ -68,8 +67,8 @@ class Follower:
 
     async def _send_entry(self, entry: Entry) -> None:
         frame = entry.frame
-        if not self.speaks_outcomes and '"outcome":{"type":"cancelled"}' in frame:
-            frame = _without_outcome(frame)
+        if not self.speaks_outcomes:
+            frame = for_earlier_clients(frame)
         await self._send(frame)
         if self._renderer is not None:
             await self._send_blocks(await self._renderer.apply(decode_event(entry.frame)), entry)
@@ -105,9 +104,3 @@ class Follower:
         for entry in self._log.read(Position(position.number, 0)):
             if entry.position <= position:
                 await self._send_blocks(await self._renderer.apply(decode_event(entry.frame)), entry)
-
-
-def _without_outcome(frame: str) -> str:
-    event: dict[str, Any] = msgspec.json.decode(frame)
-    event.pop("outcome", None)
-    return msgspec.json.encode(event).decode()

@@ -18,7 +18,7 @@ from assistant.api.describing import operation
 from assistant.api.visits import Visit
 from assistant.services.assistants import find_assistant
 from assistant.services.database import in_database
-from assistant.services.frames import refusal_frame
+from assistant.services.frames import for_earlier_clients, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id
 from assistant.services.leases import RunKey
 from assistant.services.pictures import find_run
@@ -72,10 +72,10 @@ LAST_EVENT_ID = OpenApiParameter(
 class EventStream(AsyncTenantView):
     """A view that answers with a run's events."""
 
-    def stream(self, request: Request, key: RunKey) -> StreamingHttpResponse:
-        """Everything after `Last-Event-ID`, to the run's end."""
+    def stream(self, request: Request, key: RunKey, *, is_earlier: bool = False) -> StreamingHttpResponse:
+        """Everything after `Last-Event-ID`, to the run's end; `is_earlier`: for a client that named no version."""
         visit = Visit(self.member, *session_of(request._request))
-        return _as_events(_events(visit, key, _last_seq(request)))
+        return _as_events(_events(visit, key, _last_seq(request), is_earlier))
 
 
 class StartRun(EventStream):
@@ -97,10 +97,11 @@ class StartRun(EventStream):
             raise not_found()
         body = parse_object(request._request.body)
         try:
-            opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=parse_input(body))
+            given = parse_input(body)
+            opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=given)
         except Refused as refusal:
             return _as_events(_refused(body, refusal))
-        return self.stream(request, opened.key)
+        return self.stream(request, opened.key, is_earlier=not given.protocol_version)
 
 
 class RunEvents(EventStream):
@@ -122,14 +123,15 @@ class RunEvents(EventStream):
         return self.stream(request, key)
 
 
-async def _events(visit: Visit, key: RunKey, after: int) -> AsyncIterator[str]:
+async def _events(visit: Visit, key: RunKey, after: int, is_earlier: bool) -> AsyncIterator[str]:
     """The run's events after number `after`; the client going away ends only this."""
     idle = 0
     async with aclosing(visit.entries(key, after)) as entries:
         async for entry in entries:
             idle = 0 if entry else idle + 1
             if entry:
-                yield f"id: {entry.seq}\ndata: {entry.frame}\n\n"
+                frame = for_earlier_clients(entry.frame) if is_earlier else entry.frame
+                yield f"id: {entry.seq}\ndata: {frame}\n\n"
             elif idle % KEEP_ALIVE == 0:
                 yield ": keep-alive\n\n"
 

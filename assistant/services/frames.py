@@ -47,3 +47,17 @@ def as_mapping(event: Event) -> dict[str, Any]:
 
 
 decode_event = msgspec.json.Decoder(events.AnyEvent).decode
+
+
+def for_earlier_clients(frame: str) -> str:
+    """A frame for a client that names no protocol version: without those parts of outcomes that older ones refuse."""
+    if not frame.startswith('{"type":"RUN_FINISHED"'):
+        return frame
+    if '"outcome":{"type":"cancelled"}' not in frame and '"pendingToolCallIds"' not in frame:
+        return frame
+    event = msgspec.json.decode(frame, type=dict[str, Any])
+    if event["outcome"]["type"] == "cancelled":
+        del event["outcome"]
+    else:
+        event["outcome"].pop("pendingToolCallIds", None)
+    return _encode(event).decode()

@@ -1,0 +1,118 @@
+"""Real clients from npm against the real server: both lines of @ag-ui/client, over SSE and websocket; the AI SDK."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.models import Provider
+from tests.api.calling import key_of
+from tests.base import Cast
+from tests.docs.snippets import ROOT, blocks
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server
+
+HERE = Path(__file__).parent
+WAYS = [("sse", "1.0.0"), ("sse", "0.0.59"), ("websocket", "1.0.0")]
+PICK = {"name": "pick_colour", "description": "Let the user pick.", "parameters": {"type": "object", "properties": {}}}
+
+
+def node(script: str, **task: Any) -> dict[str, Any]:
+    """What a script printed."""
+    done = subprocess.run(
+        ["node", script, json.dumps(task)], cwd=HERE, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return printed
+
+
+@pytest.fixture(params=WAYS, ids="-".join)
+def talk(request: pytest.FixtureRequest, uvicorn_server: Server, cast: Cast, provider: Provider) -> Any:
+    """Talks over one of the ways: takes turns, gives what the client has afterwards."""
+    transport, version = request.param
+    url = f"{uvicorn_server.url}/api/v1/tenants/acme/assistants/support/runs/"
+    if transport == "websocket":
+        url = f"{uvicorn_server.url.replace('http', 'ws')}/ws/acme/support/"
+
+    def talk(*turns: dict[str, Any], **more: Any) -> dict[str, Any]:
+        key = key_of(cast.acme, cast.alice)
+        thread = str(uuid.uuid4())
+        return node(
+            "agui.mjs", transport=transport, version=version, url=url, key=key, thread=thread, turns=turns, **more
+        )
+
+    return talk
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"messages": [{"id": str(uuid.uuid4()), "role": "user", "content": text}]}
+
+
+def test_a_conversation_of_two_turns(talk: Any, fake_provider: FakeProvider) -> None:
+    fake_provider.reply("Hello there", reasoning="A greeting.")
+    fake_provider.reply("Still here")
+    seen = talk(says("Hi"), says("And now?"))
+    assert seen["errors"] == []
+    said = [(one["role"], one.get("content")) for one in seen["messages"] if one["role"] in {"user", "assistant"}]
+    assert said == [("user", "Hi"), ("assistant", "Hello there"), ("user", "And now?"), ("assistant", "Still here")]
+
+
+def test_a_tool_of_the_server(talk: Any, cast: Cast, fake_provider: FakeProvider) -> None:
+    switch_tool(cast.acme, "calculate")
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply("42")
+    seen = talk(says("6*7?"))
+    assert seen["errors"] == [] and "TOOL_CALL_RESULT" in seen["events"]
+    assert [one["role"] for one in seen["messages"]] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_tool_of_the_client(talk: Any, fake_provider: FakeProvider) -> None:
+    fake_provider.call("pick_colour", {})
+    fake_provider.reply("Blue it is")
+    seen = talk(says("Which colour?"), {"answer": "blue"}, tools=[PICK])
+    assert seen["errors"] == []
+    assert seen["messages"][-1]["content"] == "Blue it is"
+    assert fake_provider.requests[-1].messages[-1]["content"] == "blue"
+
+
+def test_a_tool_that_asks_first_ends_the_run_with_an_interrupt(
+    talk: Any, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    switch_tool(cast.acme, "calculate", "ask")
+    fake_provider.call("calculate", {"expression": "6*7"})
+    seen = talk(says("6*7?"))
+    assert seen["errors"] == [] and seen["events"][-1] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("fault", ["refused", "broken off"])
+def test_a_fault_of_the_provider(fault: str, talk: Any, fake_provider: FakeProvider) -> None:
+    if fault == "refused":
+        fake_provider.respond(401)
+    else:
+        fake_provider.raw(b'data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n')
+    seen = talk(says("Hi"))
+    assert seen["events"][-1] == "RUN_ERROR" and "provider_error" in seen["errors"]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_the_ai_sdk_talks_and_calls_its_own_tool(
+    streamed: bool, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.call("pick_colour", {"why": "paint"})
+    fake_provider.reply("Blue it is")
+    key = key_of(cast.acme, cast.alice)
+    said = node("aisdk.mjs", url=f"{uvicorn_server.url}/v1", key=key, streamed=streamed)
+    assert said == {"text": "Blue it is", "input": 22, "output": 14}
+    assert fake_provider.requests[-1].messages[-1]["content"] == "blue for paint"
+
+
+def test_the_documents_give_users_the_agent_that_is_tried_here() -> None:
+    given = [block.text for block in blocks(ROOT / "docs/websocket.md", "js")]
+    assert (HERE / "websocket-agent.mjs").read_text() in given
