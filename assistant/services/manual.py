@@ -115,7 +115,7 @@ def _address(target: str) -> str:
     anchor = f"#{parts.fragment}" if parts.fragment else ""
     if parts.scheme or not parts.path:
         return target
-    if parts.path.endswith(".md"):
+    if re.fullmatch(r"[\w-]+\.md|(\.\./)?(README|docs/[\w-]+)\.md", parts.path):
         slug = _slug(parts.path)
         return ("/docs/" if slug == INDEX else f"/docs/{slug}/") + anchor
     if parts.path.endswith(".png"):

@@ -11,7 +11,6 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -232,16 +231,3 @@ async def test_it_fits_a_phone(shop: Shop) -> None:
     box = await page.locator(PANEL).bounding_box()
     assert box is not None
     assert (box["x"], box["width"]) == (0, 390)
-
-
-def test_it_is_small() -> None:
-    folder = ROOT / "assistant/static/assistant"
-    seen: set[str] = set()
-    pending = [folder / "widget.js"]
-    while pending:
-        path = pending.pop().resolve()
-        if str(path) not in seen:
-            seen.add(str(path))
-            pending += [path.parent / name for name in re.findall(r'from "([^"]+)"', path.read_text())]
-    assert len(seen) > 5
-    assert sum(Path(path).stat().st_size for path in seen) < 40_000
