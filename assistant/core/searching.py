@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Toolset
@@ -38,7 +39,11 @@ class SearchingToolset:
         self._most = most
         self._shown: set[str] = set(always)
         self._catalogue: Sequence[Tool] = ()
-        self._search = Tool.from_function(
+
+    @cached_property
+    def _search(self) -> Tool:
+        # Its schema takes a millisecond to build, and most assistants have too few tools to search.
+        return Tool.from_function(
             self._find,
             name=SEARCH_TOOL,
             description="Find tools by what they do. Only tools found here can be called; search before you give up.",
