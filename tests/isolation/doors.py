@@ -72,6 +72,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "call": by_model["toolcall"],
         "file": by_model["toolfile"],
         "url": "nowhere",
+        "model": rows[Assistant].slug,
         "slug": "nowhere",
         "name": "nowhere.png",
         "path": "nowhere",

@@ -8,23 +8,26 @@ import inspect
 import json
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import User
 from websockets.exceptions import InvalidStatus
 
 from assistant.consumers import ChatConsumer
 from assistant.models import Provider
 from assistant.services.members import create_api_key
 from tests.agui import Frame, run_of, text_of
+from tests.api.calling import Caller
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.isolation.planting import CANARY
 from tests.live import Server, serve
+from tests.widget.minting import SHOP, allow, token_for
 from tests.ws import Socket, open_socket, run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)
+WAYS = ("cookie", "key", "token")
 
 
 def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
@@ -74,16 +77,16 @@ def test_every_kind_of_frame_is_tried() -> None:
     assert set(frames_against(theirs)) == kinds | {"RunAgentInput"}
 
 
-@pytest.mark.parametrize("with_key", [False, True], ids=["cookie", "key"])
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_rival_learns_and_stops_nothing(
-    with_key: bool, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+    way: str, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=[f"{CANARY} ", gate, "stays."])
     async with open_socket(uvicorn_server.url, user=cast.alice) as alice:
         theirs = await alice.start(f"A secret: {CANARY}")
         await asyncio.to_thread(gate.wait_reached)
-        async with open_socket(uvicorn_server.url, tenant="globex", **await credentials(cast, with_key)) as mallory:
+        async with open_socket(uvicorn_server.url, tenant="globex", **await credentials(cast, way)) as mallory:
             seen = await try_all(mallory, theirs)
             gate.release()
             rest = await alice.until_end(theirs["runId"])
@@ -94,20 +97,29 @@ async def test_a_rival_learns_and_stops_nothing(
     assert text_of([frame for frame in alice.frames if run_of(frame) == theirs["runId"]]) == f"{CANARY} stays."
 
 
-async def credentials(cast: Cast, with_key: bool) -> dict[str, User | str]:
-    if not with_key:
+async def credentials(cast: Cast, way: str) -> dict[str, Any]:
+    """How somebody of Globex comes: Mallory by cookie or key, or one of Globex's end users."""
+    if way == "cookie":
         return {"user": cast.mallory}
+    if way == "token":
+        token = await sync_to_async(_rivals_token)(cast)
+        return {"subprotocols": ["agui.v1", f"bearer.{token}"], "origin": SHOP}
     _, key = await sync_to_async(create_api_key)(tenant=cast.globex, user=cast.mallory, name="hers")
     return {"key": key}
 
 
-@pytest.mark.parametrize("with_key", [False, True], ids=["cookie", "key"])
+def _rivals_token(cast: Cast) -> str:
+    allow(cast.rival_support)
+    return token_for(Caller(cast.globex, cast.greta, scopes=["end_users"]), "customer-1")
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("tenant", ["acme", "nobody-has-this-slug"])
 async def test_a_rival_and_a_stranger_get_the_same_answer(
-    tenant: str, with_key: bool, uvicorn_server: Server, cast: Cast
+    tenant: str, way: str, uvicorn_server: Server, cast: Cast
 ) -> None:
     with pytest.raises(InvalidStatus) as refused:
-        async with open_socket(uvicorn_server.url, tenant=tenant, **await credentials(cast, with_key)):
+        async with open_socket(uvicorn_server.url, tenant=tenant, **await credentials(cast, way)):
             pass
     assert refused.value.response.status_code == 403
 
