@@ -36,8 +36,8 @@ def main() -> int:
             sections.append(section)
             loads.append(os.getloadavg()[0])
             print(show(section), flush=True)
-    if not options.quick and not options.families:
-        (HERE / "results.md").write_text(document(sections, loads))
+            if not options.quick and not options.families:  # what is measured is kept if the run is stopped
+                (HERE / "results.md").write_text(document(sections, loads))
     return _conclude(sections, strict=options.strict)
 
 
