@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.families) - set(FAMILIES):
         parser.error(f"no such family: {', '.join(sorted(unknown))}")
+    # So that the servers are ended too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sections, loads = [], [os.getloadavg()[0]]
     with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
         lengths = (options.mixed_minutes, options.page_seconds)
