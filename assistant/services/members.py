@@ -186,17 +186,3 @@ def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
         ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)
     return _member(membership, row)
-
-
-def is_still_welcome(*, member: Member) -> bool:
-    """Whether an open connection may stay: the tenant, user, membership and key are all still good."""
-    found = Membership.objects.filter(
-        tenant_id=member.tenant_id, user_id=member.user_id, tenant__is_active=True, user__is_active=True
-    ).exists()
-    if not found or member.key_id is None:
-        return found
-    return (
-        ApiKey.objects.filter(pk=member.key_id, tenant_id=member.tenant_id, revoked_at=None)
-        .filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
-        .exists()
-    )
