@@ -16,7 +16,7 @@ from tools import tool
 # Calls of Python functions, and resumptions of generators, that one streamed delta may cost on its way to a caller.
 CALLS_PER_DELTA = 10
 # That a round may cost in which the model calls one tool, and the tool answers: question, call, result and all.
-CALLS_PER_ROUND = 800
+CALLS_PER_ROUND = 900
 
 
 @tool
