@@ -101,7 +101,7 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
     if thread.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
     history = [] if thread.is_new else recent_messages(conversation=conversation)
-    new_rows, decisions = _take(given, history, decided_by, conversation)
+    new_rows, decisions = _take(given, history, decided_by, thread)
     run = Run.objects.create(
         tenant_id=member.tenant_id,
         conversation=conversation,
@@ -149,18 +149,25 @@ def _provider_columns(choice: ProviderChoice) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """A conversation with its assistant, and what of its runs matters to a new one; `same_run` has the new one's id."""
+    """A conversation with its assistant, and what of its past matters to a new run.
+
+    `same_run` is the run that has the new one's id, `has_message` whether the given message is stored already.
+    """
 
     conversation: Conversation
     assistant: Assistant
     is_superuser: bool | None = None
     same_run: int | None = None
     is_busy: bool = False
+    has_message: bool = False
     is_new: bool = False
 
 
-def _threads(*, tenant_id: int, user_id: int, thread_id: uuid.UUID, run_id: str) -> QuerySet[Conversation]:
-    """A member's conversation, locked, with its assistant and what of its runs matters to a new one."""
+def _threads(
+    *, tenant_id: int, user_id: int, thread_id: uuid.UUID, run_id: str, message_id: str
+) -> QuerySet[Conversation]:
+    """A member's conversation, locked, with its assistant and what of its past matters to a new run."""
+    messages = MessageRow.objects.filter(conversation=OuterRef("pk"), conversation__tenant_id=tenant_id)
     runs = Run.objects.filter(tenant_id=tenant_id, conversation=OuterRef("pk"))
     own = Conversation.objects.visible_to(tenant_id=tenant_id, user_id=user_id).filter(pk=thread_id)
     return (
@@ -169,26 +176,31 @@ def _threads(*, tenant_id: int, user_id: int, thread_id: uuid.UUID, run_id: str)
             is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
             same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
             is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
+            has_message=Exists(messages.filter(message_id=message_id)),
         )
         .order_by()
         .select_for_update(of=("self",))
     )
 
 
-_THREAD = Prepared(_threads, tenant_id=int, user_id=int, thread_id=uuid.UUID, run_id=str)
+_THREAD = Prepared(_threads, tenant_id=int, user_id=int, thread_id=uuid.UUID, run_id=str, message_id=str)
 
 
 def _find_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread | None:
     """The member's conversation with all that opening a run asks of it: one query."""
     found: Any = _THREAD.first(
-        tenant_id=member.tenant_id, user_id=member.user_id, thread_id=given.thread_id, run_id=given.run_id
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        thread_id=given.thread_id,
+        run_id=given.run_id,
+        message_id=given.message.id if given.message else "",
     )
     if found is None:
         return None
     assistant = assistant_of(found)
     if assistant.slug != assistant_slug or not assistant.is_active or found.is_superuser is None:
         raise Refused("thread_not_found", "There is no such conversation with this assistant.")
-    return _Thread(found, assistant, found.is_superuser, found.same_run, found.is_busy)
+    return _Thread(found, assistant, found.is_superuser, found.same_run, found.is_busy, found.has_message)
 
 
 def _new_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread:
@@ -217,15 +229,14 @@ def _new_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread
 
 
 def _take(
-    given: RunInput, history: Sequence[Message], decided_by: int, conversation: Conversation
+    given: RunInput, history: Sequence[Message], decided_by: int, thread: _Thread
 ) -> tuple[list[Message], dict[str, Decision]]:
     """What of the input is new: messages to store, and decisions on calls that wait for approval."""
     pending = open_calls(history)
-    known = {message.id for message in history}
-    new = _answers(given, pending, known, conversation)
-    decisions = _decide(given, pending, decided_by, conversation)
+    new = _answers(given, pending, {message.id for message in history}, thread.conversation)
+    decisions = _decide(given, pending, decided_by, thread.conversation)
     is_doubled = given.message is not None and given.message.id in {message.id for message in new}
-    if given.message is not None and not is_doubled and not _is_known(given.message.id, known, conversation):
+    if given.message is not None and not is_doubled and not thread.has_message:
         new.append(Message("user", given.message.text, id=given.message.id))
     last = history[-1] if history and not pending else None
     is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
