@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, get_user
 from django.http.request import HttpRequest
 
@@ -78,9 +80,9 @@ def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) ->
 
 
 def _by_session(scope: Mapping[str, Any], headers: Mapping[str, str], tenant_slug: str) -> Caller | None:
-    session = scope["session"]
     if not is_allowed_origin(headers):
         return None
+    session = import_module(settings.SESSION_ENGINE).SessionStore(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
     # Django's own look: the backend is known, and the session was made with the user's present password.
     request = HttpRequest()
     request.session = session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from channels.sessions import CookieMiddleware, SessionMiddleware
+from channels.sessions import CookieMiddleware
 from django.urls import path
 
 from assistant.consumers import ChatConsumer
@@ -15,8 +15,11 @@ websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer
 
 
 def with_caller(application: Any) -> Any:
-    """Give the consumer the browser's session; it reads keys itself and decides who is calling in one query."""
-    return CookieMiddleware(SessionMiddleware(application))
+    """Give the consumer the browser's cookies; it reads the session itself, once.
+
+    Channels' own session middleware looks whether the session was modified at every frame that is sent.
+    """
+    return CookieMiddleware(application)
 
 
 def with_mcp(application: Any) -> Any:
