@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from assistant.providers.embedded.fetch import fetch
 from assistant.providers.embedded.readiness import health
-from assistant.providers.embedded.reading import SLOTS
+from assistant.providers.embedded.reading import READ_AHEAD
 from assistant.providers.embedded.server import DEFAULT_PORT
 from assistant.providers.embedded.weights import MODEL_NAME, WeightsError, cache_directory, find
 from assistant.services.likely import likely_requests
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         weights = fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)
         self.stdout.write(f"Loading {MODEL_NAME}; it will answer on http://127.0.0.1:{port}/v1")
         self.stdout.flush()
-        expected = [] if options["no_read_ahead"] else likely_requests(count=SLOTS)
+        expected = [] if options["no_read_ahead"] else likely_requests(count=READ_AHEAD)
         states = cache_directory() / "states"
         try:
             serve(

@@ -21,6 +21,8 @@ ANSWER_TOKENS = 1024
 RESULT_CHARACTERS = 2400
 # How the template has calls begin; a model that repeats itself is kept from beginning another.
 _CALL_MARK = "```"
+# The template tells the question again after a result, "I asked: ...", and answers are not to begin with that.
+_PARROTED = " asked"
 FIRST_TOKEN_SECONDS = 300.0
 LOADING_SECONDS = 120.0
 
@@ -57,8 +59,8 @@ def prepared(request: ModelRequest) -> ModelRequest:
     messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))
     head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
     options = {"temperature": 0, "max_tokens": ANSWER_TOKENS, **request.options}
-    if _repeats(messages):
-        options["logit_bias"] = [[_CALL_MARK, False]]
+    if messages[-1].role == "tool":
+        options["logit_bias"] = [[word, False] for word in (_PARROTED, _CALL_MARK)[: 2 if _repeats(messages) else 1]]
     return replace(request, messages=[*messages[:head], *turns, *messages[head:]], options=options)
 
 

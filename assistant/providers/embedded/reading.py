@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 # Conversations the server holds at once, each with what it has read.
 SLOTS = 4
 MAX_STATES = 2 * SLOTS
+# How many of them are read ahead: reading one takes a minute on two cores, in which questions are answered slowly.
+READ_AHEAD = 2
 _HTTP_SECONDS = 60.0
 
 
@@ -28,13 +30,13 @@ async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: 
 
     Args:
         address: the server's, without a path.
-        expected: at most as many as there are slots are read.
+        expected: at most `READ_AHEAD` of them are read.
         states: the directory of those files.
         key: whatever else they depend on; another key, another file.
     """
     model = EmbeddedModel(address)
     try:
-        for slot, request in enumerate(expected[:SLOTS]):
+        for slot, request in enumerate(expected[:READ_AHEAD]):
             state = states / f"{_fingerprint(request, key)}.state"
             if await asyncio.to_thread(state.is_file):
                 await asyncio.to_thread(_slot, address, slot, "restore", state.name)
