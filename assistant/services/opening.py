@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -102,49 +102,77 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
     history = [] if thread.is_new else recent_messages(conversation=conversation)
     new_rows, decisions = _take(given, history, decided_by, thread)
+    run, setup = begin_run(
+        member=member,
+        assistant=assistant,
+        conversation=conversation,
+        run_id=given.run_id,
+        owner=owner,
+        history=(*history, *new_rows),
+        new=new_rows,
+        is_superuser=thread.is_superuser,
+    )
+    setup = replace(
+        setup,
+        client_tools=given.client_tools,
+        decisions=decisions,
+        answer_schema=given.output_schema or setup.answer_schema,
+    )
+    return OpenedRun(key_of(run, owner), setup)
+
+
+def begin_run(
+    *,
+    member: Member,
+    assistant: Assistant,
+    conversation: Conversation,
+    run_id: str,
+    owner: str,
+    history: tuple[Message, ...],
+    new: Sequence[Message],
+    is_superuser: bool | None = None,
+) -> tuple[Run, RunSetup]:
+    """Store a run with the messages that are new, and say what it is made of by its assistant's configuration alone.
+
+    `history` ends with what is `new`. `is_superuser` is as in `effective_tools`.
+    """
+    choice = choose_provider(assistant)
     run = Run.objects.create(
         tenant_id=member.tenant_id,
         conversation=conversation,
         user_id=member.user_id,
         assistant=assistant,
-        run_id=given.run_id,
+        run_id=run_id,
         number=conversation.run_count + 1,
         prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
+        provider_name=choice.name,
+        model=choice.model,
         lease_owner=owner,
         lease_until=timezone.now() + LEASE,
-        **_provider_columns(choice := choose_provider(assistant)),
     )
     store_messages(
-        conversation_id=conversation.pk, run_id=run.pk, messages=new_rows, first_position=conversation.message_count
+        conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
     tools = effective_tools(
-        tenant_id=member.tenant_id,
-        user_id=member.user_id,
-        assistant_id=assistant.pk,
-        is_superuser=thread.is_superuser,
+        tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk, is_superuser=is_superuser
     )
-    setup = RunSetup(
+    return run, RunSetup(
         assistant_slug=assistant.slug,
         system_prompt=prompt_of(assistant),
-        history=(*history, *new_rows),
+        history=history,
         history_tokens=assistant.history_tokens,
         provider=choice,
         tools=tuple(tools),
-        client_tools=given.client_tools,
-        decisions=decisions,
+        client_tools=(),
+        decisions={},
         limits=limits_of(assistant),
         options=options_of(assistant),
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
-        answer_schema=given.output_schema or assistant.answer_schema,
+        answer_schema=assistant.answer_schema,
         ends_on_tool_failure=assistant.tenant.ends_runs_on_tool_failure,
-        position=conversation.message_count + len(new_rows),
+        position=conversation.message_count + len(new),
     )
-    return OpenedRun(key_of(run, owner), setup)
-
-
-def _provider_columns(choice: ProviderChoice) -> dict[str, str]:
-    return {"provider_name": choice.name, "model": choice.model}
 
 
 @dataclass(frozen=True, slots=True)
