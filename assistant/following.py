@@ -66,12 +66,12 @@ class Follower:
         return self._is_at_end and self._log.holds(Position(position.number + 1, 0))
 
     async def _send_entry(self, entry: Entry) -> None:
-        frame = entry.frame
-        if not self.speaks_outcomes:
-            frame = for_earlier_clients(frame)
-        await self._send(frame)
+        await self._send_event(entry.frame)
         if self._renderer is not None:
             await self._send_blocks(await self._renderer.apply(decode_event(entry.frame)), entry)
+
+    async def _send_event(self, frame: str) -> None:
+        await self._send(frame if self.speaks_outcomes else for_earlier_clients(frame))
 
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:
@@ -93,7 +93,7 @@ class Follower:
                 if turn % TEXTS_PER_TURN == 0:
                     await asyncio.sleep(0)
         for frame in picture.frames[picture.head :]:
-            await self._send(frame)
+            await self._send_event(frame)
         self._is_at_end = picture.is_end
         return picture.position
 

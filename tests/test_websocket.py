@@ -185,6 +185,28 @@ async def test_a_picture_of_a_finished_thread_ends_as_it_ended(
     assert [m["content"] for m in picture[1]["messages"]] == ["Hi", "Hello"]
 
 
+@pytest.mark.parametrize(("version", "ending"), [({}, None), ({"protocolVersion": "1.0"}, {"type": "cancelled"})])
+async def test_a_picture_tells_of_a_cancelled_run_what_the_client_understands(
+    server: Server,
+    cast: Cast,
+    provider: Provider,
+    fake_provider: FakeProvider,
+    version: dict[str, str],
+    ending: dict[str, str] | None,
+) -> None:
+    fake_provider.reply(chunks=["Once upon", fake_provider.gate(), " a time"])
+    async with open_socket(server.url, user=cast.alice) as socket:
+        started = await socket.start("Tell me a story")
+        await socket.until_type("TEXT_MESSAGE_CONTENT")
+        await socket.cancel(started["runId"])
+        await socket.until_end()
+    async with open_socket(server.url, user=cast.alice) as socket:
+        await socket.attach(started["threadId"], **version)
+        picture = await socket.until_end()
+    assert picture[-1]["type"] == "RUN_FINISHED"
+    assert picture[-1].get("outcome") == ending
+
+
 async def test_two_tabs_see_the_same_events(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -13,7 +13,7 @@ from assistant.core.messages import ToolCall as Call
 from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
 from assistant.services.database import in_database
-from assistant.services.journal import KEPT_CHARACTERS
+from assistant.services.journal import KEPT_CHARACTERS, ending_of
 from assistant.services.members import Member
 
 # A call that has not ended by then was cut off with its process, or its question was never answered.
@@ -65,20 +65,11 @@ def note_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
             user_id=member.user_id,
             run=None,
             call_id=outcome.call.id,
-            defaults={
-                "status": outcome.status,
-                "rule": outcome.rule[:300],
-                "result": (outcome.full or outcome.content)[:KEPT_CHARACTERS],
-                "error": outcome.error,
-                "error_id": outcome.error_id,
-                "duration_ms": outcome.duration_ms,
-            },
+            defaults=ending_of(outcome),
             create_defaults={
                 "name": outcome.call.name[:128],
                 "arguments": outcome.call.arguments[:KEPT_CHARACTERS],
-                "status": outcome.status,
-                "rule": outcome.rule[:300],
-                "error": outcome.error,
+                **ending_of(outcome),
             },
         )
 

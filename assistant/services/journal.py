@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 from django.db import transaction
@@ -137,15 +138,22 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         agent=outcome.agent,
         name=outcome.call.name[:128],
         arguments=outcome.call.arguments,
-        status=outcome.status,
-        rule=outcome.rule[:300],
-        result=(outcome.full or outcome.content)[:KEPT_CHARACTERS],
         told=outcome.content if outcome.full or len(outcome.content) > KEPT_CHARACTERS else "",
         display=_kept(outcome.display),
-        error=outcome.error,
-        error_id=outcome.error_id,
-        duration_ms=outcome.duration_ms,
+        **ending_of(outcome),
     )
+
+
+def ending_of(outcome: ToolOutcome) -> dict[str, Any]:
+    """The columns of a call's row that say how it ended and what it brought."""
+    return {
+        "status": outcome.status,
+        "rule": outcome.rule[:300],
+        "result": (outcome.full or outcome.content)[:KEPT_CHARACTERS],
+        "error": outcome.error,
+        "error_id": outcome.error_id,
+        "duration_ms": outcome.duration_ms,
+    }
 
 
 def _kept(display: object) -> object:
