@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import aclosing
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.core.answering import REPAIRS
 from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed
 from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.messages import Message
@@ -157,15 +156,22 @@ class ChatClient:
         return ReplyStream(lambda: self._turn(message, settings, output, output_mode))
 
     async def stream_typed(
-        self, message: Prompt = None, *, output_type: type[T], **settings: Unpack[CallSettings]
+        self,
+        message: Prompt = None,
+        *,
+        output_type: type[T],
+        output_mode: Mode | None = None,
+        **settings: Unpack[CallSettings],
     ) -> AsyncGenerator[T, None]:
         """The answer as it grows: what is there so far, whenever that makes an `output_type`, and last the whole.
 
+        An answer that does not fit is mended as `call` does it; the values then begin anew.
+
         Raises:
-            RunFailed: as `call` does; there is no mending of an answer of which parts were given out.
+            RunFailed: as `call` does.
         """
         output: OutputType[T] = output_of(output_type)
-        turn = await self._turn(message, settings, output, None, repairs=0)
+        turn = await self._turn(message, settings, output, output_mode)
         async with aclosing(stream_typed(turn, output)) as values:
             async for value in values:
                 yield value
@@ -198,7 +204,6 @@ class ChatClient:
         settings: CallSettings,
         output: OutputType[Any] | None,
         mode: Mode | None,
-        repairs: int = REPAIRS,
     ) -> Turn:
         chosen = settings.get("tools")
         tools = self._tools if chosen is None else self._resolve(chosen)
@@ -232,7 +237,6 @@ class ChatClient:
             on_error=settings.get("on_error", "model"),
             output=output,
             output_mode=mode or self._output_mode,
-            output_repairs=repairs,
         )
         return Turn(plan, ledger, sent, new, self._store if conversation else None, conversation)
 

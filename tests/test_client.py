@@ -11,8 +11,10 @@ import pytest
 from pydantic import BaseModel
 
 from assistant.client import ChatClient, Decision, InMemoryStore, Limits, RunFailed
+from assistant.core.agents import Agent
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import ModelError, ModelRequest
+from assistant.core.toolbox import FixedToolset
 from assistant.providers import ScriptedModel
 from tools import Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
 
@@ -282,6 +284,41 @@ async def test_a_typed_answer_can_be_watched_as_it_grows() -> None:
     titles = [[a.title for a in value] async for value in client.stream_typed("List", output_type=list[Article])]
     assert titles[-1] == ["Owls", "Bats"]
     assert ["Owls"] in titles
+
+
+WRONG, RIGHT = '[{"title": "Owls"}, {"title": "No words", "words": "many"}]', '[{"title":"Bats","words":4}]'
+
+
+@pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
+async def test_a_watched_answer_that_does_not_fit_is_mended_too(mode: Any) -> None:
+    def said(value: str) -> Any:
+        answer = f'{{"value": {value}}}'
+        return ToolCall("", "give_answer", answer) if mode == "tool" else answer
+
+    client, model = client_for(said(WRONG), said(RIGHT))
+    values = [v async for v in client.stream_typed("List", output_type=list[Article], output_mode=mode)]
+    assert values[-1] == [Article(title="Bats", words=4)]
+    assert len(model.requests) == 2
+
+
+async def test_a_watched_answer_is_mended_twice_at_most() -> None:
+    client, model = client_for("no", "no", "no", "no")
+    with pytest.raises(RunFailed, match="no valid Article"):
+        assert not [v async for v in client.stream_typed("Write", output_type=Article)]
+    assert len(model.requests) == 3
+
+
+async def test_what_an_asked_assistant_says_is_no_part_of_the_answer() -> None:
+    """Its text may look just like one."""
+    research = Agent(
+        name="research",
+        description="Look things up.",
+        model=ScriptedModel(['{"title": "Not this", "words": 1}']),
+        toolset=FixedToolset([]),
+    )
+    client, _ = client_for(ToolCall("", "research", '{"task":"?"}'), '{"title": "Owls", "words": 3}')
+    values = client.stream_typed("Write", output_type=Article, tools=[research.as_tool()])
+    assert [value.title async for value in values] == ["Owls"]
 
 
 async def test_with_many_tools_the_model_searches_for_them() -> None:

@@ -8,9 +8,20 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.test import Client
 from django.utils import timezone
 
-from assistant.models import Approval, Assistant, AuditEntry, Conversation, Incident, Provider, Run, ToolCall
+from assistant.models import (
+    Approval,
+    Assistant,
+    AuditEntry,
+    Conversation,
+    Incident,
+    Provider,
+    Run,
+    ToolCall,
+    UsageEntry,
+)
 from assistant.services.expiry import expire_approvals
 from tests.agui import text_of
 from tests.base import Cast
@@ -230,7 +241,7 @@ async def test_a_tool_that_returns_a_rivals_row_is_stopped_and_written_down(
 
 def summarising(request: Recorded) -> Any:
     if "Summarise this conversation" in str(request.messages[0]["content"]):
-        return reply("They talked about sheep.")(request)
+        return reply("They talked about sheep.", usage={"prompt_tokens": 5000, "completion_tokens": 70})(request)
     return reply("baa " * 60)(request)
 
 
@@ -251,3 +262,13 @@ async def test_a_long_conversation_is_summarised_and_goes_on_from_there(
     assert "They talked about sheep." in told[1]
     assert len(sent) < 12
     assert conversation.summarised_to > 0
+    entry = await UsageEntry.objects.filter(input_tokens=5000).select_related("run").afirst()
+    assert entry is not None and (entry.output_tokens, entry.tenant_id) == (70, cast.acme.pk)
+    assert entry.run is not None and entry.run.input_tokens > 5000 and entry.run.output_tokens > 70
+    client = Client()
+    await in_db(client.force_login)(cast.alice)
+    page = await in_db(client.get)(f"/t/acme/c/{thread}/")
+    assert "They talked about sheep." in page.content.decode()
+    await in_db(client.force_login)(cast.amy)
+    page = await in_db(client.get)(f"/admin/assistant/conversation/{thread}/change/")
+    assert "They talked about sheep." in page.content.decode()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from assistant.core.endings import TurnFailed
-from assistant.core.events import Custom, Event, TextMessageContent, ToolCallArgs, ToolCallStart
+from assistant.core.events import Custom, Event, TextMessageContent, TextMessageStart, ToolCallArgs, ToolCallStart
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import ModelRequest
 from assistant.core.output import OUTPUT_TOOL, InvalidOutput, Mode, OutputType
@@ -23,22 +23,54 @@ STEP_SHARE = 0.1
 _NEXT_MODE: dict[Mode, Mode] = {"native": "tool", "tool": "prompt"}
 
 
+class Growing:
+    """A typed answer as it grows, seen from the events of a turn; of sub-agents' answers nothing is taken."""
+
+    def __init__(self, output: OutputType[Any]) -> None:
+        self._output = output
+        self.begin()
+
+    def begin(self) -> None:
+        """Another reply begins."""
+        self._text, self._looked_at, self._last, self._call_id = "", 0, None, ""
+
+    def grown(self, event: Event) -> Any:
+        """The value so far if this event has made it grow, else None."""
+        if getattr(event, "subagent_run_id", None) is not None:
+            return None
+        match event:
+            case TextMessageStart():
+                self.begin()
+                return None
+            case ToolCallStart(tool_call_name=name) if name == OUTPUT_TOOL:
+                self.begin()
+                self._call_id = event.tool_call_id
+                return None
+            case ToolCallArgs() if event.tool_call_id == self._call_id:
+                self._text += event.delta
+            case TextMessageContent():
+                self._text += event.delta
+            case _:
+                return None
+        if len(self._text) < self._looked_at + max(STEP, self._looked_at * STEP_SHARE):
+            return None
+        self._looked_at = len(self._text)
+        value = self._output.parse_partial(self._text)
+        if value is None or value == self._last:
+            return None
+        self._last = value
+        return value
+
+
 class TypedAnswer:
-    """What one turn knows of its answer's type.
+    """What one turn knows of its answer's type."""
 
-    Args:
-        repairs: how often the model may mend its answer.
-    """
-
-    def __init__(self, output: OutputType[Any], mode: Mode, *, repairs: int = REPAIRS) -> None:
+    def __init__(self, output: OutputType[Any], mode: Mode) -> None:
         self.output = output
         self.mode = mode
-        self._left = repairs
+        self._left = REPAIRS
         self._said_why: dict[str, str] = {}
-        self._text = ""
-        self._looked_at = 0
-        self._last: Any = None
-        self._call_id = ""
+        self._growing = Growing(output)
 
     def shape(self, request: ModelRequest) -> ModelRequest:
         """The question, put so that the answer has the type."""
@@ -65,28 +97,8 @@ class TypedAnswer:
 
     def watched(self, event: Event) -> Event | None:
         """The `output.partial` that follows an event, if the value has grown."""
-        match event:
-            case ToolCallStart(tool_call_name=name) if name == OUTPUT_TOOL:
-                self._call_id = event.tool_call_id
-                return None
-            case ToolCallArgs() if event.tool_call_id == self._call_id:
-                self._text += event.delta
-            case TextMessageContent():
-                self._text += event.delta
-            case _:
-                return None
-        if len(self._text) < self._looked_at + max(STEP, self._looked_at * STEP_SHARE):
-            return None
-        self._looked_at = len(self._text)
-        value = self.output.parse_partial(self._text)
-        if value is None or value == self._last:
-            return None
-        self._last = value
-        return Custom("output.partial", {"value": self.output.to_json(value)})
-
-    def begin(self) -> None:
-        """Another reply begins."""
-        self._text, self._looked_at, self._last, self._call_id = "", 0, None, ""
+        value = self._growing.grown(event)
+        return None if value is None else Custom("output.partial", {"value": self.output.to_json(value)})
 
     def take(self, text: str, message_id: str, transcript: Transcript) -> Event | None:
         """Check the whole answer: None if it is of the type, else what is told of it, and the model is to mend it.

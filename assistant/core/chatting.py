@@ -7,8 +7,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from assistant.core.answering import Growing
 from assistant.core.deadline import Deadline
-from assistant.core.events import Event, TextMessageContent, TextMessageStart
+from assistant.core.events import Event
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.loop import run_turn, unanswered_calls
@@ -84,18 +85,13 @@ class ReplyStream:
 
 
 async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, None]:
-    """Values of an answer in the making, and last the whole one. Raises `RunFailed`."""
-    text, last = "", None
+    """Values of an answer in the making, and last the whole one; a mended answer begins anew. Raises `RunFailed`."""
+    growing, last = Growing(output), None
     async with aclosing(turn.play()) as played:
         async for event in played:
-            if isinstance(event, TextMessageStart):
-                text = ""
-            elif isinstance(event, TextMessageContent):
-                text += event.delta
-                value = output.parse_partial(text)
-                if value is not None and value != last:
-                    last = value
-                    yield value
+            if (value := growing.grown(event)) is not None and value != last:
+                last = value
+                yield value
     whole = turn.reply().output
     if whole is not None and whole != last:
         yield whole

@@ -1,4 +1,4 @@
-"""What a question took, where the provider does not say: estimated, and marked as such."""
+"""What a question took: as the provider counted it, else estimated, and marked as such."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from functools import lru_cache
 
 from assistant.core.memory import estimate, estimate_tokens
-from assistant.core.messages import Usage
-from assistant.core.model import ModelRequest
+from assistant.core.messages import Reply, Usage
+from assistant.core.model import ModelError, ModelRequest
 from tools import Tool
 
 
@@ -21,3 +21,20 @@ def estimate_usage(request: ModelRequest, said: int) -> Usage:
     """About what a question took whose answer has `said` characters so far."""
     asked = sum(map(estimate, request.messages)) + sum(map(schema_tokens, request.tools))
     return Usage(input_tokens=asked, output_tokens=-(-said // 4), is_estimated=True)
+
+
+def usage_of(request: ModelRequest, reply: Reply) -> Usage:
+    """What a question took that was answered."""
+    if reply.usage.total_tokens:
+        return reply.usage
+    said = len(reply.text) + len(reply.reasoning) + sum(len(call.arguments) for call in reply.tool_calls)
+    return estimate_usage(request, said)
+
+
+def usage_of_cut(request: ModelRequest, said: int, exc: BaseException) -> Usage | None:
+    """What a question took whose answer was cut off after `said` characters; None if it was refused before it began."""
+    if not isinstance(exc, ModelError):
+        return estimate_usage(request, said)
+    if exc.usage.total_tokens:
+        return exc.usage
+    return estimate_usage(request, said) if said else None

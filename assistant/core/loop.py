@@ -11,12 +11,12 @@ from assistant.core import events
 from assistant.core.answering import TypedAnswer, WithTool
 from assistant.core.deadline import Deadline, DeadlinePassed
 from assistant.core.endings import TurnFailed, ask_approval, cut_short
-from assistant.core.estimating import estimate_usage
+from assistant.core.estimating import usage_of, usage_of_cut
 from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.memory import clear_results, fit, repair
-from assistant.core.messages import Message, Reply, ToolCall, Usage
+from assistant.core.messages import Message, Reply, ToolCall
 from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
@@ -80,9 +80,7 @@ class _Turn:
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
         self._said = self._message_id = ""
-        self._answer = (
-            TypedAnswer(plan.output, plan.output_mode, repairs=plan.output_repairs) if plan.output is not None else None
-        )
+        self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         self._guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
         self._shop = Workshop(
             toolset=plan.toolset if plan.output is None else WithTool(plan.toolset, plan.output.tool()),
@@ -196,10 +194,7 @@ class _Turn:
             plan.model.name,
             *counts,
         )
-        if self._answer is None:
-            return request
-        self._answer.begin()
-        return self._answer.shape(request)
+        return request if self._answer is None else self._answer.shape(request)
 
     def _wrong(self, text: str, message_id: str) -> Event | None:
         """What is told of an answer that is not of the type that was asked for; None if it is, or none was."""
@@ -208,10 +203,7 @@ class _Turn:
     def _count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens; past the limit no tool is run any more. Providers that count none are estimated."""
         model, limit = self._plan.model, self._plan.limits.tokens
-        spent = reply.usage
-        if not spent.total_tokens:
-            said = len(reply.text) + len(reply.reasoning) + sum(len(call.arguments) for call in reply.tool_calls)
-            spent = estimate_usage(request, said)
+        spent = usage_of(request, reply)
         counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
         note(logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, spent)
@@ -222,12 +214,8 @@ class _Turn:
     def _count_cut(self, request: ModelRequest, said: int, exc: BaseException) -> None:
         """Count an answer that was cut off after `said` characters: as the provider did, or estimated."""
         model = self._plan.model
-        spent = exc.usage if isinstance(exc, ModelError) else Usage()
-        if not spent.total_tokens:
-            if isinstance(exc, ModelError) and not said:
-                return  # it was refused before it began
-            spent = estimate_usage(request, said)
-        self._transcript.add_usage(model.provider, model.name, spent)
+        if (spent := usage_of_cut(request, said, exc)) is not None:
+            self._transcript.add_usage(model.provider, model.name, spent)
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
         """How the turn ends after a batch, if it does. Raises `TurnFailed`."""

@@ -40,10 +40,9 @@ class Plan:
     estimated; 0 for all of it. `client_tools` are offered but not run here; with `execute_tools` false none is.
     `keep_call_ids` takes the provider's ids of calls where they are new to `messages`, which must then be the whole
     thread: many providers count from 0 in every answer. Else all are of our own making.
-    `output` is what the answer has to be, asked for by `output_mode` or a plainer one, and mended by the model
-    `output_repairs` times at most. `can_ask` is whether a person can be asked for an approval, and `approval_seconds`
-    how long the answer may take (0: any time). `interceptors` stand around every tool call. With `on_error="raise"` an
-    unexpected failure of any tool ends the run.
+    `output` is what the answer has to be, asked for by `output_mode` or a plainer one. `can_ask` is whether a person
+    can be asked for an approval, and `approval_seconds` how long the answer may take (0: any time). `interceptors`
+    stand around every tool call. With `on_error="raise"` an unexpected failure of any tool ends the run.
     """
 
     model: Model
@@ -67,7 +66,6 @@ class Plan:
     response_format: Mapping[str, Any] | None = None
     output: OutputType[Any] | None = None
     output_mode: Mode = "native"
-    output_repairs: int = 2
     keep_call_ids: bool = False
     can_ask: bool = True
     approval_seconds: float = 0.0

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from assistant.core.memory import estimate, fit, repair
-from assistant.core.messages import Message, Reply
-from assistant.core.model import Model, ModelError, ModelRequest
+from assistant.core.estimating import usage_of, usage_of_cut
+from assistant.core.memory import estimate, estimate_tokens, fit, repair
+from assistant.core.messages import Message, Reply, Usage
+from assistant.core.model import Model, ModelError, ModelRequest, TextDelta
+from tools.results import cut
 
+# A part that is summarised at once may have this many tokens, however small the room.
+LEAST_PIECE = 1_000
 HEADING = "Summary of the conversation so far:\n"
 _TASK = (
     "Summarise this conversation for yourself, so that you can go on with it: what the user wants, what was found out "
@@ -16,15 +20,23 @@ _TASK = (
 )
 
 
-async def summarise(model: Model, messages: Sequence[Message], *, tokens: int) -> list[Message]:
+# Who is told what a summary took: the model's name, as it answered, and the tokens.
+Spend = Callable[[str, Usage], None]
+
+
+async def summarise(
+    model: Model, messages: Sequence[Message], *, tokens: int, spend: Spend | None = None
+) -> list[Message]:
     """The conversation with its older part as a summary, once it is longer than `tokens`.
 
     The summary is a system message after the system prompt, so that `fit` keeps it; a later summary takes it in.
-    About half of the room goes to the newest messages, which stay as they are.
+    About half of the room goes to the newest messages, which stay as they are. An older part that is longer than
+    `tokens` (or 1,000) itself is summarised piece by piece, so that no question outgrows the model.
 
     Args:
         model: writes the summary.
         tokens: as `memory.estimate` counts them.
+        spend: is told what each question took, also of one that failed.
 
     Raises:
         ModelError: the model could not; the conversation is as it was.
@@ -38,22 +50,52 @@ async def summarise(model: Model, messages: Sequence[Message], *, tokens: int) -
     older = spoken[: len(spoken) - len(kept)]
     if not older:
         return valid
-    text = await _answer(model, [Message("system", _TASK), Message("user", _as_text(older))])
-    return [*prompts, Message("system", HEADING + text), *kept]
+    summary = ""
+    for piece in _pieces(older, max(tokens, LEAST_PIECE)):
+        text = f"{HEADING}{summary}\n{piece}" if summary else piece
+        summary = await _answer(model, [Message("system", _TASK), Message("user", text)], spend)
+    return [*prompts, Message("system", HEADING + summary), *kept]
 
 
-def _as_text(messages: Sequence[Message]) -> str:
-    """A conversation as one text: as messages a model would be tempted to answer them."""
-    lines: list[str] = []
+def _pieces(messages: Sequence[Message], tokens: int) -> Iterator[str]:
+    """A conversation as texts of at most about `tokens` each: as messages a model would be tempted to answer them."""
+    piece: list[str] = []
+    left = tokens
+    for line in (cut(whole, tokens) for whole in _lines(messages)):
+        needed = estimate_tokens(line)
+        if piece and needed > left:
+            yield "\n".join(piece)
+            piece, left = [], tokens
+        piece.append(line)
+        left -= needed
+    yield "\n".join(piece)
+
+
+def _lines(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         if message.content:
-            lines.append(f"{message.role}: {message.content}")
-        lines.extend(f"{message.role} called {call.name}: {call.arguments}" for call in message.tool_calls)
-    return "\n".join(lines)
+            yield f"{message.role}: {message.content}"
+        for call in message.tool_calls:
+            yield f"{message.role} called {call.name}: {call.arguments}"
 
 
-async def _answer(model: Model, messages: Sequence[Message]) -> str:
-    async for part in model.stream(ModelRequest(messages)):
-        if isinstance(part, Reply) and part.text.strip():
-            return part.text.strip()
-    raise ModelError("The model gave no summary.")
+async def _answer(model: Model, messages: Sequence[Message], spend: Spend | None) -> str:
+    request, said, text = ModelRequest(messages), 0, ""
+    try:
+        async for part in model.stream(request):
+            if isinstance(part, TextDelta):
+                said += len(part.text)
+            elif isinstance(part, Reply):
+                text = part.text.strip()
+                _tell(spend, part.model or model.name, usage_of(request, part))
+    except BaseException as exc:
+        _tell(spend, model.name, usage_of_cut(request, said, exc))
+        raise
+    if not text:
+        raise ModelError("The model gave no summary.")
+    return text
+
+
+def _tell(spend: Spend | None, name: str, spent: Usage | None) -> None:
+    if spend is not None and spent is not None:
+        spend(name, spent)

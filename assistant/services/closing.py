@@ -10,10 +10,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.core.messages import Message, Usage
-from assistant.models import Conversation, UsageEntry
+from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.history import store_messages
 from assistant.services.leases import LostRun, RunKey, held
+from assistant.services.usage import write_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +68,7 @@ def close_run(
     if not is_held:
         raise LostRun(key.run_id)
     store_messages(conversation_id=key.conversation_id, run_id=key.pk, messages=messages, first_position=position)
-    UsageEntry.objects.bulk_create(
-        UsageEntry(
-            tenant_id=key.tenant_id,
-            user_id=key.user_id,
-            assistant_id=key.assistant_id,
-            run_id=key.pk,
-            provider=provider,
-            model=model,
-            input_tokens=spent.input_tokens,
-            output_tokens=spent.output_tokens,
-            cached_input_tokens=spent.cached_input_tokens,
-            reasoning_tokens=spent.reasoning_tokens,
-            is_estimated=spent.is_estimated,
-        )
-        for (provider, model), spent in usage.items()
-    )
+    write_usage(key=key, usage=usage)
 
 
 def _given_messages(key: RunKey) -> int:

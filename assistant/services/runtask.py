@@ -64,12 +64,13 @@ class RunTask:
         """After the run: shorten the conversation if it has grown long, and is kept here."""
         if self._is_stateless:
             return
-        await summarise_if_long(
-            key=self.key,
-            model=self._plan.model,
-            messages=(*self._plan.messages, *self._transcript.messages),
-            tokens=self._plan.history_tokens,
-        )
+        with labelled(self._plan.context):
+            await summarise_if_long(
+                key=self.key,
+                model=self._plan.model,
+                messages=(*self._plan.messages, *self._transcript.messages),
+                tokens=self._plan.history_tokens,
+            )
 
     def start(self) -> asyncio.Task[None]:
         self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")

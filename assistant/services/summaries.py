@@ -6,13 +6,14 @@ import logging
 from collections.abc import Sequence
 
 from assistant.core.memory import estimate
-from assistant.core.messages import Message
+from assistant.core.messages import Message, Usage
 from assistant.core.model import Model, ModelError
 from assistant.core.summarising import HEADING, summarise
 from assistant.models import Conversation
 from assistant.services.database import in_database
 from assistant.services.history import unsummarised_messages
 from assistant.services.leases import RunKey
+from assistant.services.usage import add_usage
 
 logger = logging.getLogger(__name__)
 
@@ -31,11 +32,21 @@ async def summarise_if_long(*, key: RunKey, model: Model, messages: Sequence[Mes
         return
     conversation = await in_database(_conversation, key=key)
     history = await in_database(unsummarised_messages, conversation=conversation)
+    spent: dict[tuple[str, str], Usage] = {}
+
+    def spend(name: str, usage: Usage) -> None:
+        spent[model.provider, name] = spent.get((model.provider, name), Usage()) + usage
+
     try:
-        shorter = await summarise(model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL))
+        shorter = await summarise(
+            model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL), spend=spend
+        )
     except ModelError as exc:
         logger.warning("Thread %s of tenant %s could not be summarised: %s", key.thread, key.tenant_id, exc)
         return
+    finally:
+        if spent:
+            await in_database(add_usage, key=key, usage=spent)
     kept = [message for message in shorter if message.role != "system"]
     summary = next((m.content.removeprefix(HEADING) for m in shorter if m.content.startswith(HEADING)), "")
     left_out = sum(1 for message in history if message.id and message.id not in {one.id for one in kept})

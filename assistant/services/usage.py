@@ -1,4 +1,4 @@
-"""What was used: runs and tokens by day, by model and by assistant."""
+"""What was used: written down run by run, and counted by day, by model and by assistant."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
+from django.db import transaction
 from django.db.models import Count, F, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import TruncDate
 
-from assistant.models import UsageEntry
+from assistant.core.messages import Usage
+from assistant.models import Run, UsageEntry
+from assistant.services.leases import RunKey
 from assistant.services.members import Member
 
 # Beyond these nothing was used, and some moments have no name in some time zones.
@@ -35,6 +38,36 @@ class UsageLine:
     output_tokens: int
     cached_input_tokens: int
     reasoning_tokens: int
+
+
+def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
+    """Write down what models took for a run, by provider and model."""
+    UsageEntry.objects.bulk_create(
+        UsageEntry(
+            tenant_id=key.tenant_id,
+            user_id=key.user_id,
+            assistant_id=key.assistant_id,
+            run_id=key.pk,
+            provider=provider,
+            model=model,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            cached_input_tokens=spent.cached_input_tokens,
+            reasoning_tokens=spent.reasoning_tokens,
+            is_estimated=spent.is_estimated,
+        )
+        for (provider, model), spent in usage.items()
+    )
+
+
+@transaction.atomic
+def add_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
+    """Count what was taken for a run after its end, such as for a summary."""
+    write_usage(key=key, usage=usage)
+    total = sum(usage.values(), Usage())
+    Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(
+        input_tokens=F("input_tokens") + total.input_tokens, output_tokens=F("output_tokens") + total.output_tokens
+    )
 
 
 def usage_lines(*, member: Member, since: date, until: date, by: By, of_tenant: bool = False) -> list[UsageLine]:

@@ -4,7 +4,7 @@ import pytest
 
 from assistant.client import ChatClient
 from assistant.core.memory import CLEARED, clear_results, estimate
-from assistant.core.messages import Message, ToolCall
+from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import ModelError
 from assistant.core.scripted import ScriptedModel
 from assistant.core.summarising import HEADING, summarise
@@ -43,6 +43,33 @@ async def test_a_later_summary_takes_the_earlier_one_in() -> None:
 async def test_without_a_summary_nothing_is_lost() -> None:
     with pytest.raises(ModelError):
         await summarise(ScriptedModel([ModelError("Down.")]), LONG, tokens=100)
+
+
+async def test_no_question_for_a_summary_is_longer_than_the_room() -> None:
+    long = [Message("user" if n % 2 == 0 else "assistant", f"{n}: " + "wool " * 200) for n in range(20)]
+    model = ScriptedModel(f"Summary {n}." for n in range(20))
+    short = await summarise(model, [*long, Message("user", "baa " * 9000), Message("user", "Go on")], tokens=1_500)
+    assert short[0].content == f"{HEADING}Summary {len(model.requests) - 1}."
+    for number, request in enumerate(model.requests):
+        assert estimate(request.messages[1]) < 1_600
+        assert number == 0 or f"Summary {number - 1}." in request.messages[1].content
+
+
+async def test_what_summaries_took_is_told_also_of_one_that_failed() -> None:
+    spent: list[tuple[str, Usage]] = []
+
+    def spend(name: str, usage: Usage) -> None:
+        spent.append((name, usage))
+
+    await summarise(ScriptedModel([Reply("Bob.", usage=Usage(70, 3), model="small")]), LONG, tokens=100, spend=spend)
+    for turn in (["Half of it", ModelError("Down.")], ModelError("No key."), Reply(" ", usage=Usage(5, 1))):
+        with pytest.raises(ModelError):
+            await summarise(ScriptedModel([turn]), LONG, tokens=100, spend=spend)
+    assert [(name, usage.output_tokens, usage.is_estimated) for name, usage in spent] == [
+        ("small", 3, False),
+        ("scripted", 3, True),
+        ("scripted", 1, False),
+    ]
 
 
 async def test_a_client_goes_on_from_a_compacted_history() -> None:
