@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 import environ
 from cryptography.fernet import Fernet
 
+from tools.inside import Inside, read_inside
+
 T = TypeVar("T")
 
 TRUE = frozenset({"1", "true", "yes", "on"})
@@ -84,6 +86,12 @@ class Environment:
                 self.problems.append((name, f"{value!r} must be an origin like https://example.com"))
                 return []
         return values
+
+    def inside(self, name: str) -> tuple[Inside, ...]:
+        """Hosts, addresses and networks inside, each perhaps with a port."""
+        return self._read(
+            name, (), lambda text: tuple(read_inside(word.strip()) for word in text.split(",") if word.strip())
+        )
 
     def path(self, name: str) -> Path | None:
         text = self.text(name)

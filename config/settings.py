@@ -42,6 +42,9 @@ LOCAL_MODEL_URL = env.url("LOCAL_MODEL_URL")
 WEATHER_BASE_URL = env.url("WEATHER_BASE_URL", "https://api.open-meteo.com")
 WEATHER_GEOCODING_URL = env.url("WEATHER_GEOCODING_URL", "https://geocoding-api.open-meteo.com")
 
+# Places inside that tenants' providers and MCP servers may be at; by default they must be on the public Internet.
+INTERNAL_HOSTS = env.inside("INTERNAL_HOSTS")
+
 # Programs that speak MCP on their standard input and output, and that tenants may choose by name.
 MCP_STDIO_COMMANDS = env.commands("MCP_STDIO_COMMANDS")
 

@@ -72,7 +72,9 @@ ROOMS = {
         ("assistant.routing", "assistant.urls", "assistant.apps", "assistant.checks", "assistant", "assistant.mcp"),
         PACKAGES,
     ),
-    "config": Room(("config",), ("config", "assistant.routing", "assistant.lifespan", "assistant.urls")),
+    "config": Room(
+        ("config",), ("config", "assistant.routing", "assistant.lifespan", "assistant.urls", "tools.inside")
+    ),
 }
 OPENAI_ONLY_IN = "assistant.providers."
 

@@ -18,6 +18,7 @@ WRONG = {
     "FIELD_ENCRYPTION_KEYS": "too-short",
     "LOCAL_MODEL_URL": "ftp://x",
     "MCP_STDIO_COMMANDS": "[1]",
+    "INTERNAL_HOSTS": "vllm.internal,0.0.0.0/0",
 }
 
 
@@ -42,7 +43,7 @@ def test_every_wrong_value_is_named_at_once_and_no_secret_is_repeated() -> None:
     assert "too-short" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["DEBUG", "REDIS_URL"])
+@pytest.mark.parametrize("name", ["DEBUG", "REDIS_URL", "INTERNAL_HOSTS"])
 def test_a_server_does_not_start_on_a_wrong_value(name: str) -> None:
     done = run("-c", "import config.asgi", **{name: WRONG[name]})
     assert done.returncode != 0

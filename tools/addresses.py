@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
 
 # https://www.iana.org/assignments/iana-ipv4-special-registry, multicast and the reserved rest.
 _SPECIAL_V4 = tuple(
@@ -22,6 +23,15 @@ _SPECIAL_V6 = tuple(
     ip_network(network)
     for network in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")  # 2002: 6to4
 )
+# What an organisation uses within itself: RFC 1918, RFC 6598, RFC 4193, and the machine.
+_PRIVATE = tuple(
+    ip_network(network)
+    for network in (
+        "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7", "::1/128",
+    )
+)  # fmt: skip
+# Where clouds hand their machines credentials, within these networks: Alibaba; AWS and Google over IPv6.
+_METADATA = tuple(ip_network(network) for network in ("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::/32"))
 # Holds an IPv4 address in its last 32 bits (RFC 6052); networks without IPv4 reach all of it this way.
 _NAT64 = IPv6Network("64:ff9b::/96")
 
@@ -47,3 +57,13 @@ def is_public(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _SPECIAL_V4)
     return address in _UNICAST_V6 and not any(address in network for network in _SPECIAL_V6)
+
+
+def is_private(place: Address | Network) -> bool:
+    """Whether an address, or all of a network, is of those that organisations use within themselves.
+
+    An address where a cloud hands out credentials is not.
+    """
+    if isinstance(place, IPv4Network | IPv6Network):
+        return any(place.version == one.version and place.subnet_of(one) for one in _PRIVATE)  # type: ignore[arg-type]
+    return any(place in network for network in _PRIVATE) and not any(place in network for network in _METADATA)

@@ -11,15 +11,13 @@ from ipaddress import IPv4Address
 from urllib.parse import SplitResult, urlsplit
 
 from tools.addresses import Address, is_public, read_address
+from tools.inside import NAME, NUMERIC_END, Inside
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 PORTS = {"http": 80, "https": 443}
 # Browsers and resolvers drop or translate these, each in its own way, so that two readers see two hosts.
 _STRANGE = re.compile(r"[^\x21-\x7e]|\\")
-# The WHATWG's "ends in a number": what resolvers read as an IPv4 address, be it octal, hexadecimal or short.
-_NUMERIC_END = re.compile(r"(^|\.)(\d+|0[xX][0-9a-fA-F]*)\.?$")
-_NAME = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*\.?", re.A)
 
 
 class UnsafeUrl(ValueError):
@@ -38,11 +36,13 @@ class UrlGuard:
 
     Attributes:
         allow_loopback: the machine itself may be asked, without TLS too; for development.
+        inside: places inside that may be asked, without TLS too.
         trusted: URLs that the deployment itself names; whatever lies on the same scheme, host and port is let through.
         resolve: looks up a host's addresses.
     """
 
     allow_loopback: bool = False
+    inside: tuple[Inside, ...] = ()
     trusted: Iterable[str] = ()
     resolve: Resolve = field(default=resolve_by_system, repr=False)
 
@@ -52,11 +52,11 @@ class UrlGuard:
         host = parts.hostname or ""
         if self._is_trusted(parts.scheme, host, port):
             return
-        if parts.scheme == "http" and not (self.allow_loopback and _is_loopback_name(host)):
-            raise UnsafeUrl("The address must begin with https://.")
         address = _literal(host)
+        if parts.scheme == "http" and not self._may_be_plain(host, address, port):
+            raise UnsafeUrl("The address must begin with https://.")
         if address is not None:
-            self._judge(address)
+            self._judge(host, address, port)
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """The addresses to connect to, resolved once and all of them judged.
@@ -74,12 +74,19 @@ class UrlGuard:
                 address = read_address(text)
             except ValueError as exc:
                 raise UnsafeUrl("The address leads into a private or special network.") from exc
-            self._judge(address)
+            self._judge(host, address, port)
         return found
 
-    def _judge(self, address: Address) -> None:
-        if not is_public(address) and not (self.allow_loopback and address.is_loopback):
+    def _judge(self, host: str, address: Address, port: int) -> None:
+        if is_public(address) or (self.allow_loopback and address.is_loopback):
+            return
+        if not any(place.admits(host, address, port) for place in self.inside):
             raise UnsafeUrl("The address leads into a private or special network.")
+
+    def _may_be_plain(self, host: str, address: Address | None, port: int) -> bool:
+        if self.allow_loopback and (host == "localhost" or (address is not None and address.is_loopback)):
+            return True
+        return any(place.names(host, address, port) for place in self.inside)
 
     def _is_trusted(self, scheme: str, host: str, port: int) -> bool:
         return (scheme, host.strip("[]").lower(), port) in {_origin(url) for url in self.trusted}
@@ -107,9 +114,9 @@ def _read(url: str) -> tuple[SplitResult, int]:
 
 
 def _check_name(host: str) -> None:
-    if not _NAME.fullmatch(host) or len(host) > 253:
+    if not NAME.fullmatch(host) or len(host) > 253:
         raise UnsafeUrl("The address names no proper host.")
-    if _NUMERIC_END.search(host) and _plain_ipv4(host) is None:
+    if NUMERIC_END.search(host) and _plain_ipv4(host) is None:
         raise UnsafeUrl("Write the IP address as four decimal numbers.")
 
 
@@ -129,13 +136,6 @@ def _literal(host: str) -> Address | None:
         return read_address(host.strip("[]"))
     except ValueError as exc:
         raise UnsafeUrl("The address cannot be read.") from exc
-
-
-def _is_loopback_name(host: str) -> bool:
-    if host == "localhost":
-        return True
-    address = _literal(host)
-    return address is not None and address.is_loopback
 
 
 def _origin(url: str) -> tuple[str, str, int]:

@@ -8,5 +8,5 @@ from tools.urlguard import UrlGuard
 
 
 def tenant_guard() -> UrlGuard:
-    """Public https alone; in development (DEBUG) the machine itself too."""
-    return UrlGuard(allow_loopback=settings.DEBUG)
+    """Public https and the places inside that the deployment names; in development (DEBUG) the machine itself too."""
+    return UrlGuard(allow_loopback=settings.DEBUG, inside=settings.INTERNAL_HOSTS)

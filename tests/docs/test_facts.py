@@ -46,7 +46,19 @@ def listed(heading: str) -> set[str]:
 
 
 def test_every_variable_is_documented() -> None:
-    readers = {"text", "flag", "number", "words", "url", "origins", "path", "fernet_keys", "database", "commands"}
+    readers = {
+        "text",
+        "flag",
+        "number",
+        "words",
+        "url",
+        "origins",
+        "inside",
+        "path",
+        "fernet_keys",
+        "database",
+        "commands",
+    }
     read = {
         text
         for called, call in calls("config")

@@ -28,6 +28,7 @@ from tests.mcp.letting_in import add_server, let_in, look
 from tests.mcp.outside import Outside, outside
 from tests.test_websocket import in_db
 from tools import Registry, TenantInfo, Tool, ToolContext, ToolResult, UserInfo
+from tools.inside import read_inside
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -223,6 +224,18 @@ async def test_a_program_is_run_only_if_the_deployment_lists_it(cast: Cast, sett
     assert (await look(server)).is_well
     await let_in(server, "echo")
     assert (await call(cast, "local__echo", {"text": "hi"})).content == "hi"
+
+
+async def test_a_server_inside_is_asked_only_where_the_deployment_names_its_place(
+    cast: Cast, outsider: Outside, settings: Settings
+) -> None:
+    settings.DEBUG = False
+    server = await add_server(cast.acme, outsider)
+    assert not (await look(server)).is_well
+    settings.INTERNAL_HOSTS = (read_inside(outsider.origin.removeprefix("http://")),)
+    assert (await look(server)).is_well
+    await let_in(server, "echo")
+    assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
 
 
 async def test_listings_are_read_anew_when_they_are_old(cast: Cast, outsider: Outside) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import urlsplit
 
 import pytest
 from pytest_django import Settings
@@ -16,6 +17,7 @@ from tests.base import Cast
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask
+from tools.inside import read_inside
 from tools.urlguard import UrlGuard
 
 
@@ -60,6 +62,15 @@ def test_in_development_a_tenants_provider_may_be_on_the_machine(
     cast: Cast, fake_provider: FakeProvider, settings: Settings
 ) -> None:
     settings.DEBUG = True
+    fake_provider.reply("Hello")
+    assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "Hello"
+
+
+def test_a_provider_inside_answers_where_the_deployment_names_its_place(
+    cast: Cast, fake_provider: FakeProvider, settings: Settings
+) -> None:
+    port = urlsplit(fake_provider.url).port
+    settings.INTERNAL_HOSTS = (read_inside(f"127.0.0.1:{port}"),)
     fake_provider.reply("Hello")
     assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "Hello"
 
