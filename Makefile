@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance clients lint bench clean chromium
+.PHONY: help demo test test-model conformance clients lint bench resilience clean chromium
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -42,6 +42,9 @@ clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed  
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")
 	@$(BIN)/python -m benchmarks.run $(ARGS)
+
+resilience: $(VENV)/.installed-dev chromium  ## Break it on purpose: kills, floods, isolation (ARGS="--only kills --scale 0.1")
+	@$(BIN)/python -m benchmarks.resilience.run $(ARGS)
 
 # Secrets made on the spot: the checks ask only whether a deployment has them.
 lint: export ENV_FILE = /dev/null

@@ -1,0 +1,125 @@
+"""A client's connection breaks off at every position of an answer, and another one catches up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.client import Client, Frame, connected, run_input, run_of, seq_of
+from benchmarks.resilience.figures import p95
+from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
+from tests.fake_answers import Answer, Recorded, reply
+from tests.fake_provider import FakeProvider, demo
+
+TITLE = "Dropped connections"
+HOW = (
+    "Runs that call a tool and answer in 24 paced words; a client breaks off after event 1, 2, 3 ... of its run, "
+    "connects again (on PostgreSQL and Redis to the other of two server processes), and attaches after the last event "
+    "it has. A second client watches the whole. What the first had and what it got then is compared with that, byte "
+    "for byte. Half of the runs on SQLite with the log in memory, half on PostgreSQL and Redis."
+)
+RUNS = 200
+AT_ONCE = 10
+DIFFERENT, UNSEEN, RECOVERY = "answers that differ", "positions never dropped at", "recovery, p95"
+PROMPT = '[call add {"a": 1, "b": 2}]'
+# RUN_STARTED, the tool call (start, arguments, end, result), and the beginning of the text: at least so many.
+POSITIONS = 25
+
+
+def skip_an_event() -> None:
+    """Whoever catches up misses the first event."""
+    from assistant.following import Follower
+    from assistant.services.eventlog import Position
+
+    follow = Follower.follow
+
+    async def careless(self: Follower, position: Position | None) -> None:
+        await follow(self, Position(position.number, position.seq + 1) if position and position.seq else position)
+
+    Follower.follow = careless  # type: ignore[method-assign]
+
+
+FAULTS = (Fault("whoever catches up misses an event", DIFFERENT, skip_an_event),)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """One run: after which event it was dropped, whether all came, and how many seconds the next event took."""
+
+    position: int
+    is_same: bool
+    seconds: float | None
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    return asyncio.run(_measure(ground))
+
+
+async def _measure(ground: Ground) -> Sequence[Line]:
+    drops: list[Drop] = []
+    with FakeProvider() as provider:
+        provider.rule(_paced)
+        for kind in (SQLITE, POSTGRES):
+            with ground.site(kind, provider.url) as site, ground.serve(site) as here:
+                if kind == SQLITE:
+                    drops += await _drop_all(ground, site, [here, here])
+                else:
+                    with ground.serve(site) as there:
+                        drops += await _drop_all(ground, site, [here, there])
+    positions = min(POSITIONS, len(drops) // 2)
+    seen = {drop.position for drop in drops}
+    seconds = [drop.seconds for drop in drops if drop.seconds is not None]
+    return [
+        Line(DIFFERENT, sum(not drop.is_same for drop in drops), "", 0, beside=f"of {len(drops)} runs"),
+        Line(UNSEEN, len(set(range(1, positions + 1)) - seen), "", 0, beside=f"dropped at {len(seen)} positions"),
+        Line(RECOVERY, p95(seconds), "s", 2, beside="from the drop to the next event of the run"),
+    ]
+
+
+def _paced(request: Recorded) -> Answer:
+    if request.messages[-1]["role"] == "tool":
+        return reply(chunks=[f"word{n} " for n in range(24)], delay=0.02)(request)
+    return demo(request)
+
+
+async def _drop_all(ground: Ground, site: Site, servers: Sequence[Server]) -> list[Drop]:
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int) -> Drop:
+        async with turn:
+            return await _drop(site, servers, number)
+
+    return await asyncio.gather(*(one(number) for number in range(ground.many(RUNS // 2))))
+
+
+async def _drop(site: Site, servers: Sequence[Server], number: int) -> Drop:
+    key = site.keys[number % len(site.keys)]
+    given = run_input(PROMPT)
+    run, position = given["runId"], number % POSITIONS + 1
+    async with connected(servers[0].port, key) as watcher:
+        await watcher.send(given)
+        await watcher.next()
+        watching = asyncio.create_task(watcher.until_end(run))
+        async with connected(servers[0].port, key) as client:
+            await client.attach(given["threadId"], after=(run, 0))
+            await client.until(lambda frame: seq_of(frame) >= position)
+            client.drop()
+            dropped = time.monotonic()
+        async with connected(servers[1].port, key) as again:
+            await again.attach(given["threadId"], after=(run, seq_of(client.frames[-1])))
+            first = None if client.frames[-1]["type"] == "RUN_FINISHED" else await again.next()
+            seconds = time.monotonic() - dropped if first else None
+            if first and first["type"] != "RUN_FINISHED":
+                await again.until_end(run)
+        await watching
+    is_same = _of_run(client, run) + _of_run(again, run) == _of_run(watcher, run)
+    return Drop(seq_of(client.frames[-1]), is_same, seconds)
+
+
+def _of_run(client: Client, run: str) -> list[str]:
+    frames: list[tuple[str, Frame]] = list(zip(client.texts, client.frames, strict=True))
+    return [text for text, frame in frames if run_of(frame) == run]

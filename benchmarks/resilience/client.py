@@ -1,0 +1,121 @@
+"""A client of the websocket API that keeps every frame as it came, and can go away without a word."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+Frame = dict[str, Any]
+PATIENCE_SECONDS = 90.0
+ENDINGS = ("RUN_FINISHED", "RUN_ERROR")
+
+
+class Gone(Exception):
+    """The connection has ended."""
+
+
+class Client:
+    """One connection; `texts` are the frames as they came, oldest first, and `frames` the same as values."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+        self.texts: list[str] = []
+        self.frames: list[Frame] = []
+
+    @property
+    def close_code(self) -> int | None:
+        return self.connection.close_code
+
+    async def send(self, frame: Frame) -> None:
+        try:
+            await self.connection.send(json.dumps(frame))
+        except ConnectionClosed as exc:
+            raise Gone(str(exc)) from exc
+
+    async def next(self, timeout: float = PATIENCE_SECONDS) -> Frame:
+        """The next frame. Raises `Gone` when the connection has ended, `TimeoutError` when none comes."""
+        try:
+            text = str(await asyncio.wait_for(self.connection.recv(), timeout))
+        except ConnectionClosed as exc:
+            raise Gone(str(exc)) from exc
+        frame: Frame = json.loads(text)
+        self.texts.append(text)
+        self.frames.append(frame)
+        return frame
+
+    async def until(self, wanted: Callable[[Frame], bool], timeout: float = PATIENCE_SECONDS) -> Frame:
+        """Read up to and with the first frame that is `wanted`."""
+        async with asyncio.timeout(timeout):
+            while not wanted(frame := await self.next(timeout)):
+                pass
+        return frame
+
+    async def until_end(self, run: str, timeout: float = PATIENCE_SECONDS) -> Frame:
+        """Read up to and with the end of a run; a refusal that names no run is one, too."""
+        return await self.until(lambda frame: frame["type"] in ENDINGS and run_of(frame) in {run, ""}, timeout)
+
+    async def ask(self, text: str, timeout: float = PATIENCE_SECONDS, **fields: Any) -> Frame:
+        """Start a run and read up to its end, which is returned."""
+        frame = run_input(text, **fields)
+        await self.send(frame)
+        return await self.until_end(frame["runId"], timeout)
+
+    async def attach(self, thread: str, after: tuple[str, int] | None = None) -> None:
+        """Follow a thread, from event `after[1]` of run `after[0]` on, or afresh."""
+        position = {"after": {"runId": after[0], "seq": after[1]}} if after else {}
+        await self.send({"type": "attach", "threadId": thread, "protocolVersion": "1.0", **position})
+
+    def drop(self) -> None:
+        """Go away as a broken network does."""
+        self.connection.transport.abort()
+
+
+@asynccontextmanager
+async def connected(port: int, key: str, **options: Any) -> AsyncIterator[Client]:
+    """Connect with an API key to the site's assistant; options are those of `websockets.connect`."""
+    async with connect(
+        f"ws://127.0.0.1:{port}/ws/bench/support/",
+        additional_headers={"Authorization": f"Bearer {key}"},
+        proxy=None,
+        open_timeout=PATIENCE_SECONDS,
+        close_timeout=2,
+        **{"max_size": None, **options},
+    ) as connection:
+        yield Client(connection)
+
+
+def run_input(text: str, *, thread: str = "", run: str = "", message: str = "", **fields: Any) -> Frame:
+    """A `RunAgentInput` that says `text`; ids are made where none are given."""
+    return {
+        "threadId": thread or str(uuid.uuid4()),
+        "runId": run or str(uuid.uuid4()),
+        "protocolVersion": "1.0",
+        "messages": [{"id": message or str(uuid.uuid4()), "role": "user", "content": text}],
+        "tools": [],
+        "context": [],
+        "state": {},
+        "forwardedProps": {},
+        **fields,
+    }
+
+
+def run_of(frame: Frame) -> str:
+    """The id of the run that an event belongs to."""
+    return str(frame.get("metadata", {}).get("run", {}).get("id", ""))
+
+
+def seq_of(frame: Frame) -> int:
+    """The number of an event within its run; 0 for what a connection says for itself."""
+    return int(frame.get("metadata", {}).get("run", {}).get("seq", 0))
+
+
+def text_of(frames: Sequence[Frame]) -> str:
+    """What a client shows as the answer's text."""
+    return "".join(frame["delta"] for frame in frames if frame["type"] == "TEXT_MESSAGE_CONTENT")

@@ -1,0 +1,1 @@
+"""An app whose tools change the world, so that what they did can be counted."""

@@ -1,0 +1,27 @@
+"""A payment that is written into a file outside the database, where nothing can be rolled back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from tools import ToolContext, tool
+
+
+@tool(timeout=60)
+async def pay(cents: int, before: int, after: int, context: ToolContext) -> str:
+    """Pay an amount, `before` milliseconds from now, and come back `after` milliseconds later."""
+    await asyncio.sleep(before / 1000)
+    write_payment(f"{context.idempotency_key} {cents}\n")
+    await asyncio.sleep(after / 1000)
+    return f"Paid {cents} cents."
+
+
+def write_payment(line: str) -> None:
+    """One write, so that a killed process leaves a whole line or none."""
+    ledger = os.open(Path(os.environ["RESILIENCE_LEDGER"]), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(ledger, line.encode())
+    finally:
+        os.close(ledger)

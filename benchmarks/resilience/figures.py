@@ -1,0 +1,27 @@
+"""Figures that several checks make of what they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def p95(values: Sequence[float]) -> float:
+    """What 95 of 100 values are at most; 0 of nothing."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * 95 // 100) - 1)] if ordered else 0.0
+
+
+def is_valid(messages: Sequence[dict[str, Any]]) -> bool:
+    """Whether every tool call of a request has exactly one result, right after the message that made it."""
+    waiting: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in waiting:
+                return False
+            waiting.remove(message["tool_call_id"])
+            continue
+        if waiting:
+            return False
+        waiting = [call["id"] for call in message.get("tool_calls", [])]
+    return not waiting

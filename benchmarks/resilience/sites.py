@@ -1,0 +1,151 @@
+"""Fresh databases with the checks' rows, and server processes on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+
+from benchmarks.processes import Process, started
+from benchmarks.resilience.services import REDIS_DATABASES, Services
+from benchmarks.ways import QUIET, UVICORN, free_port
+
+# The models can be imported only once Django is set up.
+BUILD = "import django; django.setup(); from benchmarks.resilience.site import main; main()"
+TEMPLATE = "template_site"
+SQLITE, POSTGRES = "sqlite", "postgres"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The rows as SQL sees them, past all of the product's own code."""
+
+    url: str
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a query, whose values stand at `%s`."""
+        parts = urlsplit(self.url)
+        if parts.scheme == "sqlite":
+            with closing(sqlite3.connect(parts.path.removeprefix("/"), timeout=60)) as connection:
+                return connection.execute(query.replace("%s", "?"), values).fetchall()
+        with psycopg.connect(self.url, autocommit=True) as server:
+            return server.execute(query, values).fetchall()
+
+    def run(self, statement: str, *values: object) -> None:
+        """Change rows."""
+        parts = urlsplit(self.url)
+        if parts.scheme == "sqlite":
+            with closing(sqlite3.connect(parts.path.removeprefix("/"), timeout=60)) as connection, connection:
+                connection.execute(statement.replace("%s", "?"), values)
+            return
+        with psycopg.connect(self.url, autocommit=True) as server:
+            server.execute(statement, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A database with rows, and the environment of servers on it."""
+
+    kind: str
+    env: Mapping[str, str]
+    keys: Sequence[str]
+    sessions: Sequence[str]
+    database: Database
+
+
+@dataclass(slots=True)
+class Server:
+    """A server process; `log()` is what it has printed."""
+
+    port: int
+    process: Process
+    _stack: ExitStack = field(repr=False)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def log(self) -> str:
+        return self.process.log.read_text(errors="replace") if self.process.log.exists() else ""
+
+    def kill(self) -> None:
+        """End it at once, as `kill -9` or a power cut does."""
+        self.process.popen.kill()
+        self.process.popen.wait(30)
+
+    def ask_to_end(self) -> None:
+        """As a service manager does."""
+        self.process.popen.terminate()
+
+
+@contextmanager
+def open_site(services: Services, kind: str, provider_url: str, env: Mapping[str, str]) -> Iterator[Site]:
+    """Copy the rows of `site.py`, which are made once a run, and say how servers reach the copy."""
+    number = services.number()
+    made = services.templates.get(kind) or _build(services, kind)
+    services.templates[kind] = made
+    if kind == SQLITE:
+        path = services.folder / f"site-{number}.sqlite3"
+        shutil.copyfile(services.folder / f"{TEMPLATE}.sqlite3", path)
+        url, redis_url = f"sqlite:///{path}", ""
+    else:
+        name = f"site_{number}"
+        services.postgres.run(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+        url, redis_url = services.postgres.url(name), services.redis.url(number % REDIS_DATABASES)
+    whole = {**_environment(url, redis_url, provider_url), **env}
+    yield Site(kind, whole, made["keys"], made["sessions"], Database(url))
+
+
+def _build(services: Services, kind: str) -> dict[str, list[str]]:
+    if kind == SQLITE:
+        path = services.folder / f"{TEMPLATE}.sqlite3"
+        url = f"sqlite:///{path}"
+    else:
+        services.postgres.run(f"CREATE DATABASE {TEMPLATE}")
+        url = services.postgres.url(TEMPLATE)
+    with started([sys.executable, "-c", BUILD], _environment(url, "", "http://127.0.0.1:9/v1")) as builder:
+        made: dict[str, list[str]] = json.loads(builder.line())
+        builder.popen.wait(60)
+    if kind == SQLITE:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return made
+
+
+def _environment(database_url: str, redis_url: str, provider_url: str) -> dict[str, str]:
+    return {
+        "OPENAI_BASE_URL": provider_url,
+        "OPENAI_API_KEY": "k",
+        "OPENAI_MODEL": "m",
+        "ENV_FILE": os.devnull,
+        "DJANGO_SETTINGS_MODULE": "benchmarks.resilience.settings",
+        "SECRET_KEY": "of-a-benchmark-and-therefore-no-secret-0123456789-and-more",
+        "FIELD_ENCRYPTION_KEYS": "",
+        "INSECURE_HTTP": "true",
+        "DEBUG": "false",
+        "LOG_LEVEL": "WARNING",
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+    }
+
+
+@contextmanager
+def serve(site: Site, *, port: int = 0, env: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Run the site under uvicorn until the end of the block."""
+    port = port or free_port()
+    environment = {**site.env, **(env or {})}
+    application = "benchmarks.resilience.planted:application" if "PLANTED" in environment else "config.asgi:application"
+    command = [sys.executable, "-m", *UVICORN, "--port", str(port), *QUIET, application]
+    with ExitStack() as stack:
+        process = stack.enter_context(started(command, environment))
+        process.wait_for(f"http://127.0.0.1:{port}/healthz")
+        yield Server(port, process, stack)
