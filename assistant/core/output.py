@@ -29,7 +29,8 @@ class InvalidOutput(ToolError):
 class OutputType(Generic[T]):
     """A type that an answer is to have: a pydantic model, a dataclass, a list, a union, or anything pydantic knows.
 
-    Providers want an object at the top, so anything else travels as `{"value": ...}`.
+    Providers want an object at the top, so anything else is asked for as `{"value": ...}`, and read without that too
+    where a model leaves it out.
     """
 
     def __init__(self, output_type: type[T]) -> None:
@@ -79,7 +80,7 @@ class OutputType(Generic[T]):
         """The value as far as the text goes, or None while that is not enough to make one."""
         try:
             value = pydantic_core.from_json(text, allow_partial="trailing-strings")
-            value = value["value"] if self._is_wrapped else value
+            value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
             return self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
         except (ValueError, KeyError, TypeError):
             return None
@@ -89,15 +90,15 @@ class OutputType(Generic[T]):
         return self._adapter.dump_python(value, mode="json")
 
     def _validate(self, value: Any) -> T:
-        if self._is_wrapped:
-            if not isinstance(value, Mapping) or set(value) != {"value"}:
-                raise InvalidOutput('It is not an object with the one field "value".')
+        is_whole = not self._is_wrapped or (isinstance(value, Mapping) and set(value) == {"value"})
+        if self._is_wrapped and is_whole:
             value = value["value"]
         try:
             # By way of JSON, so that a string is a date and an array a tuple where the type says so.
             return self._adapter.validate_json(pydantic_core.to_json(value))
         except ValidationError as exc:
-            raise InvalidOutput(_sentence(exc)) from exc
+            missing = "" if is_whole else 'It is not an object with the one field "value". '
+            raise InvalidOutput(missing + _sentence(exc)) from exc
 
     def _dump(self, value: T) -> Any:
         dumped = self._adapter.dump_python(value, mode="json")

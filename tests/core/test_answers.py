@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from assistant.core.loop import run_turn
 from assistant.core.messages import ToolCall, Usage
 from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers
-from assistant.core.output import OutputType, SchemaOutput, check_schema
+from assistant.core.output import InvalidOutput, OutputType, SchemaOutput, check_schema
 from assistant.core.transcript import Transcript
 from tests.core.playing import Played, plan_for, play
 
@@ -41,6 +41,20 @@ async def test_the_value_is_the_result_and_grows_before(output: OutputType[Any])
     assert played.ending.result == output.to_json(played.transcript.output) == result  # type: ignore[union-attr]
     grown = [len(value.get("days", [])) for value in partials(played)]
     assert grown == sorted(grown) and 3 < len(grown) < 12 and grown[-1] < 40
+
+
+@pytest.mark.parametrize("text", ['{"value": [{"city": "Graz", "days": []}]}', '[{"city": "Graz", "days": []}]'])
+async def test_what_is_no_object_is_read_with_and_without_its_wrapping(text: str) -> None:
+    output = OutputType(list[Trip])
+    assert output.schema["required"] == ["value"]
+    assert output.parse(text) == [Trip(city="Graz", days=[])]
+    assert output.parse_partial(text[: text.index("]") + 1]) == [Trip(city="Graz", days=[])]
+
+
+@pytest.mark.parametrize("text", ['{"values": []}', '{"value": [], "more": 1}', '{"value": 5}', "5", "null"])
+async def test_nothing_else_passes_for_it(text: str) -> None:
+    with pytest.raises(InvalidOutput):
+        OutputType(list[Trip]).parse(text)
 
 
 async def test_an_answer_that_does_not_fit_is_marked_and_mended() -> None:
