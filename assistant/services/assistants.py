@@ -8,41 +8,20 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from assistant.core.output import check_schema
 from assistant.core.plan import Limits
-from assistant.models import Assistant, Conversation, PromptVersion
+from assistant.models import Assistant, PromptVersion
 from assistant.services.prepared import Prepared
 
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
-# What `with_prompt` adds to an assistant's row.
-_ADDED = ("published_text", "published_id", "has_delegates")
-
 
 def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
     """The same assistants, each with what `choose_provider` and `prompt_of` need."""
-    return assistants.select_related("provider", "tenant", "tenant__default_provider").annotate(**_added("pk"))
-
-
-def _added(path: str) -> dict[str, Any]:
-    """By name: what is added to a row from which `path` leads to an assistant."""
-    published = PromptVersion.objects.filter(assistant=OuterRef(path), status=PromptVersion.Status.PUBLISHED)
-    return {
-        "published_text": Subquery(published.values("text")[:1]),
-        "published_id": Subquery(published.values("pk")[:1]),
-        "has_delegates": Exists(Assistant.objects.filter(delegators=OuterRef(path))),
-    }
-
-
-def with_assistant(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """The same conversations, each with its assistant as `with_prompt` reads it; see `assistant_of`."""
-    joined = conversations.select_related("assistant__provider", "assistant__tenant__default_provider")
-    return joined.annotate(**_added("assistant"))
-
-
-def assistant_of(conversation: Conversation) -> Assistant:
-    """The assistant of a conversation that `with_assistant` has read."""
-    for name in _ADDED:
-        setattr(conversation.assistant, name, getattr(conversation, name))
-    return conversation.assistant
+    published = PromptVersion.objects.filter(assistant=OuterRef("pk"), status=PromptVersion.Status.PUBLISHED)
+    return assistants.select_related("provider", "tenant", "tenant__default_provider").annotate(
+        published_text=Subquery(published.values("text")[:1]),
+        published_id=Subquery(published.values("pk")[:1]),
+        has_delegates=Exists(Assistant.objects.filter(delegators=OuterRef("pk"))),
+    )
 
 
 def active_assistants(*, tenant_id: int) -> list[Assistant]:

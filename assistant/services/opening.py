@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.core.messages import Message
@@ -16,25 +14,20 @@ from assistant.core.plan import Limits
 from assistant.core.toolbox import Decision
 from assistant.models import Assistant, Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
-from assistant.services.assistants import (
-    assistant_of,
-    find_assistant,
-    limits_of,
-    options_of,
-    prompt_of,
-    with_assistant,
-)
+from assistant.services.assistants import limits_of, options_of, prompt_of
 from assistant.services.expiry import APPROVAL_LIFETIME
 from assistant.services.history import open_calls, recent_messages, store_messages
 from assistant.services.inputs import Refused, RunInput
 from assistant.services.leases import LEASE, RunKey, key_of
-from assistant.services.members import Member, membership_of
-from assistant.services.prepared import Prepared
+from assistant.services.members import Member
+from assistant.services.places import Place, find_place
 from assistant.services.providers import ProviderChoice, choose_provider
 from assistant.services.toolsets import EffectiveTool, effective_tools
 from tools import Tool
 
 TITLE_LENGTH = 80
+# How often a run is tried to be opened while others open runs of the same thread.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,34 +76,43 @@ def open_run(
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer.
     """
-    arguments = (member, assistant_slug, given, owner, decided_by or member.user_id)
-    try:
-        return _open_run(*arguments)
-    except IntegrityError:
-        # Another run of this thread, or the thread itself, was made in this very moment: now it can be seen.
-        return _open_run(*arguments)
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    for attempts_left in reversed(range(ATTEMPTS)):
+        try:
+            return _open_run(member, assistant_slug, given, owner, decided_by or member.user_id)
+        except IntegrityError as exc:
+            if not own.filter(pk=given.thread_id, assistant__slug=assistant_slug).exists():
+                sentence = "There is no such conversation with this assistant."
+                raise Refused("thread_not_found", sentence) from exc
+            # Another run of this thread, or the thread itself, was made in this very moment: now it can be seen.
+            if not attempts_left:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 @transaction.atomic
 def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: int) -> OpenedRun:
-    thread = _find_thread(member, assistant_slug, given) or _new_thread(member, assistant_slug, given)
-    conversation, assistant = thread.conversation, thread.assistant
-    if thread.same_run is not None:
-        runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=conversation)
-        return OpenedRun(key_of(runs.get(pk=thread.same_run), owner))
-    if thread.is_busy:
+    message_id = given.message.id if given.message else ""
+    place = find_place(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
+    if place is None:
+        raise Refused("thread_not_found", "This assistant is not available.")
+    if place.same_run is not None:
+        runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id)
+        return OpenedRun(key_of(runs.get(pk=place.same_run), owner))
+    if place.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
-    history = [] if thread.is_new else recent_messages(conversation=conversation)
-    new_rows, decisions = _take(given, history, decided_by, thread)
+    found = place.conversation
+    history = [] if found is None else recent_messages(conversation=found)
+    conversation = found or _new_thread(member, place.assistant, given)
+    new_rows, decisions = _take(given, history, decided_by, conversation, has_message=place.has_message)
     run, setup = begin_run(
         member=member,
-        assistant=assistant,
+        place=place,
         conversation=conversation,
         run_id=given.run_id,
         owner=owner,
         history=(*history, *new_rows),
         new=new_rows,
-        is_superuser=thread.is_superuser,
     )
     setup = replace(
         setup,
@@ -124,18 +126,18 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
 def begin_run(
     *,
     member: Member,
-    assistant: Assistant,
+    place: Place,
     conversation: Conversation,
     run_id: str,
     owner: str,
     history: tuple[Message, ...],
     new: Sequence[Message],
-    is_superuser: bool | None = None,
 ) -> tuple[Run, RunSetup]:
     """Store a run with the messages that are new, and say what it is made of by its assistant's configuration alone.
 
-    `history` ends with what is `new`. `is_superuser` is as in `effective_tools`.
+    `history` ends with what is `new`.
     """
+    assistant = place.assistant
     choice = choose_provider(assistant)
     run = Run.objects.create(
         tenant_id=member.tenant_id,
@@ -154,7 +156,7 @@ def begin_run(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
     tools = effective_tools(
-        tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk, is_superuser=is_superuser
+        tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk, standing=place.standing
     )
     return run, RunSetup(
         assistant_slug=assistant.slug,
@@ -175,96 +177,28 @@ def begin_run(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Thread:
-    """A conversation with its assistant, and what of its past matters to a new run.
-
-    `same_run` is the run that has the new one's id, `has_message` whether the given message is stored already.
-    """
-
-    conversation: Conversation
-    assistant: Assistant
-    is_superuser: bool | None = None
-    same_run: int | None = None
-    is_busy: bool = False
-    has_message: bool = False
-    is_new: bool = False
-
-
-def _threads(
-    *, tenant_id: int, user_id: int, thread_id: uuid.UUID, run_id: str, message_id: str
-) -> QuerySet[Conversation]:
-    """A member's conversation, locked, with its assistant and what of its past matters to a new run."""
-    messages = MessageRow.objects.filter(conversation=OuterRef("pk"), conversation__tenant_id=tenant_id)
-    runs = Run.objects.filter(tenant_id=tenant_id, conversation=OuterRef("pk"))
-    own = Conversation.objects.visible_to(tenant_id=tenant_id, user_id=user_id).filter(pk=thread_id)
-    return (
-        with_assistant(own)
-        .annotate(
-            is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
-            same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
-            is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
-            has_message=Exists(messages.filter(message_id=message_id)),
-        )
-        .order_by()
-        .select_for_update(of=("self",))
-    )
-
-
-_THREAD = Prepared(_threads, tenant_id=int, user_id=int, thread_id=uuid.UUID, run_id=str, message_id=str)
-
-
-def _find_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread | None:
-    """The member's conversation with all that opening a run asks of it: one query."""
-    found: Any = _THREAD.first(
-        tenant_id=member.tenant_id,
-        user_id=member.user_id,
-        thread_id=given.thread_id,
-        run_id=given.run_id,
-        message_id=given.message.id if given.message else "",
-    )
-    if found is None:
-        return None
-    assistant = assistant_of(found)
-    if assistant.slug != assistant_slug or not assistant.is_active or found.is_superuser is None:
-        raise Refused("thread_not_found", "There is no such conversation with this assistant.")
-    return _Thread(found, assistant, found.is_superuser, found.same_run, found.is_busy, found.has_message)
-
-
-def _new_thread(member: Member, assistant_slug: str, given: RunInput) -> _Thread:
-    """A new conversation; an id that is somebody else's is "not found"."""
-    assistant = find_assistant(tenant_id=member.tenant_id, slug=assistant_slug)
-    if assistant is None:
-        raise Refused("thread_not_found", "This assistant is not available.")
+def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conversation:
+    """A new conversation. Raises `IntegrityError` if there is one of that id, whoever's it is."""
     if given.message is None:
         raise Refused("thread_not_found", "There is no such conversation.")
-    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
-    try:
-        with transaction.atomic():
-            conversation = Conversation.objects.create(
-                pk=given.thread_id,
-                tenant_id=member.tenant_id,
-                user_id=member.user_id,
-                assistant=assistant,
-                title=" ".join(given.message.text.split())[:TITLE_LENGTH],
-            )
-    except IntegrityError:
-        # Made in this very moment by the same member's other tab: to be tried again. Or it is somebody else's.
-        if own.filter(pk=given.thread_id).exists():
-            raise
-        raise Refused("thread_not_found", "There is no such conversation with this assistant.") from None
-    return _Thread(conversation, assistant, is_new=True)
+    return Conversation.objects.create(
+        pk=given.thread_id,
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant=assistant,
+        title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+    )
 
 
 def _take(
-    given: RunInput, history: Sequence[Message], decided_by: int, thread: _Thread
+    given: RunInput, history: Sequence[Message], decided_by: int, conversation: Conversation, *, has_message: bool
 ) -> tuple[list[Message], dict[str, Decision]]:
     """What of the input is new: messages to store, and decisions on calls that wait for approval."""
     pending = open_calls(history)
-    new = _answers(given, pending, {message.id for message in history}, thread.conversation)
-    decisions = _decide(given, pending, decided_by, thread.conversation)
+    new = _answers(given, pending, {message.id for message in history}, conversation)
+    decisions = _decide(given, pending, decided_by, conversation)
     is_doubled = given.message is not None and given.message.id in {message.id for message in new}
-    if given.message is not None and not is_doubled and not thread.has_message:
+    if given.message is not None and not is_doubled and not has_message:
         new.append(Message("user", given.message.text, id=given.message.id))
     last = history[-1] if history and not pending else None
     is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)

@@ -8,12 +8,12 @@ from dataclasses import replace
 from django.db import transaction
 
 from assistant.models import Conversation
-from assistant.services.assistants import find_assistant
 from assistant.services.completions import StatelessInput
 from assistant.services.inputs import Refused
 from assistant.services.leases import key_of
 from assistant.services.members import Member
 from assistant.services.opening import TITLE_LENGTH, OpenedRun, begin_run
+from assistant.services.places import find_place
 
 
 @transaction.atomic
@@ -23,21 +23,22 @@ def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessI
     Raises:
         Refused: `thread_not_found` if the tenant has no such assistant.
     """
-    assistant = find_assistant(tenant_id=member.tenant_id, slug=assistant_slug)
-    if assistant is None:
+    thread_id = uuid.uuid4()
+    place = find_place(member, assistant_slug, thread_id)
+    if place is None:
         raise Refused("thread_not_found", "This assistant is not available.")
     new = given.messages[-given.new :]
     conversation = Conversation.objects.create(
-        pk=uuid.uuid4(),
+        pk=thread_id,
         tenant_id=member.tenant_id,
         user_id=member.user_id,
-        assistant=assistant,
+        assistant=place.assistant,
         title=" ".join(new[-1].content.split())[:TITLE_LENGTH],
         is_stateless=True,
     )
     run, setup = begin_run(
         member=member,
-        assistant=assistant,
+        place=place,
         conversation=conversation,
         run_id=given.run_id,
         owner=owner,

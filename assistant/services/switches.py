@@ -12,7 +12,8 @@ from django.db.models import Count, Q
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services import audit, catalogue, news
 from assistant.services.mcptools import RemoteTool, remote_tools
-from assistant.services.toolsets import Decision, decide, switch_of
+from assistant.services.storedswitches import switch_of
+from assistant.services.toolsets import Decision, decide
 from tools import Tool
 
 POLICIES = tuple(ToolSetting.Policy.values)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from django.contrib.auth.models import Permission
 from django.db.models import Exists, Q, QuerySet
 
 from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Policy
-from assistant.models import Assistant, McpServer, Membership, ToolSetting
+from assistant.models import Assistant, Membership
 from assistant.services import catalogue
 from assistant.services.database import in_database
 from assistant.services.mcpchecks import keep_fresh
 from assistant.services.mcptools import RemoteTool, remote_tools
 from assistant.services.prepared import Prepared
+from assistant.services.storedswitches import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
 from assistant.services.toolsettings import read_config, read_secrets
 from tools import Tool
 
@@ -34,15 +35,6 @@ class Decision:
     policy: Policy
     rule: str
     layer: Layer
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """A stored tool setting: of a tenant, or of one of its assistants."""
-
-    policy: Policy
-    config: Mapping[str, Any] = field(default_factory=dict)
-    secrets: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,35 +117,44 @@ def _strictest(opinions: list[Decision]) -> Decision:
     return agreed[0] if worst else agreed[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What decides over a member's tools: whether the user is a superuser, and the switches."""
+
+    is_superuser: bool
+    stored: StoredSwitches
+
+
 def effective_tools(
     *,
     tenant_id: int,
     user_id: int,
     assistant_id: int | None,
     narrowing: Collection[str] | None = None,
-    is_superuser: bool | None = None,
+    standing: Standing | None = None,
 ) -> list[EffectiveTool]:
     """Every tool of the catalogue and of the tenant's outside servers, with today's decision for this tenant, user and
     assistant; the catalogue's come first, in its order.
 
-    Nothing is kept between two calls, so that a switch holds for the next one, in every process. Three queries at
-    most, and one for the tools of outside servers if the tenant has any. Without an assistant (None) only the tenant's
-    own switches count. `is_superuser` is given by a caller who has just read that the user is a member and the
-    assistant active, and spares that query.
+    Nothing is kept between two calls, so that a switch holds for the next one, in every process. One query, one more
+    if tools name permissions, and one for the tools of outside servers if the tenant has any. Without an assistant
+    (None) only the tenant's own switches count. `standing` is given by a caller who has just read it, of a member of
+    the tenant and an active assistant, and spares that query.
     """
     tools = list(catalogue.registry())
-    if is_superuser is None:
-        refusal, is_superuser = _membership(tenant_id, user_id, assistant_id)
-        if refusal is not None:
-            return [EffectiveTool(tool, refusal.policy, refusal.rule) for tool in tools]
-    stored = _switches(tenant_id=tenant_id, assistant_id=assistant_id)
+    if standing is None:
+        found = _standing_of(tenant_id, user_id, assistant_id)
+        if isinstance(found, Decision):
+            return [EffectiveTool(tool, found.policy, found.rule) for tool in tools]
+        standing = found
+    stored = standing.stored
     remote: dict[str, RemoteTool] = {}
-    if stored.may_have_remote:
-        found = remote_tools(tenant_id=tenant_id, user_id=user_id, taken={tool.name for tool in tools})
-        remote = {entry.tool.name: entry for entry in found}
-        tools += [entry.tool for entry in found]
+    if stored.has_servers:
+        outside = remote_tools(tenant_id=tenant_id, user_id=user_id, taken={tool.name for tool in tools})
+        remote = {entry.tool.name: entry for entry in outside}
+        tools += [entry.tool for entry in outside]
     needed = {tool.permission for tool in tools if tool.permission}
-    held = needed if is_superuser else _permissions(user_id, needed)
+    held = needed if standing.is_superuser else _permissions(user_id, needed)
     effective = []
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
@@ -172,27 +173,27 @@ def effective_tools(
     return effective
 
 
-def _standing(*, tenant_id: int, user_id: int, assistant_id: int) -> QuerySet[Membership, tuple[bool, bool]]:
+def _membership(*, tenant_id: int, user_id: int, assistant_id: int) -> QuerySet[Membership, Any]:
     assistants = Assistant.objects.filter(pk=assistant_id, tenant_id=tenant_id, is_active=True)
     return (
         Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, tenant__is_active=True, user__is_active=True)
-        .annotate(has_assistant=Exists(assistants))
-        .values_list("user__is_superuser", "has_assistant")
+        .annotate(has_assistant=Exists(assistants), **switch_columns(tenant_id=tenant_id, assistant=assistant_id))
+        .values_list("user__is_superuser", "has_assistant", *COLUMNS)
     )
 
 
-_STANDING = Prepared(_standing, tenant_id=int, user_id=int, assistant_id=int)
+_MEMBERSHIP = Prepared(_membership, tenant_id=int, user_id=int, assistant_id=int)
 
 
-def _membership(tenant_id: int, user_id: int, assistant_id: int | None) -> tuple[Decision | None, bool]:
-    """A refusal of everything, if the member or the assistant is gone; and whether the user is a superuser."""
-    row = _STANDING.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
+def _standing_of(tenant_id: int, user_id: int, assistant_id: int | None) -> Standing | Decision:
+    """What decides over the member's tools; or a refusal of everything, if the member or the assistant is gone."""
+    row = _MEMBERSHIP.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
-        return Decision("off", "The user is no member of an active tenant.", "member"), False
-    is_superuser, has_assistant = row
+        return Decision("off", "The user is no member of an active tenant.", "member")
+    is_superuser, has_assistant, *stored = row
     if assistant_id is not None and not has_assistant:
-        return Decision("off", "The assistant is not active.", "assistant"), is_superuser
-    return None, is_superuser
+        return Decision("off", "The assistant is not active.", "assistant")
+    return Standing(is_superuser, read_switches(*stored))
 
 
 def _permissions(user_id: int, needed: set[str]) -> set[str]:
@@ -203,41 +204,6 @@ def _permissions(user_id: int, needed: set[str]) -> set[str]:
         Q(user__id=user_id) | Q(group__user__id=user_id), codename__in={name.partition(".")[2] for name in needed}
     ).values_list("content_type__app_label", "codename")
     return needed & {f"{app_label}.{codename}" for app_label, codename in found}
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A tenant's and an assistant's switches by tool name, and whether the tenant may have outside tools."""
-
-    tenant: dict[str, Switch] = field(default_factory=dict)
-    assistant: dict[str, Switch] = field(default_factory=dict)
-    may_have_remote: bool = True
-
-
-def _settings(*, tenant_id: int, assistant_id: int) -> QuerySet[ToolSetting, Any]:
-    servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
-    return (
-        ToolSetting.objects.filter(Q(assistant=None) | Q(assistant_id=assistant_id), tenant_id=tenant_id)
-        .order_by()
-        .annotate(has_servers=Exists(servers))
-        .values_list("assistant_id", "tool", "policy", "config", "secrets", "has_servers")
-    )
-
-
-_SETTINGS = Prepared(_settings, tenant_id=int, assistant_id=int)
-
-
-def _switches(*, tenant_id: int, assistant_id: int | None) -> _Stored:
-    """What is stored, in one query; it tells by the way whether the tools of outside servers need asking for."""
-    rows = _SETTINGS.rows(tenant_id=tenant_id, assistant_id=assistant_id or 0)
-    found = _Stored(may_have_remote=not rows or bool(rows[0][-1]))
-    for owner, tool, policy, config, secrets, _ in rows:
-        (found.tenant if owner is None else found.assistant)[tool] = Switch(cast(Policy, policy), config, secrets)
-    return found
-
-
-def switch_of(row: ToolSetting) -> Switch:
-    return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets)
 
 
 class TenantToolset:

@@ -10,7 +10,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, Conversation, Tenant, ToolSetting
-from assistant.services.assistants import assistant_of, find_assistant, with_assistant
 from assistant.services.prepared import Prepared
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool
@@ -60,13 +59,3 @@ def test_a_parameter_that_is_not_asked_for_is_a_mistake(cast: Cast) -> None:
     prepared = Prepared(lambda tenant_id, extra: Tenant.objects.filter(pk=tenant_id), tenant_id=int, extra=str)
     with pytest.raises(ValueError, match="extra"):
         prepared.rows(tenant_id=cast.acme.pk, extra="x")
-
-
-def test_a_conversations_assistant_is_the_one_that_is_found_alone(cast: Cast) -> None:
-    talk = make_conversation(cast.alice, cast.support)
-    by_talk = assistant_of(with_assistant(Conversation.objects.filter(pk=talk.pk)).get())
-    alone = find_assistant(tenant_id=cast.acme.pk, slug="support")
-    assert alone is not None
-    assert {name: value for name, value in vars(by_talk).items() if name != "_state"} == {
-        name: value for name, value in vars(alone).items() if name != "_state"
-    }

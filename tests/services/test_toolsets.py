@@ -15,7 +15,8 @@ from assistant.core.messages import ToolCall
 from assistant.models import Membership, ToolSetting
 from assistant.services import catalogue
 from assistant.services.database import in_database
-from assistant.services.toolsets import EffectiveTool, Switch, TenantToolset, decide, effective_tools
+from assistant.services.storedswitches import Switch
+from assistant.services.toolsets import EffectiveTool, TenantToolset, decide, effective_tools
 from tests.base import Cast, make_cast
 from tests.factories import switch_tool
 from tools import Registry, Tool, tool
@@ -197,13 +198,13 @@ def test_settings_that_do_not_fit_are_named_without_their_values(cast: Cast, too
     assert "canary" not in entry.rule
 
 
-def test_three_queries_decide_all_tools(cast: Cast, tools: None) -> None:
+def test_two_queries_decide_all_tools(cast: Cast, tools: None) -> None:
     for name in ("plain", "guarded", "careful"):
         switch_tool(cast.acme, name, "on")
         switch_tool(cast.acme, name, "on", assistant=cast.support)
     with CaptureQueriesContext(connection) as queries:
         effective(cast, "plain")
-    assert len(queries) == 3
+    assert len(queries) == 2
 
 
 @pytest.mark.django_db(transaction=True)

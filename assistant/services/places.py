@@ -1,0 +1,88 @@
+"""Where a run is to begin: an assistant, a conversation with it, and who asks; all that opening asks, in one query."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Subquery
+
+from assistant.models import Assistant, Conversation, Message, Run
+from assistant.services.assistants import with_prompt
+from assistant.services.members import Member, membership_of
+from assistant.services.prepared import Prepared
+from assistant.services.storedswitches import COLUMNS, read_switches, switch_columns
+from assistant.services.toolsets import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An active assistant of an active member's tenant, and what of a thread's past matters to a new run.
+
+    `conversation` is None if the member has none of that id with this assistant. `same_run` is the run that has the new
+    one's id, `has_message` whether the given message is stored already.
+    """
+
+    assistant: Assistant
+    standing: Standing
+    conversation: Conversation | None = None
+    same_run: int | None = None
+    is_busy: bool = False
+    has_message: bool = False
+
+
+def find_place(
+    member: Member, assistant_slug: str, thread_id: uuid.UUID, *, run_id: str = "", message_id: str = ""
+) -> Place | None:
+    """The place of a new run; None if there is no such assistant, or the member is none any more.
+
+    It is the picture of one moment, and nothing is locked: whoever begins a run on a picture that is no longer true
+    breaks one of the constraints of `Run`, `Message` or `Conversation`, and has to look again.
+    """
+    row: Any = _PLACE.first(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        slug=assistant_slug,
+        thread_id=thread_id,
+        run_id=run_id,
+        message_id=message_id,
+    )
+    if row is None or row.is_superuser is None:
+        return None
+    standing = Standing(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
+    conversation = getattr(row, "thread", None)  # not set where there is none
+    if conversation is None:
+        return Place(row, standing)
+    return Place(row, standing, conversation, row.same_run, row.is_busy, row.has_message)
+
+
+def _place(
+    *, tenant_id: int, user_id: int, slug: str, thread_id: uuid.UUID, run_id: str, message_id: str
+) -> QuerySet[Assistant]:
+    own = Q(
+        conversations__pk=thread_id,
+        conversations__tenant_id=tenant_id,
+        conversations__user_id=user_id,
+        conversations__is_stateless=False,
+    )
+    runs = Run.objects.filter(tenant_id=tenant_id, conversation=thread_id)
+    messages = Message.objects.filter(conversation=thread_id, conversation__tenant_id=tenant_id)
+    assistants = Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True)
+    return (
+        with_prompt(assistants)
+        .annotate(
+            thread=FilteredRelation("conversations", condition=own),
+            is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
+            same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
+            is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
+            has_message=Exists(messages.filter(message_id=message_id)),
+            **switch_columns(tenant_id=tenant_id, assistant=OuterRef("pk")),
+        )
+        # "thread" is no field of the model.
+        .select_related("provider", "tenant", "tenant__default_provider", "thread")  # type: ignore[misc]
+        .order_by()
+    )
+
+
+_PLACE = Prepared(_place, tenant_id=int, user_id=int, slug=str, thread_id=uuid.UUID, run_id=str, message_id=str)
