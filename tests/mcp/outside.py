@@ -34,7 +34,7 @@ class Outside:
 
     def calm(self) -> None:
         """Be as at the start again."""
-        self.be(description="Say it back.", hidden=[], added=0, list_delay=0, token="", clear=True)
+        self.be(description="Say it back.", hidden=[], added=0, list_delay=0, token="", is_older=False, clear=True)
 
     def log(self) -> list[dict[str, Any]]:
         """The calls that it got."""

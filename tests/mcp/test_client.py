@@ -73,6 +73,14 @@ async def test_a_lying_server_is_caught_at_its_own_schema(outsider: Outside) -> 
     assert (await failure(outsider, "lie")).kind == "protocol"
 
 
+@pytest.mark.parametrize("is_older", [False, True])  # the older one answers as an event stream
+async def test_a_long_answer_is_cut_and_says_so(is_older: bool, outsider: Outside) -> None:
+    outsider.be(is_older=is_older)
+    async with connect(endpoint(outsider)) as session:
+        result = await session.call("long", {})
+    assert result.content.endswith("[Cut here: the first 200,000 of 2,000,000 characters are shown.]")
+
+
 async def test_a_huge_answer_is_not_read(outsider: Outside) -> None:
     assert (await failure(outsider, "flood")).kind == "protocol"
 
@@ -160,7 +168,10 @@ async def test_a_program_that_is_not_there_is_unreachable() -> None:
     assert caught.value.kind == "unreachable"
 
 
-async def test_an_announced_change_is_listed_anew(outsider: Outside) -> None:
+@pytest.mark.parametrize(("is_older", "version"), [(False, "2026-07-28"), (True, "2025-11-25")])
+async def test_an_announced_change_is_listed_anew(is_older: bool, version: str, outsider: Outside) -> None:
+    """By a subscription, or before there were any by the notice on the session's own stream."""
+    outsider.be(is_older=is_older)
     listings: list[tuple[ToolDefinition, ...]] = []
 
     async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
@@ -168,6 +179,7 @@ async def test_an_announced_change_is_listed_anew(outsider: Outside) -> None:
 
     pool = SessionPool()
     session = await pool.session("alice", endpoint(outsider), on_tools)
+    assert session.protocol_version == version
     before = session.tools["echo"].digest
 
     async def has_changed() -> None:

@@ -12,15 +12,19 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from mcp_types import TextContent
 from pytest_django import Settings
 
 from assistant.mcp.client import RemoteFailure
+from assistant.mcp.server.content import result_of
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
 from assistant.services import catalogue, mcpcalls
+from assistant.services.calling import ToolCall, call_tool
 from assistant.services.mcpcalls import session_pool
 from assistant.services.mcpchecks import claim_stale
 from assistant.services.mcplistings import change_of, decide_tool, is_quarantined
 from assistant.services.mcpservers import META_KEY, read_headers
+from assistant.services.members import find_member
 from assistant.services.toolsets import EffectiveTool, TenantToolset, effective_tools
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -197,6 +201,21 @@ async def test_nothing_of_the_context_travels_unless_it_is_listed(cast: Cast, ou
     await McpServer.objects.filter(pk=server.pk).aupdate(context_keys=["tenant.slug", "user.username", "made.up"])
     told = json.loads((await call(cast, "crm__whoami")).content)["meta"]
     assert told == {META_KEY: {"tenant.slug": "acme", "user.username": "alice"}}
+
+
+async def test_its_words_and_its_value_are_served_on_to_mcp_clients(cast: Cast, outsider: Outside) -> None:
+    server = await add_server(cast.acme, outsider)
+    await look(server)
+    await let_in(server, "count", "sum_up", "show")
+    alice = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
+    assert alice is not None
+    served = [
+        result_of(await call_tool(member=alice, call=ToolCall("c1", f"crm__{name}", "{}")))
+        for name in ("count", "sum_up", "show")
+    ]
+    assert [result.structured_content for result in served] == [{"total": 3}, {"total": 3}, None]
+    assert [block.type for block in served[2].content] == ["text", "image", "audio"]
+    assert served[1].content == [TextContent(text="Three in all.")]
 
 
 async def test_a_local_tool_keeps_its_name(cast: Cast, outsider: Outside) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 
+import httpx2
 import pytest
 from django.utils import timezone
+from mcp import Client as SdkClient
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ToolListChangedNotification
 
 from assistant.models import ApiKey
 from assistant.services.prompts import draft_prompt, publish_prompt
@@ -13,6 +20,7 @@ from assistant.services.switches import set_switch
 from tests.base import Cast
 from tests.live import Server, serve
 from tests.mcp.talking import OLDER, Client, Json, events, headers, streaming
+from tests.test_websocket import in_db
 from tools.library.documents import add_document
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,8 +28,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ALL: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
 
-def turn_switch(cast: Cast) -> None:
-    set_switch(actor=cast.amy, tenant=cast.acme, assistant=None, tool="find_orders", policy="on")
+def turn_switch(cast: Cast, policy: str = "on") -> None:
+    set_switch(actor=cast.amy, tenant=cast.acme, assistant=None, tool="find_orders", policy=policy)
 
 
 def publish(cast: Cast) -> None:
@@ -96,6 +104,27 @@ def test_an_older_client_hears_of_changes_on_its_get(served: Server, cast: Cast,
         assert response.status_code == 200
         turn_switch(cast)
         assert next(events(response.iter_lines()))["method"] == "notifications/tools/list_changed"
+
+
+async def test_the_official_client_of_an_older_protocol_hears_of_a_change(
+    with_sessions: Server, cast: Cast, alice_key: str
+) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def hear(message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            heard.put_nowait(message.method)
+
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {alice_key}"}) as http:
+        wire = streamable_http_client(f"{with_sessions.url}/mcp/", http_client=http)
+        async with SdkClient(wire, mode="legacy", message_handler=hear) as alice:
+            assert "find_orders" not in {tool.name for tool in (await alice.list_tools()).tools}
+            # Its stream may open after the switch was turned: then it is turned again.
+            for policy in itertools.cycle(["on", "off"]):
+                await in_db(turn_switch)(cast, policy)
+                with contextlib.suppress(TimeoutError):
+                    assert await asyncio.wait_for(heard.get(), 15) == "notifications/tools/list_changed"
+                    break
 
 
 def test_a_key_taken_back_ends_its_streams(served: Server, cast: Cast, alice_key: str) -> None:

@@ -20,9 +20,11 @@ MAX_NAME = 128
 MAX_DESCRIPTION = 4_000
 MAX_SCHEMA = 32_000
 _EMPTY = {"type": "object", "properties": {}}
-# Characters that people do not see and models read: controls, directions, tags, variation selectors.
+# Characters that people do not see and models read: controls, directions, fillers, tags, variation selectors.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
 
 
@@ -79,8 +81,8 @@ def _read(tool: ListedTool) -> ToolDefinition | None:
         name=tool.name,
         title=visible(tool.title or (hints.title if hints and hints.title else ""))[:200],
         description=visible(tool.description or "")[:MAX_DESCRIPTION],
-        input_schema=_visible_within(tool.input_schema),
-        output_schema=_visible_within(tool.output_schema) if tool.output_schema is not None else None,
+        input_schema=visible_within(tool.input_schema),
+        output_schema=visible_within(tool.output_schema) if tool.output_schema is not None else None,
         is_read_only=bool(hints and hints.read_only_hint),
         is_idempotent=bool(hints and hints.idempotent_hint),
     )
@@ -94,14 +96,14 @@ def _read(tool: ListedTool) -> ToolDefinition | None:
     return definition
 
 
-def _visible_within(value: Any) -> Any:
-    """The same of every text in a schema; descriptions in there are read by models too."""
+def visible_within(value: Any) -> Any:
+    """The same of every text in a JSON value: what schemas describe is read by models too."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {visible(str(key)): _visible_within(item) for key, item in value.items()}
+        return {visible(str(key)): visible_within(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_visible_within(item) for item in value]
+        return [visible_within(item) for item in value]
     return value
 
 

@@ -69,7 +69,7 @@ async def open_wire(endpoint: Endpoint) -> AsyncGenerator[object]:
         timeout=timeout,
         event_hooks={"response": [] if endpoint.oauth else [_say_refusals]},
     ) as client:
-        yield streamable_http_client(endpoint.url, http_client=client)
+        yield streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
 
 
 async def _say_refusals(response: httpx2.Response) -> None:

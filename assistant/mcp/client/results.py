@@ -18,12 +18,14 @@ from mcp_types import (
     TextContent,
 )
 
-from assistant.mcp.client.definitions import visible
+from assistant.mcp.client.definitions import visible, visible_within
 from tools import ToolError, ToolResult
 from tools.media import MAX_BYTES, MAX_BYTES_TOGETHER, MAX_FILES, Media
 
 MAX_BLOCKS = 100
 MAX_TEXT = 200_000
+# What a model reads of an error that its server does not explain.
+FAILED = "The tool failed, and said nothing of why."
 
 
 def convert_result(result: CallToolResult) -> ToolResult:
@@ -41,12 +43,13 @@ def convert_result(result: CallToolResult) -> ToolResult:
             texts.append(read)
     if len(result.content) > MAX_BLOCKS:
         texts.append(f"[Cut here: the first {MAX_BLOCKS} of {len(result.content):,} parts are shown.]")
-    if result.structured_content is not None and not texts:
-        texts.append(visible(json.dumps(result.structured_content, ensure_ascii=False)))
+    structured = visible_within(result.structured_content)
+    if structured is not None and not texts:
+        texts.append(json.dumps(structured, ensure_ascii=False))
     text = _shortened("\n".join(texts))
     return ToolResult(
-        content=text or ("" if files else "Done"),
-        value=result.structured_content,
+        content=text or ("" if files else FAILED if result.is_error else "Done"),
+        value=structured,
         is_error=result.is_error,
         media=tuple(files),
     )

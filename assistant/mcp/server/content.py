@@ -21,9 +21,10 @@ from mcp_types import (
 from mcp_types import Tool as Description
 
 from assistant.services.calling import CalledTool
-from tools import Media, Tool
+from tools import Media, Tool, ToolResult
 from tools.jsonschema import JsonSchema, problems, resolve
 from tools.plain import more
+from tools.results import MAX_KEPT, cut
 
 # Protocols before 2026-07-28 know only objects as structured results: anything else stands under this name.
 RESULT = "result"
@@ -73,6 +74,8 @@ def result_of(called: CalledTool) -> CallToolResult:
         return CallToolResult(content=content)
     structured = _structured(result.full or result.content, called.tool.output_schema or {})
     if structured is None or any(problems(structured, schema, schema)):
+        structured = _outside(result)
+    if structured is None or any(problems(structured, schema, schema)):
         return failed(_TOO_LONG)
     return CallToolResult(content=content, structured_content=structured)
 
@@ -97,6 +100,15 @@ def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
     if isinstance(value, list) and value[-1:] == [more()]:
         return {RESULT: value[:-1], "note": more()}
     return {RESULT: value}
+
+
+def _outside(result: ToolResult) -> dict[str, Any] | None:
+    """The value of an outside server's tool, whose text may well say something else than its JSON."""
+    try:
+        text = json.dumps(result.value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return None
+    return result.value if isinstance(result.value, dict) and cut(text, MAX_KEPT) is text else None
 
 
 def _block(media: Media) -> ContentBlock:
