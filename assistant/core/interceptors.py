@@ -113,8 +113,17 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A result that is good `until` then, for exactly these circumstances."""
+
+    result: ToolResult
+    until: float
+    circumstances: tuple[Any, ...]
+
+
 class Cache:
-    """Remembers what idempotent, read-only calls returned, for each tenant and user apart.
+    """Remembers what idempotent, read-only calls returned, for each tenant, user and further context apart.
 
     Args:
         seconds: how long a result is good for.
@@ -124,22 +133,25 @@ class Cache:
     def __init__(self, seconds: float = 60.0, size: int = 1000) -> None:
         self._seconds = seconds
         self._size = size
-        self._results: dict[tuple[object, ...], tuple[float, ToolResult]] = {}
+        self._results: dict[tuple[object, ...], _Kept] = {}
 
     async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
         tool, context = invocation.tool, invocation.context
         if not (tool.idempotent and tool.read_only):
             return await call(invocation)
         arguments = json.dumps(invocation.parsed(), sort_keys=True, default=repr)
-        key = (tool.name, context.tenant.id, context.tenant.slug, context.user.id, context.user.username, arguments)
+        # Whatever else a tool can see must be the same; of it the plain values, such as a tenant's name, are in the key.
+        circumstances = (dict(context.extra), context.config, dict(context.secrets))
+        plain = frozenset(item for item in context.extra.items() if isinstance(item[1], str | int))
+        key = (tool.name, context.tenant, context.user, plain, arguments)
         now = asyncio.get_running_loop().time()
         found = self._results.get(key)
-        if found is not None and now - found[0] < self._seconds:
-            return found[1]
+        if found is not None and now < found.until and found.circumstances == circumstances:
+            return found.result
         result = await call(invocation)
         if not result.is_error:
             self._results.pop(key, None)
-            self._results[key] = (now, result)
+            self._results[key] = _Kept(result, now + self._seconds, circumstances)
             while len(self._results) > self._size:
                 del self._results[next(iter(self._results))]
         return result

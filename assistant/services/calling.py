@@ -19,9 +19,8 @@ from assistant.core.toolbox import Admission, Decision, ToolOutcome
 from assistant.core.transcript import Transcript
 from assistant.services.callaudit import CallJournal
 from assistant.services.database import in_database
-from assistant.services.incidents import watch_for_incidents
+from assistant.services.intercepting import tool_interceptors
 from assistant.services.members import Member
-from assistant.services.observing import is_observed, observe_call
 from assistant.services.toolsets import TenantToolset, effective_tools
 from tools import Tool, ToolContext, ToolResult
 
@@ -67,7 +66,7 @@ class _Toolset(TenantToolset):
 
 @dataclass(slots=True)
 class _Catch:
-    """An interceptor that remembers what the tool gave."""
+    """An interceptor that remembers what the tool gave, as the others have left it."""
 
     result: ToolResult | None = field(default=None, repr=False)
 
@@ -146,7 +145,7 @@ async def _call(
         transcript=Transcript(),
         deadline=deadline,
         can_ask=can_ask,
-        interceptors=(*((observe_call,) if is_observed() else ()), watch_for_incidents, catch),
+        interceptors=(catch, *tool_interceptors()),
     )
     batch = Batch([call], shop, None if decision is None else {call.id: decision})
     try:

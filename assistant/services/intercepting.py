@@ -1,4 +1,4 @@
-"""The interceptors around every tool call and model call of tenants' runs: the deployment's own, and ours."""
+"""The interceptors around every tool call and model call for tenants, over MCP too: the deployment's own, and ours."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from assistant.core.interceptors import AskModel, Cache, CallTool, Invocation, R
 from assistant.core.messages import Message, Reply, ToolCall
 from assistant.core.model import Delta, ModelRequest, TextDelta
 from assistant.core.scripted import ScriptedModel
+from assistant.core.toolbox import FixedToolset
 from tests.core.playing import play
 from tools import TenantInfo, ToolContext, ToolError, ToolResult, tool
 
@@ -94,6 +95,20 @@ async def test_idempotent_calls_are_cached_for_each_tenant_apart() -> None:
         played = await play([ask(), "ok"], lookup, interceptors=(cache,), context=context)
         assert f"at {slug}" in played.results[0]
     assert CALLS == [42, 42]
+
+
+async def test_whatever_else_a_tool_can_see_keeps_cached_calls_apart() -> None:
+    """A client may know its tenants by values of its own, and a setting may change."""
+    cache = Cache()
+    extras: list[Any] = [{"tenant_id": "acme"}, {"tenant_id": "globex"}, {"rows": [1]}, {"rows": [2]}]
+    toolsets = [FixedToolset([lookup], secrets={"lookup": {"key": key}}) for key in "ab"]
+    toolsets += [FixedToolset([lookup], configs={"lookup": config}) for config in ("a", "b")]
+    for extra in (*extras, *extras[:2]):
+        await play([ask(), "ok"], lookup, interceptors=(cache,), context=ToolContext(extra=extra))
+    assert len(CALLS) == len(extras)
+    for toolset in toolsets:
+        await play([ask(), "ok"], toolset=toolset, interceptors=(cache,))
+    assert len(CALLS) == len(extras) + len(toolsets)
 
 
 async def test_other_calls_are_not_cached() -> None:

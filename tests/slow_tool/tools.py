@@ -1,9 +1,10 @@
-"""Tools that tests need: one never ends, one forgets its tenant, one draws, one breaks."""
+"""Tools that tests need: one never ends, one forgets its tenant, one draws, one breaks, one counts."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 
 from assistant.models import Assistant
 from tools import Media, ToolResult, tool
@@ -42,3 +43,12 @@ def draw_a_chart() -> ToolResult:
 def break_down() -> str:
     """Break down."""
     raise RuntimeError("out of machine oil")
+
+
+_numbers = itertools.count(1)
+
+
+@tool(enabled_by_default=True, read_only=True, idempotent=True)
+def count_calls(about: str) -> str:
+    """Tell how often this was called."""
+    return f"{about}: {next(_numbers)}"
