@@ -237,6 +237,12 @@ async def test_a_tool_that_returns_a_rivals_row_is_stopped_and_written_down(
     assert "Globex's support" not in str(fake_provider.requests[-1].json)
     incident = await Incident.objects.aget()
     assert (incident.tenant_id, incident.tool) == (cast.acme.pk, "leak_a_row")
+    client = Client()
+    await in_db(client.force_login)(cast.amy)
+    for address in ("/admin/assistant/incident/", f"/admin/assistant/incident/{incident.pk}/change/"):
+        assert "leak_a_row" in (await in_db(client.get)(address)).content.decode()
+    await in_db(client.force_login)(cast.greta)
+    assert "leak_a_row" not in (await in_db(client.get)("/admin/assistant/incident/")).content.decode()
 
 
 def summarising(request: Recorded) -> Any:

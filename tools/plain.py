@@ -39,37 +39,87 @@ _SECRET_COLUMN = re.compile(
 )
 
 
+def is_row(value: Any) -> bool:
+    """Whether a value is a database row: an instance of a Django model."""
+    return hasattr(value, "_meta") and hasattr(value, "pk") and not isinstance(value, type)
+
+
 def refuse_foreign(row: Any) -> None:
     """Raises `ForeignRow` if a database row belongs to another tenant than that of the running tool."""
-    is_tenant = getattr(getattr(row, "_meta", None), "model_name", "") == "tenant"
-    theirs = row.pk if is_tenant else getattr(row, "tenant_id", None)
     try:
         ours = current_context().tenant.id
     except LookupError:
         return
-    if theirs is not None and ours is not None and str(theirs) != str(ours):
-        raise ForeignRow(f"A tool of tenant {ours} returned {type(row).__name__} {row.pk} of tenant {theirs}.")
+    for theirs in _tenants_of(row):
+        if theirs is not None and ours is not None and str(theirs) != str(ours):
+            raise ForeignRow(f"A tool of tenant {ours} returned {type(row).__name__} {row.pk} of tenant {theirs}.")
 
 
-def refuse_foreign_within(value: Any, depth: int = 0) -> None:
-    """The same of every row in a value, for results that are converted by somebody else."""
-    if depth > MAX_DEPTH:
+def _tenants_of(row: Any) -> Iterator[Any]:
+    """The tenants that a row names: itself if it is one, and whatever column leads to one."""
+    if getattr(row._meta, "model_name", "") == "tenant":
+        yield row.pk
+    yield getattr(row, "tenant_id", None)
+    for column in getattr(row._meta, "concrete_fields", ()):
+        related = getattr(column, "related_model", None)
+        if column.attname != "tenant_id" and getattr(getattr(related, "_meta", None), "model_name", "") == "tenant":
+            yield getattr(row, column.attname)
+
+
+def refuse_foreign_within(value: Any, wait: Callable[[], None] = lambda: None, depth: int = 0) -> None:
+    """The same of every row in a value, for what is converted by somebody else.
+
+    Args:
+        wait: is called before a row or a queryset is looked at, which may ask the database.
+    """
+    if depth > MAX_DEPTH or isinstance(value, str | bytes | type):
         return
-    if hasattr(value, "_meta") and hasattr(value, "pk"):
+    if is_row(value):
+        wait()
         refuse_foreign(value)
-    elif isinstance(value, list | tuple | AnySet) or hasattr(value, "_iterable_class"):
-        for item in value:
-            refuse_foreign_within(item, depth + 1)
+    for item in _held(value, wait):
+        refuse_foreign_within(item, wait, depth + 1)
+
+
+def watched(value: Any) -> Any:
+    """The value itself, looked through; an iterator is looked through as it is used up."""
+    if isinstance(value, Iterator):
+        return _watched(value)
+    refuse_foreign_within(value)
+    return value
+
+
+def _watched(items: Iterator[Any]) -> Iterator[Any]:
+    for item in items:
+        refuse_foreign_within(item)
+        yield item
+
+
+def _held(value: Any, wait: Callable[[], None]) -> Iterator[Any]:
+    """What a value holds that can be looked at without using it up."""
+    if hasattr(value, "get_queryset") and hasattr(value, "model"):
+        value = value.get_queryset()
+    if hasattr(value, "_iterable_class"):
+        wait()
+        yield from value
+    elif isinstance(value, list | tuple | AnySet):
+        yield from value
     elif isinstance(value, Mapping):
-        for item in value.values():
-            refuse_foreign_within(item, depth + 1)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            refuse_foreign_within(getattr(value, field.name), depth + 1)
+        yield from value.keys()
+        yield from value.values()
+    elif isinstance(value, BaseModel):
+        yield from vars(value).values()
+    elif dataclasses.is_dataclass(value):
+        yield from (getattr(value, field.name) for field in dataclasses.fields(value))
 
 
 class WouldWait(Exception):
     """The value can only be converted in a thread of its own: it is long, or asks a database."""
+
+
+def wait_in_thread() -> None:
+    """Raises `WouldWait`: what follows is no work for the event loop."""
+    raise WouldWait
 
 
 def register_converter(test: Callable[[Any], bool], convert_value: Converter) -> None:
@@ -108,6 +158,9 @@ class _Conversion:
             return value
         if type(value) is str:
             return clean(value)
+        if is_row(value):
+            self._wait()
+            refuse_foreign(value)
         for test, convert_value in _converters:
             if test(value):
                 return self.plain(convert_value(value), depth + 1)
@@ -120,6 +173,8 @@ class _Conversion:
         if isinstance(value, Enum):
             return self.plain(value.value, depth + 1)
         if isinstance(value, BaseModel):
+            # What it makes of the rows that it holds may be rows no longer.
+            refuse_foreign_within(value, self._wait)
             return self._mapping(value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(value):
             return {
@@ -140,6 +195,8 @@ class _Conversion:
         return self._other(value)
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        for key in value:
+            refuse_foreign_within(key, self._wait)
         made = {_key(key): self.plain(item, depth + 1) for key, item in value.items()}
         if len(made) != len(value):
             raise ValueError("two keys are the same as text")
@@ -147,8 +204,6 @@ class _Conversion:
 
     def _row(self, row: Any, depth: int) -> dict[str, Any]:
         """A database row's columns, without those that were not loaded, or are secret."""
-        self._wait()
-        refuse_foreign(row)
         unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
         made: dict[str, Any] = {}
         for column in row._meta.concrete_fields:
@@ -180,7 +235,7 @@ class _Conversion:
 
     def _wait(self) -> None:
         if not self._may_wait:
-            raise WouldWait
+            wait_in_thread()
 
 
 def more() -> str:

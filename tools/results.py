@@ -10,7 +10,16 @@ from typing import Any
 
 from tools.errors import ToolError
 from tools.media import Media, checked, media_in
-from tools.plain import MAX_ITEMS, clean, more, refuse_foreign_within, register_converter, to_plain
+from tools.plain import (
+    MAX_ITEMS,
+    clean,
+    more,
+    refuse_foreign_within,
+    register_converter,
+    to_plain,
+    wait_in_thread,
+    watched,
+)
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "clean", "convert", "cut", "drain", "register_converter"]
 
@@ -62,16 +71,17 @@ def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
     if isinstance(value, ToolResult):
+        # Neither is converted, and both leave the tool.
+        refuse_foreign_within([value.media, value.value], (lambda: None) if may_wait else wait_in_thread)
         text = convert(value.content, may_wait=may_wait)
         display = None if value.display is None else _plain(value.display, may_wait)
         made = replace(value, content=text, display=display, media=checked(value.media))
     else:
-        if converter is not None:
-            refuse_foreign_within(value)
-        made = ToolResult(convert(value if converter is None else converter(value), may_wait=may_wait), value=value)
-    shown = cut(made.content)
-    if shown is not made.content:
-        made = replace(made, content=shown, full=made.full or cut(made.content, MAX_KEPT))
+        shown = value if converter is None else converter(watched(value))
+        made = ToolResult(convert(shown, may_wait=may_wait), value=value)
+    short = cut(made.content)
+    if short is not made.content:
+        made = replace(made, content=short, full=made.full or cut(made.content, MAX_KEPT))
     return _with_media_named(made) if made.media else made
 
 

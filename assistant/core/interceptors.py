@@ -140,7 +140,7 @@ class Cache:
         if not (tool.idempotent and tool.read_only):
             return await call(invocation)
         arguments = json.dumps(invocation.parsed(), sort_keys=True, default=repr)
-        # Whatever else a tool can see must be the same; of it the plain values, such as a tenant's name, are in the key.
+        # Whatever else a tool can see must be the same; plain values of it, such as a tenant's name, are in the key.
         circumstances = (dict(context.extra), context.config, dict(context.secrets))
         plain = frozenset(item for item in context.extra.items() if isinstance(item[1], str | int))
         key = (tool.name, context.tenant, context.user, plain, arguments)

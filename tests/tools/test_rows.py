@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pydantic import BaseModel, ConfigDict, field_serializer
 
 from assistant.models import Assistant, Provider, Tenant
 from tests.base import Cast
-from tools import ForeignRow, TenantInfo, Tool, ToolContext
-from tools.plain import MAX_ITEMS
-from tools.results import convert
+from tools import ForeignRow, TenantInfo, Tool, ToolContext, ToolResult
+from tools.context import use_context
+from tools.plain import MAX_ITEMS, _converters
+from tools.results import convert, register_converter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,13 +74,96 @@ def test_an_encrypted_column_is_left_out() -> None:
     )
 
 
-async def test_another_tenants_row_is_stopped_before_the_model_reads_it(cast: Cast) -> None:
-    ours = ToolContext(tenant=TenantInfo(id=cast.acme.pk, slug="acme"))
-    theirs = await Assistant.objects.filter(tenant=cast.globex).afirst()
-    assert theirs is not None
-    for value in (theirs, [theirs], {"a": [theirs]}, Assistant.objects.filter(tenant=cast.globex)):
-        for options in ({}, {"result_converter": str}):
+@dataclasses.dataclass
+class Holder:
+    inner: Any
+
+
+class Boxed(BaseModel):
+    """A model that would make a text of the row that it holds."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    inner: Any
+
+    @field_serializer("inner")
+    def as_text(self, value: Any) -> str:
+        return str(value)
+
+
+HOLDERS: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda row: row,
+    "a list": lambda row: ["a", (1, row)],
+    "a set": lambda row: {row},
+    "a value": lambda row: {"a": {"b": row}},
+    "a key": lambda row: {row: 1},
+    "a dataclass": lambda row: Holder([Holder(row)]),
+    "a pydantic model": lambda row: [Boxed(inner={"x": row})],
+    "a queryset": lambda row: type(row)._default_manager.filter(pk=row.pk),
+    "a queryset within": lambda row: Holder({"rows": type(row)._default_manager.filter(pk=row.pk)}),
+    "a row with its tenant left out": lambda row: type(row)._default_manager.filter(pk=row.pk).only("slug"),
+    "a generator": lambda row: (one for one in [row]),
+    "a generator within": lambda row: {"rows": (one for one in [row])},
+    "content": lambda row: ToolResult(content=row),
+    "display": lambda row: ToolResult("ok", display={"cards": [Holder(row)]}),
+    "a queryset to display": lambda row: ToolResult("ok", display=type(row)._default_manager.filter(pk=row.pk)),
+    "media": lambda row: ToolResult("ok", media=(row,)),
+    "the value": lambda row: ToolResult("ok", value=Holder(row)),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"result_converter": str}], ids=["plain", "converter"])
+@pytest.mark.parametrize("wrap", [lambda value: value, in_async], ids=["sync", "async"])
+async def test_another_tenants_row_is_stopped_wherever_it_stands(
+    cast: Cast, wrap: Any, options: dict[str, Any]
+) -> None:
+    context = ToolContext(tenant=TenantInfo(id=cast.acme.pk, slug="acme"))
+
+    async def call(holder: str, row: Any) -> ToolResult:
+        tool = made_of(wrap(lambda: HOLDERS[holder](row)), parameters={"type": "object"}, **options)
+        return await tool.call("", context)
+
+    for model in (Tenant, Assistant):
+        ours, theirs = await _row(model, cast.acme), await _row(model, cast.globex)
+        for holder in HOLDERS:
+            if options and holder.startswith("a generator"):
+                continue  # as a text it shows nothing of what it holds
             with pytest.raises(ForeignRow):
-                await made_of(lambda value=value: value, parameters={"type": "object"}, **options).call("", ours)
-    own = await read(lambda: Assistant.objects.filter(tenant=cast.acme), ours)
-    assert {row["tenant_id"] for row in own} == {cast.acme.pk}
+                pytest.fail(f"{holder}: {await call(holder, theirs)}")
+            if holder != "media":  # which no row is
+                assert (await call(holder, ours)).content
+
+
+async def test_a_generator_is_watched_as_it_is_converted(cast: Cast) -> None:
+    ours = ToolContext(tenant=TenantInfo(id=cast.acme.pk, slug="acme"))
+
+    def rows(*tenants: Tenant) -> Any:
+        return lambda: (tenant for tenant in tenants)
+
+    slugs: Any = {"result_converter": lambda tenants: [tenant.slug for tenant in tenants]}
+    assert await read(rows(cast.acme), ours, **slugs) == ["acme"]
+    with pytest.raises(ForeignRow):
+        await read(rows(cast.acme, cast.globex), ours, **slugs)
+
+
+async def _row(model: Any, tenant: Tenant) -> Any:
+    return tenant if model is Tenant else await model._default_manager.filter(tenant=tenant).afirst()
+
+
+def test_a_converter_of_rows_is_not_asked_before_their_tenant_is_known(cast: Cast) -> None:
+    register_converter(lambda value: isinstance(value, Assistant), lambda row: row.name)
+    try:
+        with use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))):
+            assert convert([cast.support]) == '["Support"]'
+            with pytest.raises(ForeignRow):
+                convert([cast.rival_support])
+    finally:
+        _converters.pop(0)
+
+
+def test_whatever_column_leads_to_a_tenant_counts(cast: Cast) -> None:
+    """A row need not call it `tenant`."""
+    column = SimpleNamespace(attname="shop_id", related_model=Tenant)
+    row = SimpleNamespace(pk=1, shop_id=cast.globex.pk, _meta=SimpleNamespace(concrete_fields=[column]))
+    with use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))), pytest.raises(ForeignRow):
+        convert({"row": row})
