@@ -13,7 +13,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from assistant.core.events import Custom
 from assistant.following import Follower
 from assistant.handshake import PROTOCOL, Caller, identify
-from assistant.services import presence
+from assistant.services import draining, presence
 from assistant.services.database import in_database
 from assistant.services.eventlog import Position
 from assistant.services.frames import bare_frame, refusal_frame
@@ -30,6 +30,7 @@ MAX_FRAME = 256 * 1024
 # Threads that one connection can follow; the one attached longest ago makes room.
 MAX_FOLLOWED = 50
 CLOSE_FAILED = 1011
+CLOSE_RESTART = 1012
 CLOSE_NOT_WELCOME = 4401
 CLOSE_TOO_MANY = 4429
 
@@ -69,6 +70,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             until=caller.until,
         )
         presence.enter(self._presence)
+        self._stop_listening = draining.listen(lambda: self._close_soon(CLOSE_RESTART))
 
     def _close_soon(self, code: int) -> None:
         self._closing = asyncio.create_task(self.close(code), name="closing")
@@ -76,6 +78,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         if self._presence is not None:
             presence.leave(self._presence)
+            self._stop_listening()
         tasks = [task for _, task in self._followers.values()]
         for task in tasks:
             task.cancel()

@@ -1,16 +1,24 @@
-"""What load balancers and orchestrators ask: is the process alive, and is it ready for visitors."""
+"""What machines ask: load balancers whether the process is alive and ready for visitors, Prometheus for its numbers."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import redis
+from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
+from django.utils.decorators import sync_and_async_middleware
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from assistant.services import draining, metrics
 
 logger = logging.getLogger(__name__)
 
@@ -31,12 +39,25 @@ def readyz(request: HttpRequest) -> JsonResponse:
     checks = {"database": _database(), "migrations": _migrations()}
     if settings.REDIS_URL:
         checks["redis"] = _redis()
+    if draining.has_begun():
+        checks["draining"] = False
     is_ready = all(checks.values())
     body = {
         "status": "ready" if is_ready else "not ready",
         "checks": {name: "ok" if passed else "failed" for name, passed in checks.items()},
     }
     return JsonResponse(body, status=200 if is_ready else 503)
+
+
+@require_safe
+@never_cache
+def metrics_page(request: HttpRequest) -> HttpResponse:
+    """The process's numbers for whoever has the deployment's `METRICS_TOKEN`; to others there is no such page."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    is_known = settings.METRICS_TOKEN and constant_time_compare(token.strip(), settings.METRICS_TOKEN)
+    if scheme.lower() != "bearer" or not is_known:
+        return HttpResponse(status=404)
+    return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
 def _database() -> bool:
@@ -67,3 +88,26 @@ def _redis() -> bool:
     except redis.RedisError:
         logger.exception("Redis does not answer")
         return False
+
+
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
+    "healthz": healthz,
+    "readyz": readyz,
+    "metrics": metrics_page,
+}
+
+
+@sync_and_async_middleware
+def answer_probes(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """A middleware: probes name no host and speak plain HTTP, so they are answered before either is looked at."""
+
+    def answer(request: HttpRequest) -> Any:
+        probe = PROBES.get(request.path_info[1:])
+        return probe(request) if probe else get_response(request)
+
+    async def answer_later(request: HttpRequest) -> Any:
+        probe = PROBES.get(request.path_info[1:])
+        waiting: Awaitable[Any] = sync_to_async(probe)(request) if probe else get_response(request)
+        return await waiting
+
+    return answer_later if iscoroutinefunction(get_response) else answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from assistant.services import draining
 from assistant.services.runs import get_runs
 
 
@@ -13,10 +14,11 @@ async def lifespan(
     receive: Callable[[], Awaitable[Mapping[str, Any]]],
     send: Callable[[Mapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Serve one lifespan; servers that know none (daphne) start the same at their first websocket."""
+    """Serve one lifespan; servers that know none (daphne) start the same at their first run or websocket."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            draining.notice_sigterm()
             await get_runs().start()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":

@@ -24,8 +24,7 @@ urlpatterns = [
     path("docs/asyncapi.json", manual.asyncapi, name="manual-asyncapi"),
     path("docs/images/<str:name>", manual.image),
     path("docs/<slug:slug>/", manual.page, name="manual-page"),
-    path("healthz", health.healthz),
-    path("readyz", health.readyz),
+    *(path(address, view) for address, view in health.PROBES.items()),
     path("api/", include("assistant.api.urls")),
     path("v1/", include("assistant.api.openai_urls")),
 ]

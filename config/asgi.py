@@ -18,6 +18,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 
+from assistant.access import with_request_id  # noqa: E402
 from assistant.lifespan import lifespan  # noqa: E402
 from assistant.routing import websocket_urlpatterns, with_caller, with_mcp  # noqa: E402
 
@@ -27,10 +28,12 @@ if settings.ENVIRONMENT_PROBLEMS:
         " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
     )
 
-application = ProtocolTypeRouter(
-    {
-        "http": with_mcp(django_application),
-        "websocket": with_caller(URLRouter(websocket_urlpatterns)),
-        "lifespan": lifespan,
-    }
+application = with_request_id(
+    ProtocolTypeRouter(
+        {
+            "http": with_mcp(django_application),
+            "websocket": with_caller(URLRouter(websocket_urlpatterns)),
+            "lifespan": lifespan,
+        }
+    )
 )

@@ -66,6 +66,14 @@ class Environment:
 
         return self._read(name, default, parse)
 
+    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+        def parse(text: str) -> str:
+            if text.lower() not in choices:
+                raise ValueError(f"must be one of {', '.join(choices)}")
+            return text.lower()
+
+        return self._read(name, default, parse)
+
     def words(self, name: str, default: tuple[str, ...] = ()) -> list[str]:
         return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
 

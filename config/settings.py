@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "assistant.health.answer_probes",
     "django.middleware.security.SecurityMiddleware",
     "config.staticfiles.StaticFilesMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -163,7 +164,6 @@ if not DEBUG:
     SESSION_COOKIE_SECURE = SECURE
     CSRF_COOKIE_SECURE = SECURE
     SECURE_SSL_REDIRECT = SECURE
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
     SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE
     SECURE_HSTS_PRELOAD = SECURE
@@ -206,15 +206,34 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
 }
 
+# What Prometheus must send to read /metrics; without one nobody may. How many tenants get a label of their own there.
+METRICS_TOKEN = env.text("METRICS_TOKEN")
+METRICS_TENANTS = env.number("METRICS_TENANTS", 0)
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"labels": {"()": "tools.logs.Labels"}},
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s%(labels)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["labels"]}},
+    "formatters": {
+        "plain": {"format": "%(asctime)s %(levelname)s %(name)s%(labels)s %(message)s"},
+        "json": {"()": "tools.logs.JsonLines"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env.choice("LOG_FORMAT", "plain", ("plain", "json")),
+            "filters": ["labels"],
+        }
+    },
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO").upper()},
     # They tell of every request to a provider: its address, and at DEBUG the prompts.
-    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp")},
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp")}
+    # uvicorn's own lines go the same way; its access log would say query strings, and ours says the rest.
+    | {
+        "uvicorn": {"handlers": [], "level": "INFO", "propagate": True},
+        "uvicorn.access": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
+    },
 }
 
 ENVIRONMENT_PROBLEMS = env.problems

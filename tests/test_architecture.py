@@ -56,7 +56,7 @@ ROOMS = {
     ),
     "rendering": Room(("assistant.rendering",), EDGES),
     "websocket": Room(
-        ("assistant.consumers", "assistant.following", "assistant.handshake", "assistant.lifespan"),
+        ("assistant.consumers", "assistant.following", "assistant.handshake", "assistant.lifespan", "assistant.access"),
         ("assistant.consumers", "assistant.following", "assistant.handshake", "assistant.rendering", *EDGES),
     ),
     "mcp server": Room(("assistant.mcp.server",), ("assistant.mcp.server", *EDGES)),
@@ -73,7 +73,8 @@ ROOMS = {
         PACKAGES,
     ),
     "config": Room(
-        ("config",), ("config", "assistant.routing", "assistant.lifespan", "assistant.urls", "tools.inside")
+        ("config",),
+        ("config", "assistant.access", "assistant.routing", "assistant.lifespan", "assistant.urls", "tools.inside"),
     ),
 }
 OPENAI_ONLY_IN = "assistant.providers."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -167,3 +169,29 @@ async def test_many_chats_at_once_on_one_process(
 
     assert await asyncio.gather(*(chat() for _ in range(50))) == ["ok"] * 50
     assert await in_db(Run.objects.filter(status=Run.Status.FINISHED).count)() == 50
+
+
+async def test_daphne_too_ends_its_runs_in_order(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hel", gate, "lo"])
+    with serve("daphne") as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.start("Hi")
+            await socket.until_type("TEXT_MESSAGE_CONTENT")
+            stopped = asyncio.create_task(asyncio.to_thread(server.stop))
+            while (ready := await asyncio.to_thread(readiness, server)) == 200:
+                await asyncio.sleep(0.05)
+            assert ready == 503
+            gate.release()
+            await socket.until_end()
+        await stopped
+    assert (await Run.objects.aget()).status == Run.Status.FINISHED
+
+
+def readiness(server: Server) -> int:
+    """What a load balancer is told."""
+    try:
+        with urllib.request.urlopen(f"{server.url}/readyz", timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as exc:
+        return exc.code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -51,6 +51,12 @@ class Socket:
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self.frames: list[Frame] = []
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Of the handshake's answer."""
+        assert self._connection.response is not None
+        return self._connection.response.headers
 
     @property
     def close_code(self) -> int | None:

@@ -31,6 +31,7 @@ from assistant.providers.bodies import read_body
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
 from tools.guardedhttp import guarded_client
+from tools.logs import request_id
 from tools.urlguard import UrlGuard
 
 log = logging.getLogger(__name__)
@@ -175,6 +176,7 @@ class OpenAIModel:
             options={
                 "max_retries": self._max_retries,
                 "timeout": httpx2.Timeout(self._timeout, connect=CONNECT_SECONDS),
+                "headers": _our_id(),
                 "follow_redirects": False,  # a redirect would carry the prompt to a host that nobody chose
             },
         )
@@ -200,6 +202,15 @@ async def _kept_open(url: str, key: str, guard: UrlGuard | None) -> AsyncGenerat
     finally:
         _clients.pop(asyncio.get_running_loop(), None)
         await client.close()
+
+
+def _our_id() -> dict[str, str]:
+    """The request's id, so that a provider's log and ours can be read side by side.
+
+    Source: https://platform.openai.com/docs/api-reference/debugging-requests
+    """
+    known = request_id()
+    return {"X-Client-Request-Id": known} if known else {}
 
 
 def _new_client(url: str, key: str, http_client: httpx2.AsyncClient) -> openai.AsyncOpenAI:

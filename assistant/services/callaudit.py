@@ -12,6 +12,7 @@ from django.utils import timezone
 from assistant.core.messages import ToolCall as Call
 from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
+from assistant.services import metrics
 from assistant.services.database import in_database
 from assistant.services.journal import KEPT_CHARACTERS, ending_of
 from assistant.services.members import Member
@@ -25,9 +26,11 @@ class CallJournal:
 
     def __init__(self, member: Member) -> None:
         self._member = member
+        self._begun: set[str] = set()
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         await in_database(note_call_start, member=self._member, batch=batch)
+        self._begun |= {planned.call.id for planned in batch}
         return {}
 
     async def keep(self, call: Call, media: Sequence[object]) -> Sequence[Mapping[str, object]]:
@@ -36,6 +39,9 @@ class CallJournal:
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database(note_call_end, member=self._member, outcomes=outcomes)
+        metrics.count_calls(
+            tenant=self._member.tenant.slug, outcomes=outcomes, begun=lambda outcome: outcome.call.id in self._begun
+        )
 
 
 @transaction.atomic

@@ -23,6 +23,7 @@ from assistant.services.intercepting import tool_interceptors
 from assistant.services.members import Member
 from assistant.services.toolsets import TenantToolset, effective_tools
 from tools import Tool, ToolContext, ToolResult
+from tools.logs import labelled
 
 __all__ = ["CalledTool", "Decision", "TooManyCalls", "ToolCall", "call_tool", "context_of", "tools_for"]
 
@@ -149,11 +150,16 @@ async def _call(
     )
     batch = Batch([call], shop, None if decision is None else {call.id: decision})
     try:
-        async with contextlib.aclosing(batch.run()) as events:
-            async for event in events:
-                if isinstance(event, Custom) and event.name == "tool.progress" and on_progress is not None:
-                    told = event.value
-                    await on_progress(told["done"], told.get("total"), told.get("message", ""))
+        with labelled(shop.context):
+            await _run(batch, on_progress)
     finally:
         deadline.close()
     return CalledTool(batch.outcomes[call.id], toolset.tool, catch.result)
+
+
+async def _run(batch: Batch, on_progress: OnProgress | None) -> None:
+    async with contextlib.aclosing(batch.run()) as events:
+        async for event in events:
+            if isinstance(event, Custom) and event.name == "tool.progress" and on_progress is not None:
+                told = event.value
+                await on_progress(told["done"], told.get("total"), told.get("message", ""))

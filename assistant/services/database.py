@@ -13,6 +13,8 @@ from typing import ParamSpec, TypeVar
 
 from django.db import close_old_connections, connection
 
+from assistant.services import metrics
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -20,6 +22,8 @@ T = TypeVar("T")
 # 2.2 times one thread's turns on two cores.
 _THREADS = 1 if connection.vendor == "sqlite" else 4
 _pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="orm")
+
+metrics.watch("assistant_database_backlog", "Calls that wait for a database thread.", _pool._work_queue.qsize)
 
 
 async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -169,6 +169,9 @@ class EventLog(Protocol):
     async def publish_control(self, message: str) -> None:
         """Tell every other process something; a hint that may be lost."""
 
+    def size(self) -> tuple[int, int]:
+        """How many threads this process holds in memory, and how many bytes they take."""
+
     async def close(self) -> None:
         """Let go of connections."""
 
@@ -220,6 +223,10 @@ class MemoryLog:
 
     async def publish_control(self, message: str) -> None:
         """There is no other process to tell."""
+
+    def size(self) -> tuple[int, int]:
+        logs = list(self._threads.values())
+        return len(logs), sum(log.bytes for log in logs)
 
     async def close(self) -> None:
         self._threads.clear()

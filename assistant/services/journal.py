@@ -14,6 +14,7 @@ from assistant.core.messages import ToolCall as Call
 from assistant.core.replaying import replayed
 from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
+from assistant.services import metrics
 from assistant.services.database import in_database
 from assistant.services.leases import RunKey
 from assistant.services.toolfiles import keep_files
@@ -48,6 +49,9 @@ class AuditJournal:
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        metrics.count_calls(
+            tenant=self._tenant_slug, outcomes=outcomes, begun=lambda outcome: outcome.call.id in self._rows
+        )
 
 
 @transaction.atomic

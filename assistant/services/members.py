@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
 from tools import TenantInfo, UserInfo
+from tools.logs import name_tenant
 
 # What a key may do unless less is asked for; `end_users`, to mint tokens for end users, is given by name only.
 DEFAULT_SCOPES = ("chat", "read", "tools")
@@ -56,6 +57,7 @@ def tenant_info(tenant: Tenant) -> TenantInfo:
 
 def _member(membership: Membership, key: ApiKey | None = None) -> Member:
     is_end_user = membership.role == Membership.Role.END_USER
+    name_tenant(membership.tenant.slug)
     return Member(
         tenant=tenant_info(membership.tenant),
         user=UserInfo(id=membership.user_id, username=membership.user.get_username()),

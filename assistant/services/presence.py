@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +18,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from assistant.models import Membership, WidgetOrigin
+from assistant.services import metrics
 from assistant.services.database import in_database
 from assistant.services.members import Member, good_keys
 
@@ -59,7 +62,8 @@ def enter(presence: Presence) -> None:
     room = _room()
     room.present.add(presence)
     if room.sweeper is None or room.sweeper.done():
-        room.sweeper = asyncio.create_task(_sweep(room), name="presence-sweeper")
+        # In a context of its own: it looks after everybody, not only after whoever came first.
+        room.sweeper = asyncio.create_task(_sweep(room), name="presence-sweeper", context=contextvars.Context())
 
 
 def leave(presence: Presence) -> None:
@@ -70,12 +74,23 @@ def leave(presence: Presence) -> None:
 async def _sweep(room: _Room) -> None:
     while room.present:
         await asyncio.sleep(SWEEP_SECONDS)
+        began = time.perf_counter()
         try:
             for presence in await in_database(unwelcome, list(room.present)):
                 room.present.discard(presence)
                 presence.leave()
         except DatabaseError:
             logger.warning("Open connections could not be checked", exc_info=True)
+        else:
+            metrics.note_sweep(time.perf_counter() - began)
+
+
+def open_connections() -> int:
+    """How many connections are open in this process."""
+    return sum(len(room.present) for room in list(_rooms.values()))
+
+
+metrics.watch("assistant_open_connections", "Open websockets and event streams.", open_connections)
 
 
 def unwelcome(present: list[Presence]) -> list[Presence]:

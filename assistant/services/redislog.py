@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
@@ -100,7 +101,7 @@ class RedisLog:
     async def start(self) -> None:
         """Begin to listen for what other processes write and say."""
         await self._patiently(lambda: self._pubsub.subscribe(CONTROL))
-        self._listener = asyncio.create_task(self._listen(), name="redis-log-listener")
+        self._listener = asyncio.create_task(self._listen(), name="redis-log-listener", context=contextvars.Context())
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> RedisWriter:
         return RedisWriter(self, thread, on_failure)
@@ -177,6 +178,9 @@ class RedisLog:
         """Tell every process something; delivery is a hint, the database holds the truth."""
         with contextlib.suppress(RedisError, OSError):
             await self._redis.publish(CONTROL, message)
+
+    def size(self) -> tuple[int, int]:
+        return self._memory.size()
 
     async def close(self) -> None:
         if self._listener is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import uuid
 from collections.abc import Callable
@@ -12,8 +13,10 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from django.db import DatabaseError
 
+from assistant.services import metrics
 from assistant.services.completions import StatelessInput
 from assistant.services.database import in_database
+from assistant.services.draining import stop_with_daphne
 from assistant.services.eventlog import EventLog, MemoryLog
 from assistant.services.expiry import expire_approvals
 from assistant.services.inputs import RunInput
@@ -49,7 +52,11 @@ class Runs:
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
         if self._housekeeping is None:
-            self._housekeeping = asyncio.create_task(self._keep_house(), name="runs-housekeeping")
+            # In a context of its own: what it does belongs to no request, not to the one that came first either.
+            self._housekeeping = asyncio.create_task(
+                self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
+            )
+            stop_with_daphne(self.stop)
             if self._redis_log is not None:
                 await self._redis_log.start()
 
@@ -161,6 +168,19 @@ class Runs:
 
 
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = WeakKeyDictionary()
+
+
+def _held(which: int) -> int:
+    return sum(runs.log.size()[which] for runs in list(_by_loop.values()))
+
+
+metrics.watch(
+    "assistant_running_runs",
+    "Runs that this process works on.",
+    lambda: sum(len(runs._tasks) for runs in list(_by_loop.values())),
+)
+metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _held(0))
+metrics.watch("assistant_event_log_bytes", "What the events held in memory take.", lambda: _held(1))
 
 
 def get_runs() -> Runs:

@@ -5,16 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 import uuid
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from assistant.core.events import Cancelled, Event, RunError, RunFinished
+from assistant.core.events import (
+    Cancelled,
+    Event,
+    ReasoningMessageStart,
+    RunError,
+    RunFinished,
+    TextMessageStart,
+    ToolCallStart,
+)
 from assistant.core.loop import run_turn
 from assistant.core.plan import Plan
 from assistant.core.transcript import Transcript
 from assistant.models import Run
+from assistant.services import metrics
 from assistant.services.closing import Ending, close_run
 from assistant.services.database import in_database
 from assistant.services.eventlog import Entry, EventLog, Fenced
@@ -22,7 +32,7 @@ from assistant.services.frames import Numbering, as_mapping
 from assistant.services.leases import LostRun, RunKey, checkpoint_run
 from assistant.services.observing import run_span
 from assistant.services.summaries import summarise_if_long
-from tools.logs import labelled, note
+from tools.logs import labelled
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +41,9 @@ CHECKPOINT_SECONDS = 0.8
 # How long a database that is away is waited for, at the end of a run.
 CLOSE_PATIENCE_SECONDS = 30.0
 CLOSE_RETRY_SECONDS = 0.5
+
+# What begins with the first token that a model has answered.
+_ANSWER = TextMessageStart | ReasoningMessageStart | ToolCallStart
 
 INTERRUPTED = "The server stopped while this answer was being written."
 
@@ -49,6 +62,8 @@ class RunTask:
         self._transcript = Transcript()
         self._numbering = Numbering(run_id=key.run_id, thread=key.thread)
         self._seq = 0
+        self._began = time.perf_counter()
+        self._first_token: float | None = None
         self._writer = log.writer(key.thread, self._lose)
         self._task: asyncio.Task[None] | None = None
         self._wants_cancel = False
@@ -95,9 +110,7 @@ class RunTask:
                 assistant=context.assistant, tenant=context.tenant.slug, thread=self.key.thread, run_id=self.key.run_id
             ),
         ):
-            note(logger, context, "Run begins")
             await self._drive()
-            note(logger, context, "Run ends after %d events", self._seq)
 
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._keep_checkpoints(), name=f"checkpoints-{self.key.pk}")
@@ -119,6 +132,8 @@ class RunTask:
 
     def _emit(self, event: Event) -> None:
         self._seq += 1
+        if self._first_token is None and isinstance(event, _ANSWER):
+            self._first_token = time.perf_counter() - self._began
         self._writer.write(Entry(self.key.number, self._seq, self._numbering.frame(event, self._seq)))
 
     async def _stop(self, checkpoints: asyncio.Task[None]) -> None:
@@ -154,9 +169,32 @@ class RunTask:
         checkpoints.cancel()
         await asyncio.gather(checkpoints, return_exceptions=True)
         await self._writer.flush()
-        await self._close(ending_of(event))
+        ending = ending_of(event)
+        await self._close(ending)
         self._emit(event)
+        self._report(ending)
         await self._writer.flush()
+
+    def _report(self, ending: Ending) -> None:
+        """Tell the metrics and the log how it ended."""
+        seconds, used = time.perf_counter() - self._began, self._transcript.usage
+        metrics.count_run(
+            tenant=self._plan.context.tenant.slug,
+            outcome=ending.status,
+            code=ending.error_code,
+            provider=self._plan.model.provider,
+            seconds=seconds,
+            first_token=self._first_token,
+            usage=used,
+        )
+        fields = {
+            "outcome": ending.error_code or ending.status,
+            "duration_ms": round(seconds * 1000),
+            "events": self._seq,
+            "input_tokens": sum(spent.input_tokens for spent in used.values()),
+            "output_tokens": sum(spent.output_tokens for spent in used.values()),
+        }
+        logger.info("Run ended: %s", fields["outcome"], extra=fields)
 
     async def _close(self, ending: Ending) -> None:
         loop = asyncio.get_running_loop()

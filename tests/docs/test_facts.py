@@ -49,6 +49,7 @@ def test_every_variable_is_documented() -> None:
     readers = {
         "text",
         "flag",
+        "choice",
         "number",
         "words",
         "url",

@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings as site_settings
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.template.loader import render_to_string
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -217,6 +218,19 @@ def test_ready_checks_what_visitors_need(client: Client, db: None) -> None:
         "migrations": "ok",
         **({"redis": "ok"} if site_settings.REDIS_URL else {}),
     }
+
+
+def test_probes_need_no_host_name_and_no_https(client: Client, db: None, settings: Settings) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert client.get("/healthz", headers={"host": "10.0.0.7"}).status_code == 200
+    assert client.get("/readyz", headers={"host": "10.0.0.7"}).status_code == 200
+    assert client.get("/accounts/login/").status_code == 301
+
+
+def test_not_ready_before_its_migrations(client: Client, db: None) -> None:
+    MigrationRecorder.Migration.objects.get(app="tools", name="0002_full_text_index").delete()
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "failed")
 
 
 def test_not_ready_while_redis_is_away(client: Client, db: None, settings: Settings) -> None:

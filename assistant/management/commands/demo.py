@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from contextlib import ExitStack
@@ -49,6 +50,8 @@ class Command(BaseCommand):
             if options["model"] == "embedded" and not _has_provider():
                 self._start_model(running)
             self._greet(options["port"], sign_ins)
+            # A line for each request would wash away who can sign in.
+            logging.getLogger("assistant.access").setLevel(logging.WARNING)
             uvicorn.run(
                 "config.asgi:application",
                 host=HOST,

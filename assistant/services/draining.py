@@ -1,0 +1,61 @@
+"""The end of this process: it is no longer ready, those who are connected are told, and its runs are seen to an end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from types import FrameType
+
+_listeners: set[Callable[[], object]] = set()
+_has_begun = False
+
+
+def has_begun() -> bool:
+    """Whether the process was asked to end."""
+    return _has_begun
+
+
+def listen(listener: Callable[[], object]) -> Callable[[], None]:
+    """Have `listener` called, in the event loop, when the process is asked to end; returns what takes that back."""
+    _listeners.add(listener)
+    return lambda: _listeners.discard(listener)
+
+
+def begin() -> None:
+    """The process was asked to end."""
+    global _has_begun  # noqa: PLW0603 - the process ends once
+    _has_begun = True
+    for listener in list(_listeners):
+        listener()
+
+
+def notice_sigterm() -> None:
+    """Begin when the process is asked to end, before the server does what it does then (uvicorn: stops listening)."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    loop = asyncio.get_running_loop()
+    servers_own = signal.getsignal(signal.SIGTERM)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(begin)
+        if callable(servers_own):
+            servers_own(number, frame)
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def stop_with_daphne(stop: Callable[[], Awaitable[None]]) -> None:
+    """Under daphne, which knows no lifespan: have `stop` awaited before the process ends."""
+    reactor = sys.modules.get("twisted.internet.reactor")
+    if reactor is None or not reactor.running:
+        return
+    from twisted.internet.defer import Deferred
+
+    async def end() -> None:
+        begin()
+        await stop()
+
+    reactor.addSystemEventTrigger("before", "shutdown", lambda: Deferred.fromFuture(asyncio.ensure_future(end())))

@@ -1,0 +1,83 @@
+"""Prometheus' numbers: who may read them, that runs and calls are counted once, and that labels are bounded."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+
+from assistant.models import Provider, ToolSetting
+from assistant.services.metrics import Bounded
+from tests.base import Cast
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server, serve
+from tests.ws import open_socket
+
+TOKEN = "let-prometheus-in"
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}])
+def test_strangers_find_no_metrics(client: Client, settings: object, headers: dict[str, str]) -> None:
+    settings.METRICS_TOKEN = TOKEN  # type: ignore[attr-defined]
+    assert client.get("/metrics", headers=headers).status_code == 404
+
+
+def test_without_a_token_nobody_reads_them(client: Client, settings: object) -> None:
+    settings.METRICS_TOKEN = ""  # type: ignore[attr-defined]
+    assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 404
+
+
+def numbers(server: Server) -> dict[str, float]:
+    """Every series of a server."""
+    request = urllib.request.Request(f"{server.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_run_is_counted_with_its_tokens_and_calls(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate", ToolSetting.Policy.ON)
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply("canary-answer", usage={"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16})
+    fake_provider.respond(500, {"error": {"message": "canary"}})
+    with serve(env={"METRICS_TOKEN": TOKEN, "METRICS_TENANTS": "1"}) as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.ask("canary-question")
+            found = numbers(server)
+            assert found["assistant_open_connections"] == 1
+    assert found['assistant_runs_total{outcome="finished",tenant="acme"}'] == 1
+    assert found['assistant_tool_calls_total{outcome="ok",tenant="acme",tool="calculate"}'] == 1
+    assert found['assistant_run_seconds_count{outcome="finished"}'] == 1
+    assert found["assistant_first_token_seconds_count"] == 1
+    assert sum(value for name, value in found.items() if re.match(r"assistant_tokens_total.*output", name)) > 0
+    assert found["assistant_event_log_bytes"] > 0
+    assert not [name for name in found if "canary" in name or "alice" in name]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_provider_s_failure_and_an_invented_tool_are_counted_by_kind(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.call("canary_tool", {})
+    fake_provider.respond(400, {"error": {"message": "no"}})
+    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.ask("Go")
+        found = numbers(server)
+    assert [value for name, value in found.items() if name.startswith("assistant_provider_errors_total")] == [1]
+    assert found['assistant_runs_total{outcome="failed",tenant="other"}'] == 1
+    assert any('tool="unknown"' in name for name in found)
+    assert not any("canary" in name for name in found)
+
+
+def test_a_label_is_bounded() -> None:
+    label = Bounded(2)
+    assert [label(value) for value in ("a", "b", "c", "a", "d")] == ["a", "b", "other", "a", "other"]
