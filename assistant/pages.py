@@ -23,6 +23,7 @@ from assistant.services.conversations import (
     list_conversations,
     rename_conversation,
 )
+from assistant.services.mcpcredentials import has_own_connections
 from assistant.services.members import Member, find_member, memberships_of
 from assistant.services.providers import describe_provider
 
@@ -114,6 +115,7 @@ def _chat_page(
         "starters": starters[:MAX_STARTERS],
         "conversation": conversation,
         "conversations": list_conversations(member=member),
+        "has_own_connections": has_own_connections(member=member),
     }
     return render(visit.request, "chat/chat.html", context)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
-from assistant import health, manual, pages
+from assistant import connections, health, manual, pages
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -14,6 +14,9 @@ urlpatterns = [
     path("t/<slug:tenant>/c/<uuid:thread>/", pages.thread, name="thread"),
     path("t/<slug:tenant>/c/<uuid:thread>/rename/", pages.rename, name="rename-conversation"),
     path("t/<slug:tenant>/c/<uuid:thread>/delete/", pages.delete, name="delete-conversation"),
+    path("t/<slug:tenant>/connections/", connections.connections, name="connections"),
+    path("t/<slug:tenant>/connections/<int:server>/", connections.connect, name="connect"),
+    path("t/<slug:tenant>/connections/<int:server>/delete/", connections.disconnect, name="disconnect"),
     path(
         "accounts/login/",
         LoginView.as_view(template_name="chat/login.html", redirect_authenticated_user=True),

@@ -64,7 +64,7 @@ ROOMS = {
     "admin": Room(("assistant.admin",), ("assistant.admin", *EDGES)),
     "commands": Room(("assistant.management",), ("assistant.management", "assistant.providers", *EDGES)),
     "pages": Room(
-        ("assistant.pages", "assistant.manual", "assistant.health", "assistant.templatetags"),
+        ("assistant.pages", "assistant.connections", "assistant.manual", "assistant.health", "assistant.templatetags"),
         ("assistant.pages", "assistant.rendering", *EDGES),
     ),
     # They only put the doors in their places.

@@ -155,7 +155,7 @@ class McpServerAdmin(TenantScopedAdmin):
         found = async_to_sync(examine)(
             tenant_id=server.tenant_id, server_id=server.pk, user_id=int(request.user.pk or 0)
         )
-        self.message_user(request, found.sentence, messages.SUCCESS if found.is_well else messages.ERROR)
+        self.message_user(request, found.full_sentence, messages.SUCCESS if found.is_well else messages.ERROR)
         return HttpResponseRedirect(reverse("admin:assistant_mcpserver_change", args=[server.pk]))
 
 

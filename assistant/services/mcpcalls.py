@@ -79,12 +79,21 @@ async def _session(connection: Connection) -> RemoteSession:
     try:
         return await session_pool().session(connection.key, connection.endpoint, listener_of(connection))
     except RemoteFailure as exc:
-        # One member's wrong key says nothing of the server.
-        if connection.is_shared or exc.kind in {"unreachable", "timeout"}:
+        if tells_of_server(exc, connection):
             await in_database(
                 record_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc
             )
         raise
+
+
+def tells_of_server(failure: RemoteFailure, connection: Connection | None) -> bool:
+    """Whether a failure says something of the server to all members: one member's wrong or missing key does not.
+
+    Args:
+        connection: None if there was none to be had.
+    """
+    is_everybodys = connection is not None and connection.is_shared
+    return is_everybodys or failure.kind in {"unreachable", "timeout"}
 
 
 def listener_of(connection: Connection) -> OnTools:

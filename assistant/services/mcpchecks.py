@@ -14,7 +14,7 @@ from django.utils import timezone
 from assistant.mcp.client import RemoteFailure, connect
 from assistant.models import McpServer
 from assistant.services.database import in_database
-from assistant.services.mcpcalls import listener_of
+from assistant.services.mcpcalls import listener_of, tells_of_server
 from assistant.services.mcplistings import record_failure
 from assistant.services.mcpservers import Connection, connection_of
 from assistant.services.mcptools import REST
@@ -29,10 +29,16 @@ LOOK_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What came of trying a server; `sentence` is for the operator."""
+    """What came of trying a server: a sentence for whoever tried it, and a detail for operators."""
 
     is_well: bool
     sentence: str
+    detail: str = ""
+
+    @property
+    def full_sentence(self) -> str:
+        """For operators."""
+        return f"{self.sentence} ({self.detail})" if self.detail else self.sentence
 
 
 async def examine(*, tenant_id: int, server_id: int, user_id: int) -> Examination:
@@ -41,6 +47,7 @@ async def examine(*, tenant_id: int, server_id: int, user_id: int) -> Examinatio
     Args:
         user_id: who tries it, and with whose credentials if each member has their own.
     """
+    connection = None
     try:
         connection = await in_database(
             connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, even_if_off=True
@@ -50,8 +57,9 @@ async def examine(*, tenant_id: int, server_id: int, user_id: int) -> Examinatio
             count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
             sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"
     except RemoteFailure as exc:
-        await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc)
-        return Examination(False, f"{exc} ({exc.detail})" if exc.detail else str(exc))
+        if tells_of_server(exc, connection):
+            await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc)
+        return Examination(False, str(exc), exc.detail)
     return Examination(True, sentence)
 
 

@@ -71,6 +71,7 @@ def _values(parameter: str, address: Address, rows: Rows) -> list[str]:
         "message_id": rows[Message].message_id,
         "call": by_model["toolcall"],
         "file": by_model["toolfile"],
+        "server": by_model["mcpserver"],
         "url": "nowhere",
         "model": rows[Assistant].slug,
         "slug": "nowhere",

@@ -238,7 +238,7 @@ async def test_a_program_is_run_only_if_the_deployment_lists_it(cast: Cast, sett
     )
     refused = await look(server)
     assert not refused.is_well
-    assert "MCP_STDIO_COMMANDS" in refused.sentence
+    assert "MCP_STDIO_COMMANDS" in refused.full_sentence
     settings.MCP_STDIO_COMMANDS = {"outside": [sys.executable, "-m", "tests.mcp.outside_app"]}
     assert (await look(server)).is_well
     await let_in(server, "echo")
