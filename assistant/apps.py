@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class AssistantConfig(AppConfig):
@@ -11,6 +12,8 @@ class AssistantConfig(AppConfig):
 
     def ready(self) -> None:
         from assistant import checks  # noqa: F401 - registers the checks
-        from assistant.services import catalogue
+        from assistant.services import catalogue, rowsecurity
 
         catalogue.discover_installed()
+        if settings.ROW_LEVEL_SECURITY:
+            rowsecurity.hold_connections()

@@ -75,6 +75,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "assistant.admin.sight.AdminSight",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -98,6 +99,10 @@ TEMPLATES = [
 ]
 
 
+# PostgreSQL holds every statement to the tenants it may see; `manage.py row_level_security` installs it.
+ROW_LEVEL_SECURITY = env.flag("ROW_LEVEL_SECURITY")
+
+
 def _database(config: dict[str, Any]) -> dict[str, Any]:
     if config["ENGINE"] == "django.db.backends.sqlite3":
         config["OPTIONS"] = {
@@ -111,6 +116,8 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
         # A persistent connection is checked before its first query of a request, so that a restart is not felt.
         config["CONN_MAX_AGE"] = 60
         config["CONN_HEALTH_CHECKS"] = True
+        # A cursor on the server cannot carry along whose rows it may see.
+        config["DISABLE_SERVER_SIDE_CURSORS"] = ROW_LEVEL_SECURITY
     return config
 
 

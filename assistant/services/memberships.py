@@ -9,10 +9,12 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 
 from assistant.models import Membership, Tenant
+from assistant.services.tenancy import all_tenants
 
 ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
 
 
+@all_tenants()
 def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[int]:
     """The ids of the active tenants that a user is admin or owner of."""
     if not user.is_active or user.pk is None:

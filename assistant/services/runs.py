@@ -29,6 +29,7 @@ from assistant.services.recovery import recover_dead_runs
 from assistant.services.redislog import RedisLog
 from assistant.services.runtask import RunTask
 from assistant.services.stateless import open_stateless_run
+from assistant.services.tenancy import enter, enter_all
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ class Runs:
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         await self.start()
+        enter(member.tenant_id)
         opened = await in_database(opener)
         if opened.setup is not None:
             try:
@@ -153,6 +155,8 @@ class Runs:
             self._cancel_here(int(argument))
 
     async def _keep_house(self) -> None:
+        # Of all tenants: this is the deployment's own housekeeping.
+        enter_all()
         while True:
             try:
                 if self._tasks:
