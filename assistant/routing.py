@@ -10,8 +10,19 @@ from django.urls import path
 from assistant.consumers import ChatConsumer
 from assistant.mcp.server.application import application as mcp_application
 from assistant.mcp.server.application import is_mcp
+from assistant.services.tenancy import enter
 
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
+
+
+def from_nobody(application: Any) -> Any:
+    """Let every request and connection begin with nobody's rows in sight."""
+
+    async def begin(scope: Any, receive: Any, send: Any) -> None:
+        enter()
+        await application(scope, receive, send)
+
+    return begin
 
 
 def with_caller(application: Any) -> Any:

@@ -20,8 +20,7 @@ from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 
 from assistant.access import with_request_id  # noqa: E402
 from assistant.lifespan import lifespan  # noqa: E402
-from assistant.routing import websocket_urlpatterns, with_caller, with_mcp  # noqa: E402
-from assistant.services.tenancy import from_nobody  # noqa: E402
+from assistant.routing import from_nobody, websocket_urlpatterns, with_caller, with_mcp  # noqa: E402
 
 if settings.ENVIRONMENT_PROBLEMS:
     # Servers run no system checks, and a wrong value must stop the start there too.

@@ -6,15 +6,12 @@ connections begin with nobody's, and enter a tenant once their caller is known.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 NOBODY, EVERYBODY = "", "*"
 _tenants: ContextVar[str] = ContextVar("tenants_in_sight", default=NOBODY)
-
-Application = Callable[..., Awaitable[None]]
 
 
 def tenants_in_sight() -> str:
@@ -23,7 +20,7 @@ def tenants_in_sight() -> str:
 
 
 def enter(*tenant_ids: int) -> None:
-    """From here on, this task or request sees the rows of these tenants alone."""
+    """From here on, this task or request sees the rows of these tenants alone; of none, if none is given."""
     _tenants.set(_written(tenant_ids))
 
 
@@ -60,13 +57,3 @@ def _seeing(wanted: str) -> Iterator[None]:
 
 def _written(tenant_ids: Iterable[int]) -> str:
     return ",".join(str(int(pk)) for pk in tenant_ids)
-
-
-def from_nobody(application: Application) -> Application:
-    """An ASGI application whose every request and connection begins with nobody's rows."""
-
-    async def begin(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        _tenants.set(NOBODY)
-        await application(scope, receive, send)
-
-    return begin
