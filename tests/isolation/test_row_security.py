@@ -162,9 +162,7 @@ def test_the_command_says_whether_it_holds(role: str, capsys: Any, as_applicatio
 def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any]) -> list[str]:
     """What a rival is shown at every address and by every method of MCP."""
     _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="hers")
-    found = [
-        str(one) for user in (cast.mallory, cast.greta) for one in reads(Visitor(server.url, user), rows) if one.leaks
-    ]
+    found = [str(one) for one in reads(Visitor(server.url, cast.greta), rows) if one.leaks]
     return found + [door for door, body in answers(server, key, rows) if CANARY in body]
 
 
