@@ -179,6 +179,9 @@ if not DEBUG:
 # Sessions for MCP clients older than 2026-07-28: they can then be asked for approvals. One process, or sticky routing.
 MCP_SESSIONS = env.flag("MCP_SESSIONS")
 
+# Whether the serving process sends what is due to webhooks; else `manage.py deliver_webhooks` does, by cron.
+WEBHOOKS_FROM_SERVER = env.flag("WEBHOOKS_FROM_SERVER", True)
+
 # Whether spans hold what was said and passed; they always hold names, tokens and durations.
 TRACE_CONTENT = env.flag("TRACE_CONTENT")
 

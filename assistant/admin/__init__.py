@@ -16,6 +16,7 @@ from assistant.admin import (
     switches,
     tenants,
     users,
+    webhooks,
 )
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "switches",
     "tenants",
     "users",
+    "webhooks",
 ]
 
 admin.site.site_header = "Tenant Assistant"

@@ -15,6 +15,7 @@ from django.db import DatabaseError
 
 from assistant.services import metrics
 from assistant.services.completions import StatelessInput
+from assistant.services.courier import Courier
 from assistant.services.database import in_database
 from assistant.services.draining import stop_with_daphne
 from assistant.services.eventlog import EventLog, MemoryLog
@@ -49,6 +50,7 @@ class Runs:
         self._housekeeping: asyncio.Task[None] | None = None
         self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
         self.log: EventLog = self._redis_log or MemoryLog()
+        self._courier = Courier()
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -58,6 +60,8 @@ class Runs:
                 self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
             )
             stop_with_daphne(self.stop)
+            if settings.WEBHOOKS_FROM_SERVER:
+                self._courier.start()
             if self._redis_log is not None:
                 await self._redis_log.start()
 
@@ -132,6 +136,7 @@ class Runs:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        await self._courier.stop()
         await session_pool().close()
         await self.log.close()
 
