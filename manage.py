@@ -12,11 +12,7 @@ def main() -> None:
         os.environ.setdefault("DEBUG", "true")
     from django.core.management import execute_from_command_line
 
-    from assistant.services.tenancy import all_tenants
-
-    with all_tenants():
-        # Whoever may run commands here is the deployment's operator.
-        execute_from_command_line(sys.argv)
+    execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,32 @@
-"""The Django app: discovers the tools of every installed app and registers the system checks."""
+"""The Django app: gives a project the settings it does not have, discovers the tools, registers the system checks."""
 
 from __future__ import annotations
 
+from types import ModuleType
+
+import django_stubs_ext
 from django.apps import AppConfig
 from django.conf import settings
+
+from assistant import defaults
+
+# Lets Django's generic classes take their parameters at run time too: ModelAdmin[Tenant].
+django_stubs_ext.monkeypatch()
 
 
 class AssistantConfig(AppConfig):
     name = "assistant"
     verbose_name = "Assistant"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def __init__(self, app_name: str, app_module: ModuleType | None) -> None:
+        super().__init__(app_name, app_module)
+        for name, value in defaults.missing_from(settings):
+            setattr(settings, name, value)
 
     def ready(self) -> None:
-        from assistant import checks  # noqa: F401 - registers the checks
-        from assistant.services import catalogue, rowsecurity
+        from assistant import checks, hosting  # noqa: F401 - registers the checks
+        from assistant.services import catalogue
 
         catalogue.discover_installed()
-        if settings.ROW_LEVEL_SECURITY:
-            rowsecurity.hold_connections()
+        hosting.follow()

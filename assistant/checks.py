@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 
+from assistant.defaults import keys_from
 from assistant.services import catalogue
 from assistant.services.intercepting import load_interceptors
 from tools.schema import suspicious_parameters
@@ -42,7 +44,7 @@ def deployment_secrets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     missing = []
     if settings.SECRET_KEY_IS_LOCAL:
         missing.append("SECRET_KEY")
-    if settings.FIELD_ENCRYPTION_KEYS_ARE_DERIVED:
+    if keys_from(settings.SECRET_KEY) == settings.FIELD_ENCRYPTION_KEYS:
         missing.append("FIELD_ENCRYPTION_KEYS")
     return [checks.Warning(f"The environment variable {name} is not set.", id="assistant.W001") for name in missing]
 
@@ -58,4 +60,35 @@ def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         )
         for tool in catalogue.registry()
         for name in suspicious_parameters(tool)
+    ]
+
+
+@register(Tags.models)
+def user_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A user model of the project's own has what Django's admin and permissions ask for."""
+    model = get_user_model()
+    known = {field.name for field in model._meta.get_fields()}
+    missing = [name for name in ("is_active", "is_staff", "is_superuser") if name not in known]
+    return [
+        Error(
+            f"The user model {model._meta.label} has no field {name!r}.",
+            hint="django.contrib.auth.models.AbstractUser has it; PermissionsMixin has is_superuser.",
+            id="assistant.E003",
+        )
+        for name in missing
+    ]
+
+
+@register()
+def sqlite_transactions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """SQLite refuses at once a transaction that reads before it writes while another one writes."""
+    config = settings.DATABASES["default"]
+    if not config["ENGINE"].endswith("sqlite3") or config.get("OPTIONS", {}).get("transaction_mode") == "IMMEDIATE":
+        return []
+    return [
+        checks.Warning(
+            "The database is SQLite, without transaction_mode IMMEDIATE: runs at once would find it locked.",
+            hint='DATABASES["default"]["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 20}',
+            id="assistant.W003",
+        )
     ]

@@ -20,7 +20,7 @@ from assistant.services.mcpcredentials import Entry, delete_own_credentials, own
 def connections(visit: Visit) -> HttpResponse:
     """The servers that ask for the member's own credentials, and whether they have stored some; never which."""
     context = {"tenant": visit.member.tenant, "connections": own_connections(member=visit.member)}
-    return render(visit.request, "chat/connections.html", context)
+    return render(visit.request, "assistant/chat/connections.html", context)
 
 
 @sensitive_post_parameters()
@@ -45,7 +45,7 @@ def connect(visit: Visit, server: int) -> HttpResponse:
         messages.error(visit.request, f"Nothing was stored. {exc}")
     else:
         _try(visit, server)
-    return redirect("connections", tenant=visit.member.tenant.slug)
+    return redirect("assistant:connections", tenant=visit.member.tenant.slug)
 
 
 def _try(visit: Visit, server: int) -> None:
@@ -66,4 +66,4 @@ def disconnect(visit: Visit, server: int) -> HttpResponse:
     except McpServer.DoesNotExist:
         raise Http404 from None
     messages.success(visit.request, "Deleted.")
-    return redirect("connections", tenant=visit.member.tenant.slug)
+    return redirect("assistant:connections", tenant=visit.member.tenant.slug)

@@ -16,7 +16,7 @@ def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
     document = find_document(slug)
     if document is None:
         raise Http404
-    return render(request, "manual.html", {"document": document, "groups": contents()})
+    return render(request, "assistant/manual.html", {"document": document, "groups": contents()})
 
 
 @require_safe

@@ -26,7 +26,7 @@ from assistant.services.conversations import (
 from assistant.services.mcpcredentials import has_own_connections
 from assistant.services.members import Member, find_member, memberships_of
 from assistant.services.providers import describe_provider
-from assistant.services.tenancy import enter
+from tools.context import UserId
 
 MAX_STARTERS = 4
 TENANT_IN_SESSION = "tenant"
@@ -40,10 +40,11 @@ class Visit:
     request: HttpRequest
 
 
-def _user_id(request: HttpRequest) -> int:
+def _user_id(request: HttpRequest) -> UserId:
     user = request.user
     assert isinstance(user, AbstractBaseUser)  # noqa: S101 - login_required lets nobody else in
-    return int(user.pk)
+    pk: UserId = user.pk
+    return pk
 
 
 def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
@@ -55,7 +56,6 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
         member = find_member(user_id=_user_id(request), tenant_slug=tenant)
         if member is None:
             raise Http404
-        enter(member.tenant_id)
         return view(Visit(member, request), **values)
 
     return checked
@@ -69,8 +69,8 @@ def home(request: HttpRequest) -> HttpResponse:
     slugs = [membership.tenant.slug for membership in memberships_of(user_id=_user_id(request))]
     last = request.session.get(TENANT_IN_SESSION)
     if last in slugs or len(slugs) == 1:
-        return redirect("chat", tenant=last if last in slugs else slugs[0])
-    return render(request, "chat/tenants.html", {"memberships": memberships_of(user_id=_user_id(request))})
+        return redirect("assistant:chat", tenant=last if last in slugs else slugs[0])
+    return render(request, "assistant/chat/tenants.html", {"memberships": memberships_of(user_id=_user_id(request))})
 
 
 @require_safe
@@ -119,7 +119,7 @@ def _chat_page(
         "conversations": list_conversations(member=member),
         "has_own_connections": has_own_connections(member=member),
     }
-    return render(visit.request, "chat/chat.html", context)
+    return render(visit.request, "assistant/chat/chat.html", context)
 
 
 @require_safe
@@ -134,7 +134,7 @@ def conversations(visit: Visit) -> HttpResponse:
         "conversation": next((one for one in found if str(one.pk) == current), None),
         "search": visit.request.GET.get("q", "").strip(),
     }
-    return render(visit.request, "chat/conversations.html", context)
+    return render(visit.request, "assistant/chat/conversations.html", context)
 
 
 @require_POST
@@ -162,4 +162,4 @@ def delete(visit: Visit, thread: uuid.UUID) -> HttpResponse:
         return JsonResponse({"error": "This conversation is still being answered. Stop it first."}, status=409)
     if not is_deleted:
         raise Http404
-    return JsonResponse({"next": reverse("chat", kwargs={"tenant": visit.member.tenant.slug})})
+    return JsonResponse({"next": reverse("assistant:chat", kwargs={"tenant": visit.member.tenant.slug})})

@@ -1,28 +1,23 @@
-"""Addresses of the websocket API and of the MCP server, and who is calling there."""
+"""Addresses of the websocket API and of the MCP server, and how they are mounted beside a site."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
+from assistant.access import with_request_id
 from assistant.consumers import ChatConsumer
+from assistant.lifespan import lifespan
 from assistant.mcp.server.application import application as mcp_application
 from assistant.mcp.server.application import is_mcp
-from assistant.services.tenancy import enter
 
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
-
-
-def from_nobody(application: Any) -> Any:
-    """Let every request and connection begin with nobody's rows in sight."""
-
-    async def begin(scope: Any, receive: Any, send: Any) -> None:
-        enter()
-        await application(scope, receive, send)
-
-    return begin
 
 
 def with_caller(application: Any) -> Any:
@@ -33,11 +28,46 @@ def with_caller(application: Any) -> Any:
     return CookieMiddleware(application)
 
 
-def with_mcp(application: Any) -> Any:
-    """Answer the MCP server's addresses before the site: its streams end with their clients, as ASGI tells it."""
+def _choosing(is_ours: Callable[[str], bool], ours: Any, others: Any) -> Any:
+    """Hand what comes to our addresses to one application, and the rest to another."""
 
     async def route(scope: Any, receive: Any, send: Any) -> None:
-        chosen = mcp_application if is_mcp(scope["path"]) else application
-        await chosen(scope, receive, send)
+        await (ours if is_ours(scope["path"]) else others)(scope, receive, send)
 
     return route
+
+
+def with_mcp(site: Any) -> Any:
+    """Answer the MCP server's addresses before the site: its streams end with their clients, as ASGI tells it."""
+    return _choosing(is_mcp, mcp_application, site)
+
+
+def _is_websocket_of_ours(address: str) -> bool:
+    return any(route.pattern.match(address.lstrip("/")) for route in websocket_urlpatterns)
+
+
+def with_assistant(site: Any, *, websockets: Any = None) -> Any:
+    """A project's ASGI application: the site, and beside it the websocket API and the MCP server.
+
+    Args:
+        site: What `get_asgi_application()` gave.
+        websockets: The project's own websockets, if it has any: a `URLRouter`, say. It gets what is not ours.
+
+    Raises:
+        ImproperlyConfigured: an environment variable has a wrong value.
+    """
+    if settings.ENVIRONMENT_PROBLEMS:
+        # Servers run no system checks, and a wrong value must stop the start there too.
+        raise ImproperlyConfigured(
+            " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
+        )
+    chat = with_caller(URLRouter(websocket_urlpatterns))
+    return with_request_id(
+        ProtocolTypeRouter(
+            {
+                "http": with_mcp(site),
+                "websocket": chat if websockets is None else _choosing(_is_websocket_of_ours, chat, websockets),
+                "lifespan": lifespan,
+            }
+        )
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
 from assistant import connections, health, manual, pages
 
+app_name = "assistant"
 urlpatterns = [
     path("", pages.home, name="home"),
     path("t/<slug:tenant>/", pages.chat, name="chat"),
@@ -19,13 +21,15 @@ urlpatterns = [
     path("t/<slug:tenant>/connections/<int:server>/delete/", connections.disconnect, name="disconnect"),
     path(
         "accounts/login/",
-        LoginView.as_view(template_name="chat/login.html", redirect_authenticated_user=True),
+        LoginView.as_view(
+            template_name="assistant/chat/login.html", next_page="assistant:home", redirect_authenticated_user=True
+        ),
         name="login",
     ),
-    path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("accounts/logout/", LogoutView.as_view(next_page=settings.LOGIN_URL), name="logout"),
     path("docs/", manual.page, name="manual"),
     path("docs/asyncapi.json", manual.asyncapi, name="manual-asyncapi"),
-    path("docs/images/<str:name>", manual.image),
+    path("docs/images/<str:name>", manual.image, name="manual-image"),
     path("docs/<slug:slug>/", manual.page, name="manual-page"),
     *(path(address, view) for address, view in health.PROBES.items()),
     path("api/", include("assistant.api.urls")),

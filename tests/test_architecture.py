@@ -62,10 +62,19 @@ ROOMS = {
     "mcp server": Room(("assistant.mcp.server",), ("assistant.mcp.server", *EDGES)),
     "api": Room(("assistant.api",), ("assistant.api", *EDGES)),
     "admin": Room(("assistant.admin",), ("assistant.admin", *EDGES)),
-    "commands": Room(("assistant.management",), ("assistant.management", "assistant.providers", *EDGES)),
+    "commands": Room(
+        ("assistant.management",), ("assistant.management", "assistant.hosting", "assistant.providers", *EDGES)
+    ),
     "pages": Room(
         ("assistant.pages", "assistant.connections", "assistant.manual", "assistant.health", "assistant.templatetags"),
         ("assistant.pages", "assistant.rendering", *EDGES),
+    ),
+    "hosting": Room(("assistant.hosting",), EDGES),
+    # Settings are read before Django is there.
+    "settings": Room(
+        ("assistant.defaults", "assistant.environment"),
+        ("assistant.environment", "tools.inside"),
+        ("environ", "cryptography"),
     ),
     # They only put the doors in their places.
     "glue": Room(
@@ -73,8 +82,7 @@ ROOMS = {
         PACKAGES,
     ),
     "config": Room(
-        ("config",),
-        ("config", "assistant.access", "assistant.routing", "assistant.lifespan", "assistant.urls", "tools.inside"),
+        ("config",), ("config", "assistant.defaults", "assistant.environment", "assistant.routing", "assistant.urls")
     ),
 }
 OPENAI_ONLY_IN = "assistant.providers."

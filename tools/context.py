@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
+from uuid import UUID
 
 from tools.errors import MissingSecret
 from tools.threads import carry_into_threads
@@ -20,21 +21,29 @@ home_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.Conte
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+# The primary key of a user: a number, a text or a UUID, as the project's user model has it.
+UserId: TypeAlias = Any
+
+
 @dataclass(frozen=True, slots=True)
 class TenantInfo:
-    """The tenant a tool acts for; `timezone` is an IANA name."""
+    """The tenant a tool acts for; `timezone` is an IANA name.
+
+    `external_id` is the primary key, as text, of the project's own tenant that it stands for (docs/saas.md).
+    """
 
     id: int | str | None = None
     slug: str = ""
     name: str = ""
     timezone: str = "UTC"
+    external_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class UserInfo:
     """The member a tool acts for."""
 
-    id: int | str | None = None
+    id: int | str | UUID | None = None
     username: str = ""
 
 

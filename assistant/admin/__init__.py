@@ -1,7 +1,5 @@
 """Django's admin as the control panel; every page about tenants' rows keeps to `scope`."""
 
-from django.contrib import admin
-
 from assistant.admin import (
     approvals,
     assistants,
@@ -16,7 +14,6 @@ from assistant.admin import (
     switches,
     tenants,
     users,
-    webhooks,
 )
 
 __all__ = [
@@ -33,9 +30,4 @@ __all__ = [
     "switches",
     "tenants",
     "users",
-    "webhooks",
 ]
-
-admin.site.site_header = "Tenant Assistant"
-admin.site.site_title = "Tenant Assistant"
-admin.site.index_title = "Control panel"

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from assistant.admin.answers import AnswerForm
 from assistant.admin.filters import TENANT
+from assistant.admin.links import username
 from assistant.admin.scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.models import Approval, Incident
 from assistant.services import approvals, audit
@@ -25,11 +26,11 @@ class ApprovalAdmin(ReadOnlyAdmin):
 
     list_display = ("name", "tenant", "member", "arguments", "started_at")
     list_filter = (TENANT, "name", "started_at")
-    search_fields = ("name", "call_id", "arguments", "run__user__username")
+    search_fields = ("name", "call_id", "arguments", username("run__user"))
     list_select_related = ("tenant", "run__user")
     actions = ("approve", "reject")  # type: ignore[assignment]
 
-    @admin.display(description="member", ordering="run__user__username")
+    @admin.display(description="member", ordering=username("run__user"))
     def member(self, call: Approval) -> str:
         return call.waiting_run.user.get_username()
 
@@ -56,9 +57,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
     def _send(self, request: HttpRequest, calls: list[Approval], answers: list[Resume]) -> bool:
         """Have the answers take effect; says on the next page whether they did."""
         try:
-            async_to_sync(approvals.answer_for_member)(
-                calls=calls, answers=answers, decided_by=int(request.user.pk or 0)
-            )
+            async_to_sync(approvals.answer_for_member)(calls=calls, answers=answers, decided_by=request.user.pk or 0)
         except Refused as exc:
             self.message_user(request, str(exc), messages.ERROR)
             return False

@@ -43,7 +43,7 @@ class EndUserAdmin(TenantScopedAdmin):
 
     @admin.display(description="conversations")
     def conversations(self, end_user: EndUser) -> SafeString:
-        return link_to_list(Conversation, "Conversations", user__id__exact=end_user.user_id)
+        return link_to_list(Conversation, "Conversations", user__exact=end_user.user_id)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         delete_end_user(end_user=obj)

@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
-from assistant.admin.links import link, link_to_list, person
+from assistant.admin.links import link, link_to_list, person, username
 from assistant.admin.scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
 from assistant.services.toolfiles import file_response
@@ -37,7 +37,7 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     list_display = ("__str__", "tenant", "member", "assistant", "created_at", "updated_at")
     list_filter = (TENANT, ASSISTANT, "updated_at")
-    search_fields = ("title", "user__username", "id")
+    search_fields = ("title", username("user"), "id")
     list_select_related = ("tenant", "user", "assistant")
     date_hierarchy = "updated_at"
     fields = (
@@ -139,7 +139,7 @@ class RunAdmin(ReadOnlyAdmin):
         "model",
     )
     list_filter = ("status", TENANT, ASSISTANT, "error_code", "model", "started_at")
-    search_fields = ("run_id", "user__username", "conversation__title", "error_message")
+    search_fields = ("run_id", username("user"), "conversation__title", "error_message")
     list_select_related = ("tenant", "user", "assistant", "conversation")
     date_hierarchy = "started_at"
     fields = (
@@ -194,8 +194,8 @@ class ToolCallAdmin(ReadOnlyAdmin):
         "error_id",
         "arguments",
         "run__run_id",
-        "run__user__username",
-        "user__username",
+        username("run__user"),
+        username("user"),
     )
     list_select_related = ("tenant", "user", "run", "run__user")
     date_hierarchy = "started_at"
@@ -234,7 +234,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
     )
     approver = person("decided_by")
 
-    @admin.display(description="member", ordering="run__user__username")
+    @admin.display(description="member", ordering=username("run__user"))
     def member(self, call: ToolCall) -> str:
         caller = call.user if call.run is None else call.run.user
         return caller.get_username() if caller is not None else "—"

@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import TENANT
-from assistant.admin.links import person
+from assistant.admin.links import person, username
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, choices_of, is_operator
 from assistant.models import ApiKey
 from assistant.services.keys import revoke_api_keys
@@ -45,7 +45,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
     change_form_template = "admin/assistant/apikey/change_form.html"
     list_display = ("name", "tenant", "user", "prefix", "scopes", "is_good", "last_used_at", "expires_at", "created_at")
     list_filter = (TENANT, ("revoked_at", admin.EmptyFieldListFilter))
-    search_fields = ("name", "prefix", "user__username")
+    search_fields = ("name", "prefix", username("user"))
     list_select_related = ("tenant", "user")
     actions = ("revoke",)
     readonly_fields = ("member",)

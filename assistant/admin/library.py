@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from assistant.admin.filters import TENANT
-from assistant.admin.links import person
+from assistant.admin.links import person, username
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, TenantScopedInline
 from tools.library.documents import DocumentError, check_document, read_file, store_document
 from tools.models import Alarm, Customer, Document, Order, OrderLine
@@ -111,7 +111,7 @@ class AlarmAdmin(TenantScopedAdmin):
     possible = frozenset({"view", "change", "delete"})
     list_display = ("at", "label", "state", "user", "tenant", "created_at")
     list_filter = (TENANT, "state", "at")
-    search_fields = ("label", "user__username")
+    search_fields = ("label", username("user"))
     list_select_related = ("tenant", "user")
     fields = ("tenant", "member", "at", "label", "state", "created_at")
     readonly_fields = ("member", "created_at")

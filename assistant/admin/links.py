@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.contrib.auth import get_user_model
 from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html
@@ -21,6 +22,11 @@ def person(field: str) -> Callable[[Any, Any], str]:
         return "—" if user is None else str(user)
 
     return admin.display(description=field.replace("_", " "), ordering=field)(named)
+
+
+def username(path: str) -> str:
+    """The look-up of what people sign in with, on the user that `path` leads to."""
+    return f"{path}__{get_user_model().USERNAME_FIELD}"
 
 
 def link(row: Model | None, text: object = None) -> SafeString | str:

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import TENANT
+from assistant.admin.links import username
 from assistant.admin.mcpforms import CredentialForm, ServerForm, ToolForm
 from assistant.admin.scope import TenantScopedAdmin, TenantScopedInline
 from assistant.models import McpCredential, McpServer, McpTool
@@ -152,9 +153,7 @@ class McpServerAdmin(TenantScopedAdmin):
         server = self.get_object(request, object_id)
         if server is None or not self.has_change_permission(request, server):
             raise Http404("There is no such MCP server.")
-        found = async_to_sync(examine)(
-            tenant_id=server.tenant_id, server_id=server.pk, user_id=int(request.user.pk or 0)
-        )
+        found = async_to_sync(examine)(tenant_id=server.tenant_id, server_id=server.pk, user_id=request.user.pk or 0)
         self.message_user(request, found.full_sentence, messages.SUCCESS if found.is_well else messages.ERROR)
         return HttpResponseRedirect(reverse("admin:assistant_mcpserver_change", args=[server.pk]))
 
@@ -167,7 +166,7 @@ class McpCredentialAdmin(TenantScopedAdmin):
     tenant_path = "server__tenant"
     list_display = ("server", "member", "tenant")
     list_filter = (("server__tenant", admin.RelatedOnlyFieldListFilter),)
-    search_fields = ("server__name", "user__username")
+    search_fields = ("server__name", username("user"))
     list_select_related = ("server__tenant", "user")
     fields = ("server", "user", "new_headers", "oauth_client_id", "new_oauth_client_secret", "clear_secrets")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from assistant.admin.filters import ASSISTANT, TENANT
-from assistant.admin.links import link, person
+from assistant.admin.links import link, person, username
 from assistant.admin.scope import ReadOnlyAdmin
 from assistant.models import AuditEntry, Feedback, UsageEntry
 
@@ -27,7 +27,7 @@ class UsageEntryAdmin(ReadOnlyAdmin):
         "reasoning_tokens",
     )
     list_filter = (TENANT, ASSISTANT, "provider", "model", "created_at")
-    search_fields = ("model", "provider", "user__username")
+    search_fields = ("model", "provider", username("user"))
     list_select_related = ("tenant", "user", "assistant")
     date_hierarchy = "created_at"
     exclude = ("run", "user")
@@ -45,7 +45,7 @@ class FeedbackAdmin(ReadOnlyAdmin):
 
     list_display = ("created_at", "rating", "tenant", "member", "answer", "comment")
     list_filter = ("rating", TENANT, "created_at")
-    search_fields = ("comment", "message__content", "user__username")
+    search_fields = ("comment", "message__content", username("user"))
     list_select_related = ("tenant", "user", "message")
     exclude = ("message", "user")
     readonly_fields = ("member", "answer")
@@ -62,7 +62,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     list_display = ("created_at", "tenant", "who", "action", "target")
     list_filter = (TENANT, "action", "created_at")
-    search_fields = ("action", "target", "actor__username")
+    search_fields = ("action", "target", username("actor"))
     list_select_related = ("tenant", "actor")
     date_hierarchy = "created_at"
     exclude = ("actor",)

@@ -130,6 +130,9 @@ class TenantScopedAdmin(Scoped, admin.ModelAdmin[Any]):
     tenant_path = "tenant"
     audited_by_services: Collection[str] = frozenset()
 
+    class Media:
+        css = {"all": ("assistant/admin/panel.css",)}
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
         if is_operator(request):

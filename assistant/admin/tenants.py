@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from assistant.admin.filters import TENANT
-from assistant.admin.links import link_to_list, person
+from assistant.admin.links import link_to_list, person, username
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, is_operator
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services import memberships
@@ -55,7 +55,13 @@ class TenantAdmin(TenantScopedAdmin):
         return counted
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        if obj is not None and obj.external_id is not None:
+            return ("name", "slug", "timezone", "is_active", *self.readonly_fields)
         return self.readonly_fields if is_operator(request) else ("slug", "is_active", *self.readonly_fields)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What follows a tenant of the project goes with it."""
+        return super().has_delete_permission(request, obj) and (obj is None or obj.external_id is None)
 
     def tenant_of(self, row: Tenant) -> Tenant:
         return row
@@ -80,7 +86,7 @@ class MembershipForm(TenantForm):
 
     actor: Any = None
     username = forms.CharField(
-        max_length=150, help_text="A new one; an operator may also name somebody who can sign in already."
+        max_length=254, help_text="A new one; an operator may also name somebody who can sign in already."
     )
     password = forms.CharField(
         required=False,
@@ -102,7 +108,9 @@ class MembershipForm(TenantForm):
             self.add_error("role", "End users come by tokens alone.")
         if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
             self.add_error("role", "Only an owner makes owners.")
-        if self.instance.pk is None and "username" in cleaned:
+        if self.instance.pk is None and tenant.external_id is not None:
+            self.add_error("tenant", "The members of this tenant follow those of the project.")
+        elif self.instance.pk is None and "username" in cleaned:
             self._check_user(tenant, cleaned["username"], cleaned.get("password") or "")
         return cleaned
 
@@ -135,7 +143,7 @@ class MembershipAdmin(TenantScopedAdmin):
     form = MembershipForm
     list_display = ("user", "tenant", "role", "created_at")
     list_filter = (TENANT, "role")
-    search_fields = ("user__username", "tenant__slug")
+    search_fields = (username("user"), "tenant__slug")
     list_select_related = ("user", "tenant")
     member = person("user")
 
@@ -165,7 +173,9 @@ class MembershipAdmin(TenantScopedAdmin):
         return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
 
     def _may_touch(self, request: HttpRequest, membership: Membership | None) -> bool:
-        """An owner's place is changed by owners and operators only."""
+        """An owner's place is changed by owners and operators only, and one that follows the project's by nobody."""
+        if membership is not None and membership.tenant.external_id is not None:
+            return False
         if membership is None or membership.role != Membership.Role.OWNER:
             return True
         return memberships.may_grant(actor=request.user, tenant=membership.tenant, role=membership.role)

@@ -1,4 +1,7 @@
-"""Users and groups: the superusers' business alone; a tenant's admin adds people through memberships."""
+"""Users and groups: the superusers' business alone; a tenant's admin adds people through memberships.
+
+These stand in for Django's own pages. A project with a user model or pages of its own keeps them.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,11 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from assistant.admin.scope import OperatorsOnly
 from assistant.models import Membership
-
-admin.site.unregister(Group)
-admin.site.unregister(User)
 
 
 class PlacesInline(admin.TabularInline[Membership, User]):
@@ -33,7 +33,6 @@ class PlacesInline(admin.TabularInline[Membership, User]):
         return super().get_queryset(request).select_related("tenant", "user")
 
 
-@admin.register(User)
 class OperatorsUserAdmin(OperatorsOnly, UserAdmin[User]):
     list_display = ("username", "email", "places", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "memberships__role")
@@ -47,6 +46,15 @@ class OperatorsUserAdmin(OperatorsOnly, UserAdmin[User]):
         return ", ".join(place.tenant.slug for place in user.memberships.all()) or "—"
 
 
-@admin.register(Group)
 class OperatorsGroupAdmin(OperatorsOnly, GroupAdmin):
     list_display = ("name",)
+
+
+def _replace(model: type[Model], stock: type[admin.ModelAdmin[Any]], ours: type[admin.ModelAdmin[Any]]) -> None:
+    if type(admin.site._registry.get(model)) is stock:
+        admin.site.unregister(model)
+        admin.site.register(model, ours)
+
+
+_replace(User, UserAdmin, OperatorsUserAdmin)
+_replace(Group, GroupAdmin, OperatorsGroupAdmin)

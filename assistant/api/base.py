@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from drf_spectacular.openapi import AutoSchema
 from rest_framework.exceptions import MethodNotAllowed, ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -22,7 +23,6 @@ from assistant.api.errors import answer_error
 from assistant.services.database import in_database
 from assistant.services.idempotency import Claim, claim, fingerprint, keep, release
 from assistant.services.members import Member
-from assistant.services.tenancy import enter
 
 READS = frozenset({"GET", "HEAD"})
 REPLAYED = "Idempotent-Replayed"
@@ -38,6 +38,11 @@ class TenantView(APIView):
     permission_classes = ()
     parser_classes = (StrictJSONParser,)
     content_negotiation_class = OneFormat
+    # All that a project's own settings for Django REST framework could change.
+    renderer_classes = (JSONRenderer,)
+    throttle_classes = ()
+    versioning_class = None
+    schema = AutoSchema()
     metadata_class = None
     scope_to_read: ClassVar[str] = "read"
     scope_to_write: ClassVar[str] = "chat"
@@ -53,7 +58,6 @@ class TenantView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self.member = caller_of(request._request, self.tenant_slug, self.scope_of(request.method or ""))
-        enter(self.member.tenant_id)
 
     def scope_of(self, method: str) -> str:
         return self.scope_to_read if method in READS else self.scope_to_write
@@ -74,8 +78,6 @@ class AsyncTenantView(TenantView):
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
             await in_database(self.initial, self.request, *args, **kwargs)
-            # Anew: what a thread enters stays in the thread.
-            enter(self.member.tenant_id)
             handler = getattr(self, (request.method or "").lower(), None)
             if handler is None:
                 raise MethodNotAllowed(request.method or "")

@@ -9,13 +9,11 @@ from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.runs import Approval, Run, ToolCall
-from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
+from assistant.models.tenants import ApiKey, Membership, Tenant
 from assistant.models.usage import UsageEntry
-from assistant.models.webhooks import Webhook, WebhookDelivery
 
 __all__ = [
     "ApiKey",
-    "ApiKeyUse",
     "Approval",
     "Assistant",
     "AuditEntry",
@@ -37,7 +35,5 @@ __all__ = [
     "ToolFile",
     "ToolSetting",
     "UsageEntry",
-    "Webhook",
-    "WebhookDelivery",
     "WidgetOrigin",
 ]

@@ -10,6 +10,7 @@ from django.db import models
 
 from assistant.models.assistants import Assistant
 from assistant.models.tenants import Tenant
+from tools.context import UserId
 
 if TYPE_CHECKING:
     from assistant.models.runs import Run
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class ConversationQuerySet(models.QuerySet["Conversation"]):
     """Conversations are personal: whoever asks names the tenant and the user."""
 
-    def visible_to(self, *, tenant_id: int, user_id: int) -> ConversationQuerySet:
+    def visible_to(self, *, tenant_id: int, user_id: UserId) -> ConversationQuerySet:
         return self.filter(tenant_id=tenant_id, user_id=user_id, is_stateless=False)
 
 

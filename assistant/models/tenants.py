@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
 from django.db import models
 
 
@@ -40,6 +39,13 @@ class Tenant(models.Model):
     ends_runs_on_tool_failure = models.BooleanField(
         default=False, help_text="An unexpected failure of a tool ends the run. Otherwise the model is told of it."
     )
+    external_id = models.CharField(  # noqa: DJ001 - unique where it is given
+        max_length=64,
+        unique=True,
+        null=True,
+        editable=False,
+        help_text="The primary key of the project's own tenant that this one follows (ASSISTANT_TENANTS).",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -65,7 +71,7 @@ class Membership(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        ordering = ["tenant__slug", "user__username"]
+        ordering = ["tenant__slug", "id"]
         constraints = [models.UniqueConstraint(fields=["tenant", "user"], name="one_membership_per_tenant")]
 
     def __str__(self) -> str:
@@ -81,12 +87,6 @@ class ApiKey(models.Model):
     scopes = models.JSONField(default=list, help_text="Any of chat, read, tools, end_users.")
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
-    requests_per_minute = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty: no limit of this key's own."
-    )
-    requests_per_day = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="From midnight UTC. Empty: no limit."
-    )
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -98,16 +98,3 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
-
-
-class ApiKeyUse(models.Model):
-    """How much a key with limits was used in the minute and the day that it was last used in."""
-
-    key = models.OneToOneField(ApiKey, on_delete=models.CASCADE, related_name="use", primary_key=True)
-    minute_at = models.DateTimeField()
-    minute_count = models.PositiveIntegerField(default=0)
-    day_at = models.DateTimeField()
-    day_count = models.PositiveIntegerField(default=0)
-
-    def __str__(self) -> str:
-        return f"{self.minute_count} in the minute, {self.day_count} in the day"

@@ -12,6 +12,7 @@ from assistant.services.inputs import Refused, Resume, RunInput
 from assistant.services.members import Member, find_member
 from assistant.services.opening import OpenedRun
 from assistant.services.runs import get_runs
+from tools.context import UserId
 
 
 def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[int, list[Approval]]:
@@ -26,7 +27,7 @@ def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[
     return dict(by_run)
 
 
-async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume], decided_by: int) -> OpenedRun:
+async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume], decided_by: UserId) -> OpenedRun:
     """Answer all waiting calls of one run as an operator; the run goes on as the member's.
 
     Raises:

@@ -22,6 +22,7 @@ from assistant.services.intercepting import intercepted
 from assistant.services.providers import ProviderChoice, choose_provider, model_of
 from assistant.services.toolsets import EffectiveTool, TenantToolset
 from tools import Tool
+from tools.context import UserId
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class DelegatingToolset:
         self,
         *,
         tenant_id: int,
-        user_id: int,
+        user_id: UserId,
         assistant_id: int,
         initial: Sequence[EffectiveTool] | None = None,
     ) -> None:

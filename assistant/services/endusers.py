@@ -6,13 +6,11 @@ only from a page of an origin that the tenant allows. Taking back any of these e
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.core.signing import BadSignature, Signer
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -20,6 +18,7 @@ from django.utils import timezone
 from assistant.models import Assistant, EndUser, Membership, WidgetOrigin
 from assistant.models.endusers import validate_origin
 from assistant.services.members import Member, find_end_user
+from assistant.services.memberships import make_nameless_user
 
 TOKEN_PREFIX = "eu_"  # noqa: S105 - it tells a token from a key, and is no secret
 DEFAULT_SECONDS = 900
@@ -72,8 +71,7 @@ def _keep(tenant_id: int, external_id: str, name: str, context: Mapping[str, Any
             setattr(known, field, value)
         known.save(update_fields=list(fields))
         return known
-    # Without a password nobody signs in as them; the name says nothing, for ids may be addresses.
-    user = get_user_model()._default_manager.create_user(f"end-user-{uuid.uuid4().hex}", password=None)
+    user = make_nameless_user("end-user")
     Membership.objects.create(tenant_id=tenant_id, user=user, role=Membership.Role.END_USER)
     return EndUser.objects.create(tenant_id=tenant_id, user=user, external_id=external_id, **fields)
 
@@ -81,7 +79,7 @@ def _keep(tenant_id: int, external_id: str, name: str, context: Mapping[str, Any
 def mint_token(*, end_user: EndUser, assistant: Assistant, key_id: int, seconds: int) -> tuple[str, datetime]:
     """A token for `end_user` to talk to `assistant`, and the moment at which it ends."""
     until = timezone.now().replace(microsecond=0) + timedelta(seconds=seconds)
-    values = [end_user.tenant_id, assistant.pk, end_user.user_id, key_id, int(until.timestamp())]
+    values = [end_user.tenant_id, assistant.pk, str(end_user.user_id), key_id, int(until.timestamp())]
     return TOKEN_PREFIX + _signer.sign_object(values), until
 
 

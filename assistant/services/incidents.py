@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from django.db import transaction
-
 from assistant.core.interceptors import CallTool, Invocation
-from assistant.models import Incident, Webhook
+from assistant.models import Incident
 from assistant.services.database import in_database
-from assistant.services.webhooks import tell
 from tools import ForeignRow, ToolResult
+from tools.context import UserId
 
 logger = logging.getLogger(__name__)
 
@@ -25,22 +23,15 @@ async def watch_for_incidents(invocation: Invocation, call: CallTool) -> ToolRes
         raise
 
 
-@transaction.atomic
 def record_incident(*, invocation: Invocation, description: str) -> Incident:
-    """Write an incident down, and that the tenant's webhooks are told of it."""
+    """Write an incident down."""
     context = invocation.context
-    incident = Incident.objects.create(
+    user_id: UserId = context.user.id
+    return Incident.objects.create(
         tenant_id=int(context.tenant.id or 0),
-        user_id=int(context.user.id or 0),
+        user_id=user_id,
         tool=invocation.tool.name,
         run_id=context.run_id,
         call_id=context.tool_call_id,
         description=description,
     )
-    tell(
-        tenant_id=incident.tenant_id,
-        event=Webhook.Event.TOOL_INCIDENT,
-        facts={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
-        once=str(incident.pk),
-    )
-    return incident

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.models import Run, ToolCall
+from tools.context import UserId
 
 # A run whose process has not renewed its lease for this long is taken for dead.
 LEASE = timedelta(seconds=15)
@@ -30,7 +31,7 @@ class RunKey:
     number: int
     run_id: str
     tenant_id: int
-    user_id: int
+    user_id: UserId
     assistant_id: int
     conversation_id: uuid.UUID
     owner: str
@@ -101,7 +102,7 @@ def key_of(run: Run, owner: str) -> RunKey:
     )
 
 
-def request_cancel(*, tenant_id: int, user_id: int, run_id: str) -> list[int]:
+def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str) -> list[int]:
     """Mark a member's running runs of that id as to be cancelled; returns their keys."""
     running = Run.objects.filter(tenant_id=tenant_id, user_id=user_id, run_id=run_id, status=Run.Status.RUNNING)
     pks = list(running.values_list("pk", flat=True))

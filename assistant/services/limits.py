@@ -6,6 +6,8 @@ import time
 from collections import OrderedDict
 from weakref import WeakValueDictionary
 
+from tools.context import UserId
+
 # Frames a connection may send: a burst, then so many a second; and all of a member's connections together.
 CONNECTION_BURST, CONNECTION_RATE = 60, 20.0
 MEMBER_BURST, MEMBER_RATE = 600, 100.0
@@ -35,10 +37,10 @@ class Bucket:
         return True
 
 
-_members: WeakValueDictionary[tuple[int, int], Bucket] = WeakValueDictionary()
+_members: WeakValueDictionary[tuple[int, UserId], Bucket] = WeakValueDictionary()
 
 
-def member_bucket(*, tenant_id: int, user_id: int) -> Bucket:
+def member_bucket(*, tenant_id: int, user_id: UserId) -> Bucket:
     """The bucket that all connections of a member share; it lives as long as one of them holds it."""
     key = (tenant_id, user_id)
     bucket = _members.get(key)
@@ -47,10 +49,10 @@ def member_bucket(*, tenant_id: int, user_id: int) -> Bucket:
     return bucket
 
 
-_requests: OrderedDict[tuple[int, int], Bucket] = OrderedDict()
+_requests: OrderedDict[tuple[int, UserId], Bucket] = OrderedDict()
 
 
-def may_request(*, tenant_id: int, user_id: int) -> bool:
+def may_request(*, tenant_id: int, user_id: UserId) -> bool:
     """Count one request of a member's over MCP; False if they have sent too many."""
     key = (tenant_id, user_id)
     bucket = _requests.setdefault(key, Bucket(MCP_BURST, MCP_RATE))

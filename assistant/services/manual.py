@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.urls import reverse
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from pygments import highlight
@@ -117,10 +118,14 @@ def _address(target: str) -> str:
         return target
     if re.fullmatch(r"[\w-]+\.md|(\.\./)?(README|docs/[\w-]+)\.md", parts.path):
         slug = _slug(parts.path)
-        return ("/docs/" if slug == INDEX else f"/docs/{slug}/") + anchor
+        return (_contents_page() if slug == INDEX else reverse("assistant:manual-page", args=[slug])) + anchor
     if parts.path.endswith(".png"):
-        return f"/docs/images/{Path(parts.path).name}"
-    return "/docs/" if parts.path == "docs/" else ""
+        return reverse("assistant:manual-image", args=[Path(parts.path).name])
+    return _contents_page() if parts.path == "docs/" else ""
+
+
+def _contents_page() -> str:
+    return reverse("assistant:manual")
 
 
 def _code(content: str, language: str, _attributes: str) -> str:

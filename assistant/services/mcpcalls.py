@@ -43,7 +43,7 @@ async def call_remote(
         connection_of,
         tenant_id=int(context.tenant.id or 0),
         server_id=server_id,
-        user_id=int(context.user.id or 0),
+        user_id=context.user.id or 0,
     )
     call = partial(_call, connection, name, digest, arguments, context)
     try:

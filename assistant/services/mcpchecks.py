@@ -18,6 +18,7 @@ from assistant.services.mcpcalls import listener_of, tells_of_server
 from assistant.services.mcplistings import record_failure
 from assistant.services.mcpservers import Connection, connection_of
 from assistant.services.mcptools import REST
+from tools.context import UserId
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Examination:
         return f"{self.sentence} ({self.detail})" if self.detail else self.sentence
 
 
-async def examine(*, tenant_id: int, server_id: int, user_id: int) -> Examination:
+async def examine(*, tenant_id: int, server_id: int, user_id: UserId) -> Examination:
     """Connect, list the tools and store them, within seconds; whether the server is switched on or not.
 
     Args:

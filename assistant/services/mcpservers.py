@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
@@ -15,6 +16,7 @@ from assistant.mcp.client import Command, Endpoint, OAuthClient, RemoteFailure
 from assistant.models import McpCredential, McpServer
 from assistant.services.urls import tenant_guard
 from tools import ToolContext
+from tools.context import UserId
 
 # The one key of `_meta` under which a server finds what it may know of a call.
 META_KEY = "tenant-assistant/context"
@@ -23,7 +25,7 @@ CONTEXT_KEYS: Mapping[str, Callable[[ToolContext], Any]] = {
     "tenant.slug": lambda context: context.tenant.slug,
     "tenant.name": lambda context: context.tenant.name,
     "tenant.timezone": lambda context: context.tenant.timezone,
-    "user.id": lambda context: context.user.id,
+    "user.id": lambda context: str(context.user.id) if isinstance(context.user.id, UUID) else context.user.id,
     "user.username": lambda context: context.user.username,
     "assistant": lambda context: context.assistant,
     "thread_id": lambda context: context.thread_id,
@@ -55,7 +57,7 @@ class Connection:
     is_shared: bool = True
 
 
-def connection_of(*, tenant_id: int, server_id: int, user_id: int, even_if_off: bool = False) -> Connection:
+def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, even_if_off: bool = False) -> Connection:
     """How this user reaches this server of this tenant.
 
     Args:

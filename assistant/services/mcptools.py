@@ -17,6 +17,7 @@ from assistant.models import McpCredential, McpServer, McpTool
 from assistant.services.mcpcalls import call_remote
 from assistant.services.mcplistings import is_quarantined
 from tools import InvalidTool, Tool
+from tools.context import UserId
 
 # How long the tools of a server that did not answer are left out, before the next call tries it again.
 REST = timedelta(seconds=60)
@@ -38,7 +39,7 @@ class _Known:
     state: dict[str, Any] = field(compare=False, repr=False)
 
 
-def remote_tools(*, tenant_id: int, user_id: int | None, taken: Collection[str] = ()) -> list[RemoteTool]:
+def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[str] = ()) -> list[RemoteTool]:
     """The tools of the tenant's servers that are switched on, in a fixed order; one query.
 
     Args:

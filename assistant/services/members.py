@@ -14,8 +14,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
-from assistant.services.tenancy import all_tenants
 from tools import TenantInfo, UserInfo
+from tools.context import UserId
 from tools.logs import name_tenant
 
 # What a key may do unless less is asked for; `end_users`, to mint tokens for end users, is given by name only.
@@ -44,8 +44,8 @@ class Member:
         return int(self.tenant.id or 0)
 
     @property
-    def user_id(self) -> int:
-        return int(self.user.id or 0)
+    def user_id(self) -> UserId:
+        return self.user.id or 0
 
     @property
     def is_admin(self) -> bool:
@@ -53,7 +53,9 @@ class Member:
 
 
 def tenant_info(tenant: Tenant) -> TenantInfo:
-    return TenantInfo(id=tenant.pk, slug=tenant.slug, name=tenant.name, timezone=tenant.timezone)
+    return TenantInfo(
+        id=tenant.pk, slug=tenant.slug, name=tenant.name, timezone=tenant.timezone, external_id=tenant.external_id or ""
+    )
 
 
 def _member(membership: Membership, key: ApiKey | None = None) -> Member:
@@ -73,8 +75,7 @@ def _described(end_user: EndUser) -> dict[str, Any]:
     return {"id": end_user.external_id, "name": end_user.name, "context": end_user.context}
 
 
-@all_tenants()
-def find_member(*, user_id: int, tenant_slug: str, with_end_users: bool = False) -> Member | None:
+def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = False) -> Member | None:
     """The member `user_id` is of that tenant, if both are active; None hides whether the tenant exists.
 
     End users are members only to those who act for them: whoever signs in is none.
@@ -88,8 +89,7 @@ def find_member(*, user_id: int, tenant_slug: str, with_end_users: bool = False)
     return _member(membership) if membership else None
 
 
-@all_tenants()
-def find_end_user(*, tenant_id: int, user_id: int, key_id: int) -> Member | None:
+def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int) -> Member | None:
     """The end user behind a token that a key minted, if tenant, end user, key and the key's owner are still good."""
     membership = (
         Membership.objects.filter(
@@ -116,14 +116,13 @@ def good_keys() -> QuerySet[ApiKey]:
     )
 
 
-def membership_of(*, tenant_id: int, user_id: int) -> Subquery:
+def membership_of(*, tenant_id: int, user_id: UserId) -> Subquery:
     """Within another query: whether the user is a superuser, or null if they are no active member of the tenant."""
     rows = Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, user__is_active=True, tenant__is_active=True)
     return Subquery(rows.values("user__is_superuser")[:1])
 
 
-@all_tenants()
-def memberships_of(*, user_id: int) -> list[Membership]:
+def memberships_of(*, user_id: UserId) -> list[Membership]:
     """A user's places in active tenants, by the tenant's name."""
     return list(
         Membership.objects.filter(user_id=user_id, tenant__is_active=True)
@@ -171,7 +170,6 @@ def create_api_key(
     return row, key
 
 
-@all_tenants()
 def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
     """The member an API key speaks for, or None if it is unknown, revoked, expired, or of another tenant."""
     now = timezone.now()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
+from django.db.models import EmailField
 
 from assistant.models import Membership, Tenant
-from assistant.services.tenancy import all_tenants
 
 ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
 
 
-@all_tenants()
 def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[int]:
     """The ids of the active tenants that a user is admin or owner of."""
     if not user.is_active or user.pk is None:
@@ -42,6 +42,21 @@ def find_user(username: str) -> Any | None:
     """The user of exactly this name."""
     model = get_user_model()
     return model._default_manager.filter(**{model.USERNAME_FIELD: username}).first()
+
+
+def make_nameless_user(kind: str) -> Any:
+    """A user without a password, as whom nobody signs in; the name says nothing of the person."""
+    model = get_user_model()
+    user = model()
+    names = {model.USERNAME_FIELD, model.get_email_field_name()}
+    for field in model._meta.concrete_fields:
+        # Whatever is unique needs a value, also in a model whose users sign in with their address.
+        if field.name in names and field.unique:
+            value = f"{kind}-{uuid.uuid4().hex}"
+            setattr(user, field.name, f"{value}@users.invalid" if isinstance(field, EmailField) else value)
+    user.set_unusable_password()
+    user.save()
+    return user
 
 
 @transaction.atomic

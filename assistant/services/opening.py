@@ -24,6 +24,7 @@ from assistant.services.places import Place, find_place
 from assistant.services.providers import ProviderChoice, choose_provider
 from assistant.services.toolsets import EffectiveTool, effective_tools
 from tools import Tool
+from tools.context import UserId
 
 TITLE_LENGTH = 80
 # How often a run is tried to be opened while others open runs of the same thread.
@@ -67,7 +68,7 @@ class OpenedRun:
 
 
 def open_run(
-    *, member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: int | None = None
+    *, member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId | None = None
 ) -> OpenedRun:
     """Open a run of `member`, or find the one that has its id already.
 
@@ -91,7 +92,7 @@ def open_run(
 
 
 @transaction.atomic
-def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: int) -> OpenedRun:
+def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId) -> OpenedRun:
     message_id = given.message.id if given.message else ""
     place = find_place(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if place is None:
@@ -191,7 +192,7 @@ def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conver
 
 
 def _take(
-    given: RunInput, history: Sequence[Message], decided_by: int, conversation: Conversation, *, has_message: bool
+    given: RunInput, history: Sequence[Message], decided_by: UserId, conversation: Conversation, *, has_message: bool
 ) -> tuple[list[Message], dict[str, Decision]]:
     """What of the input is new: messages to store, and decisions on calls that wait for approval."""
     pending = open_calls(history)
@@ -235,7 +236,7 @@ def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> 
 
 
 def _decide(
-    given: RunInput, pending: Mapping[str, Any], decided_by: int, conversation: Conversation
+    given: RunInput, pending: Mapping[str, Any], decided_by: UserId, conversation: Conversation
 ) -> dict[str, Decision]:
     """Settle approvals, each once: whoever finds the row still waiting has decided it."""
     decisions: dict[str, Decision] = {}

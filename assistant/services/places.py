@@ -11,9 +11,10 @@ from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Su
 from assistant.models import Assistant, Conversation, Message, Run
 from assistant.services.assistants import with_prompt
 from assistant.services.members import Member, membership_of
-from assistant.services.prepared import Prepared
+from assistant.services.prepared import Prepared, UserKey
 from assistant.services.storedswitches import COLUMNS, read_switches, switch_columns
 from assistant.services.toolsets import Standing
+from tools.context import UserId
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def find_place(
 
 
 def _place(
-    *, tenant_id: int, user_id: int, slug: str, thread_id: uuid.UUID, run_id: str, message_id: str
+    *, tenant_id: int, user_id: UserId, slug: str, thread_id: uuid.UUID, run_id: str, message_id: str
 ) -> QuerySet[Assistant]:
     own = Q(
         conversations__pk=thread_id,
@@ -85,4 +86,4 @@ def _place(
     )
 
 
-_PLACE = Prepared(_place, tenant_id=int, user_id=int, slug=str, thread_id=uuid.UUID, run_id=str, message_id=str)
+_PLACE = Prepared(_place, tenant_id=int, user_id=UserKey, slug=str, thread_id=uuid.UUID, run_id=str, message_id=str)

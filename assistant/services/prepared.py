@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import uuid
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.contrib.auth import get_user_model
+from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models import QuerySet
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -21,13 +23,19 @@ class Prepared(Generic[Row]):
 
     Args:
         build: Makes the query set from the parameters, all by name. It is called once for each kind of database.
-        parameters: Each parameter's name and type: int, str or UUID. None is not a value.
+        parameters: Each parameter's name and type: int, str, UUID, or `UserKey`.
+            None is not a value.
     """
 
     def __init__(self, build: Callable[..., QuerySet[Any, Row]], **parameters: type) -> None:
         self._build = build
-        self._stand_ins = {name: _stand_in(kind, number) for number, (name, kind) in enumerate(parameters.items())}
+        self._parameters = parameters
         self._made: dict[str, tuple[QuerySet[Any, Row], SQLCompiler, str, tuple[Any, ...]]] = {}
+
+    @cached_property
+    def _stand_ins(self) -> dict[str, Any]:
+        # Late, for a user model may be read only when all are loaded.
+        return {name: _stand_in(kind, number) for number, (name, kind) in enumerate(self._parameters.items())}
 
     def rows(self, **values: Any) -> list[Row]:
         """What the query finds for these values, as the query set would give it."""
@@ -68,6 +76,10 @@ class Prepared(Generic[Row]):
         return param
 
 
+class UserKey:
+    """Stands for the type of the user model's primary key, whichever it is."""
+
+
 class _Parameter:
     """Where a value goes, and in which form the database takes it."""
 
@@ -93,11 +105,21 @@ class _Written:
         return getattr(self._query, name)
 
 
+def _user_key_type() -> type:
+    field: Any = get_user_model()._meta.pk
+    while field.remote_field:
+        field = field.target_field
+    types = {models.IntegerField: int, models.UUIDField: uuid.UUID, models.CharField: str}
+    return next((kind for column, kind in types.items() if isinstance(field, column)), type(field))
+
+
 def _stand_in(kind: type, number: int) -> Any:
+    if kind is UserKey:
+        kind = _user_key_type()
     if kind is int:
         return _INTEGER + number
     if kind is uuid.UUID:
         return uuid.UUID(int=_UUID + number)
     if kind is str:
         return f"{_TEXT}{number}"
-    raise TypeError(f"no stand-in for {kind.__name__}")
+    raise TypeError(f"no stand-in for {kind}")

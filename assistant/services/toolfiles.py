@@ -33,7 +33,7 @@ def keep_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[M
 
 def described(row: ToolFile, tenant_slug: str) -> dict[str, Any]:
     """A file as clients are told of it; `url` answers to the member alone."""
-    url = reverse("tool-file", kwargs={"tenant": tenant_slug, "file": row.pk})
+    url = reverse("assistant:tool-file", kwargs={"tenant": tenant_slug, "file": row.pk})
     return {"name": row.name, "mediaType": row.media_type, "size": row.size, "url": url}
 
 

@@ -17,10 +17,11 @@ from assistant.services import catalogue
 from assistant.services.database import in_database
 from assistant.services.mcpchecks import keep_fresh
 from assistant.services.mcptools import RemoteTool, remote_tools
-from assistant.services.prepared import Prepared
+from assistant.services.prepared import Prepared, UserKey
 from assistant.services.storedswitches import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
 from assistant.services.toolsettings import read_config, read_secrets
 from tools import Tool
+from tools.context import UserId
 
 Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server"]
 
@@ -128,7 +129,7 @@ class Standing:
 def effective_tools(
     *,
     tenant_id: int,
-    user_id: int,
+    user_id: UserId,
     assistant_id: int | None,
     narrowing: Collection[str] | None = None,
     standing: Standing | None = None,
@@ -173,7 +174,7 @@ def effective_tools(
     return effective
 
 
-def _membership(*, tenant_id: int, user_id: int, assistant_id: int) -> QuerySet[Membership, Any]:
+def _membership(*, tenant_id: int, user_id: UserId, assistant_id: int) -> QuerySet[Membership, Any]:
     assistants = Assistant.objects.filter(pk=assistant_id, tenant_id=tenant_id, is_active=True)
     return (
         Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, tenant__is_active=True, user__is_active=True)
@@ -182,10 +183,10 @@ def _membership(*, tenant_id: int, user_id: int, assistant_id: int) -> QuerySet[
     )
 
 
-_MEMBERSHIP = Prepared(_membership, tenant_id=int, user_id=int, assistant_id=int)
+_MEMBERSHIP = Prepared(_membership, tenant_id=int, user_id=UserKey, assistant_id=int)
 
 
-def _standing_of(tenant_id: int, user_id: int, assistant_id: int | None) -> Standing | Decision:
+def _standing_of(tenant_id: int, user_id: UserId, assistant_id: int | None) -> Standing | Decision:
     """What decides over the member's tools; or a refusal of everything, if the member or the assistant is gone."""
     row = _MEMBERSHIP.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
@@ -196,12 +197,12 @@ def _standing_of(tenant_id: int, user_id: int, assistant_id: int | None) -> Stan
     return Standing(is_superuser, read_switches(*stored))
 
 
-def _permissions(user_id: int, needed: set[str]) -> set[str]:
+def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
     """Which of `needed` ("app_label.codename") the user holds, directly or by a group."""
     if not needed:
         return set()
     found = Permission.objects.filter(
-        Q(user__id=user_id) | Q(group__user__id=user_id), codename__in={name.partition(".")[2] for name in needed}
+        Q(user=user_id) | Q(group__user=user_id), codename__in={name.partition(".")[2] for name in needed}
     ).values_list("content_type__app_label", "codename")
     return needed & {f"{app_label}.{codename}" for app_label, codename in found}
 
@@ -216,7 +217,7 @@ class TenantToolset:
         self,
         *,
         tenant_id: int,
-        user_id: int,
+        user_id: UserId,
         assistant_id: int | None,
         narrowing: Collection[str] | None = None,
         initial: Sequence[EffectiveTool] | None = None,

@@ -38,7 +38,7 @@ def talk(cast: Cast) -> Conversation:
 
 
 def address(name: str, talk: Conversation) -> str:
-    return reverse(name, kwargs={"tenant": talk.tenant.slug, "thread": talk.pk})
+    return reverse(f"assistant:{name}", kwargs={"tenant": talk.tenant.slug, "thread": talk.pk})
 
 
 def test_a_stranger_is_asked_to_sign_in_and_led_back(client: Client, cast: Cast) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools import ToolContext, ToolError
+from tools.context import UserId
 
 
 def tenant_of(context: ToolContext) -> int:
@@ -12,8 +13,8 @@ def tenant_of(context: ToolContext) -> int:
     return context.tenant.id
 
 
-def user_of(context: ToolContext) -> int:
+def user_of(context: ToolContext) -> UserId:
     """The member's primary key. Raises `ToolError` if the call is for no stored user."""
-    if not isinstance(context.user.id, int):
+    if context.user.id is None:
         raise ToolError("This tool works for a tenant's members only.")
     return context.user.id

@@ -17,6 +17,7 @@ from assistant.services.eventlog import Position
 from assistant.services.frames import decode_event
 from assistant.services.inputs import Refused, Resume, RunInput, TextMessage, clean_text
 from assistant.services.members import Member, find_member
+from assistant.services.memberships import find_user
 from assistant.services.providers import describe_provider
 from assistant.services.runs import Runs, get_runs
 
@@ -43,7 +44,7 @@ class Command(BaseCommand):
 def _member(tenant_slug: str, username: str | None) -> Member:
     places = Membership.objects.filter(tenant__slug=tenant_slug).select_related("user")
     if username is not None:
-        places = places.filter(user__username=username)
+        places = places.filter(user=find_user(username))
     ranked = sorted(places, key=lambda place: ROLES.index(Membership.Role(place.role)))
     member = find_member(user_id=ranked[0].user_id, tenant_slug=tenant_slug) if ranked else None
     if member is None:

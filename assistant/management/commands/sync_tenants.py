@@ -1,0 +1,24 @@
+"""`manage.py sync_tenants`: brings our tenants and memberships into step with the project's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from assistant.hosting import get_host, sync_all
+
+
+class Command(BaseCommand):
+    help = "Follow all of the project's own tenants, as ASSISTANT_TENANTS says; safe to repeat."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host = get_host()
+        if host is None:
+            raise CommandError("The setting ASSISTANT_TENANTS names no class.")
+        try:
+            there, gone = sync_all(host)
+        except ValidationError as exc:
+            raise CommandError("; ".join(exc.messages)) from exc
+        self.stdout.write(f"{there} tenants are in step; {gone} that the project no longer has are gone.")
