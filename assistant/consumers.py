@@ -20,7 +20,7 @@ from assistant.services.frames import bare_frame, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
 from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, Bucket, member_bucket
 from assistant.services.members import Member
-from assistant.services.pictures import Picture, can_catch_up, paint, stored_messages, thread_state
+from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state
 from assistant.services.presence import Presence
 from assistant.services.runs import get_runs
 
@@ -207,8 +207,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         state = await in_database(thread_state, member=self.member, thread_id=thread_id)
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")
-        messages, calls = await in_database(stored_messages, member=self.member, thread_id=thread_id)
-        return paint(state=state, log=await get_runs().log.open(str(thread_id)), messages=messages, calls=calls)
+        stored = await in_database(stored_thread, member=self.member, thread_id=thread_id)
+        return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
 
     async def _refuse(self, frame: Mapping[str, Any], code: str, message: str) -> None:
         run_id, thread = frame.get("runId"), frame.get("threadId")

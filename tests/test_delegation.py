@@ -23,14 +23,14 @@ from assistant.models import (
     UsageEntry,
 )
 from assistant.services.expiry import expire_approvals
-from tests.agui import text_of
+from tests.agui import check_frame, text_of
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool
 from tests.fake_answers import Recorded, reply
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
 from tests.test_websocket import in_db, until
-from tests.ws import open_socket, run_input, session_cookie
+from tests.ws import Socket, open_socket, run_input, session_cookie
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,6 +56,54 @@ async def test_an_assistant_asks_another_and_both_are_told_apart(
     assert sorted(calls) == [("ask_time_expert", "ok"), ("current_time", "ok")]
     usage = frames[-1]["usage"]
     assert sum(entry["outputTokens"] for entry in usage) > 0
+
+
+async def test_what_an_asked_assistant_said_is_in_every_picture(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    """While it speaks, after the end, and in the audit."""
+    expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
+    await cast.support.delegates.aadd(expert)
+    await in_db(switch_tool)(cast.acme, "current_time")
+    gate = fake_provider.gate()
+    fake_provider.call("ask_time_expert", {"task": "What time is it?"})
+    fake_provider.call("current_time", {})
+    fake_provider.reply(chunks=["It is ", gate, "noon."])
+    fake_provider.reply("The expert says noon.")
+    async with (
+        open_socket(uvicorn_server.url, user=cast.alice) as socket,
+        open_socket(uvicorn_server.url, user=cast.alice) as late,
+    ):
+        started = await socket.start("Ask the expert")
+        await socket.until(lambda frame: frame.get("delta") == "It is ")
+        running = await _snapshot(late, started["threadId"])
+        assert [message.get("content") for message in running if message["role"] == "assistant"][-1] == "It is "
+        assert running[-1]["metadata"]["subagent"]["status"] == "running"
+        gate.release()
+        await socket.until_end()
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        picture = await _snapshot(socket, started["threadId"])
+    inner = [message for message in picture if "subagentRunId" in message]
+    assert [message["role"] for message in inner] == ["assistant", "tool", "assistant"]
+    assert inner[-1]["content"] == "It is noon."
+    assert inner[1]["metadata"]["tool"]["status"] == "ok"
+    asking = next(message for message in picture if message.get("toolCalls"))
+    about = {"name": "ask_time_expert", "status": "ok", "parentToolCallId": asking["toolCalls"][0]["id"]}
+    assert all(message["metadata"]["subagent"] == about for message in inner)
+    assert picture.index(inner[0]) == picture.index(asking) + 1
+    client = Client()
+    await in_db(client.force_login)(cast.amy)
+    call = await ToolCall.objects.aget(name="ask_time_expert")
+    page = await in_db(client.get)(f"/admin/assistant/toolcall/{call.pk}/change/")
+    assert "<pre>It is noon.</pre>" in page.content.decode()
+
+
+async def _snapshot(socket: Socket, thread: str) -> list[dict[str, Any]]:
+    await socket.send({"type": "attach", "threadId": thread, "protocolVersion": "1.0"})
+    frames = await socket.until(lambda frame: frame["type"] == "MESSAGES_SNAPSHOT")
+    check_frame(frames[-1])
+    messages: list[dict[str, Any]] = frames[-1]["messages"]
+    return messages
 
 
 async def test_another_tenants_assistant_is_never_asked(

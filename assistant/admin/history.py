@@ -17,6 +17,7 @@ from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
 from assistant.admin.links import link, link_to_list, person, username
 from assistant.admin.scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
+from assistant.services.history import said_by_asked, text_of, to_message
 from assistant.services.toolfiles import file_response
 
 SHOWN_MESSAGES = 50
@@ -68,17 +69,11 @@ class ConversationAdmin(ReadOnlyAdmin):
     def transcript(self, conversation: Conversation) -> SafeString:
         newest = conversation.messages.select_related("run").order_by("-position")[:SHOWN_MESSAGES]
         rows = (
-            (message.role, message.get_role_display(), link(message.run, "run"), self._text(message))
+            (message.role, message.get_role_display(), link(message.run, "run"), text_of(to_message(message)))
             for message in reversed(newest)
         )
         body = format_html_join("", '<li class="{}"><strong>{}</strong> {}<pre>{}</pre></li>', rows)
         return format_html('<ol class="transcript">{}</ol>', body)
-
-    def _text(self, message: Message) -> str:
-        calls = [f"→ {call.get('name')}({call.get('arguments', '')})" for call in message.tool_calls]
-        return "\n".join(([message.content] if message.content else []) + calls) + (
-            " […]" if message.is_partial else ""
-        )
 
 
 @admin.register(Message)
@@ -213,6 +208,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
         "result_pretty",
         "told_pretty",
         "display_pretty",
+        "asked_assistants",
         "files",
         "error",
         "error_id",
@@ -229,6 +225,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
         "result_pretty",
         "told_pretty",
         "display_pretty",
+        "asked_assistants",
         "files",
         "approver",
     )
@@ -262,6 +259,12 @@ class ToolCallAdmin(ReadOnlyAdmin):
     @admin.display(description="what the page showed")
     def display_pretty(self, call: ToolCall) -> SafeString | str:
         return "The result." if call.display is None else pretty(json.dumps(call.display))
+
+    @admin.display(description="what asked assistants said")
+    def asked_assistants(self, call: ToolCall) -> SafeString | str:
+        rows = ((role, name, role, text) for name, role, text in said_by_asked(call))
+        body = format_html_join("", '<li class="{}"><strong>{}</strong> {}<pre>{}</pre></li>', rows)
+        return format_html('<ol class="transcript">{}</ol>', body) if body else "—"
 
     @admin.display(description="files")
     def files(self, call: ToolCall) -> SafeString | str:

@@ -16,6 +16,7 @@ import pydantic_core
 
 from assistant.core import events
 from assistant.core.events import Event, RunError, RunFinished, RunStarted
+from assistant.core.execution import STOPPED
 from assistant.core.loop import run_turn
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import Model
@@ -112,7 +113,7 @@ class Agent:
         try:
             answer = await self._answer(task, context, stage, run_id)
         except asyncio.CancelledError:
-            stage.emit(events.SubagentError(run_id, "Stopped before it had an answer."))
+            stage.emit(events.SubagentError(run_id, STOPPED))
             raise
         except ToolError as exc:
             stage.emit(events.SubagentError(run_id, str(exc)))
@@ -188,7 +189,10 @@ class _AgentJournal:
         return await self._journal.keep(call, media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        await self._journal.finished([replace(outcome, agent=outcome.agent or self._agent) for outcome in outcomes])
+        # What deeper ones said is kept with the call of the run's own assistant, which all of this stands under.
+        await self._journal.finished(
+            [replace(outcome, agent=outcome.agent or self._agent, asked=()) for outcome in outcomes]
+        )
 
 
 def _attributed(event: Event, run_id: str) -> Event:

@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 # How long a cancelled tool may take to clean up.
 CANCEL_SECONDS = 5.0
+# What is said of an assistant that was asked and did not come to an answer.
+STOPPED = "Stopped before it had an answer."
 
 
 @dataclass
@@ -170,6 +172,10 @@ class Batch:
         return events
 
     async def _record(self) -> None:
+        """Put the outcomes down, each with what the assistants said that its call asked."""
+        for call_id, asked in self.shop.transcript.asked.by_call().items():
+            if call_id in self.outcomes:
+                self.outcomes[call_id] = replace(self.outcomes[call_id], asked=tuple(asked))
         if self.outcomes:
             await self.shop.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
 
@@ -190,6 +196,7 @@ class Batch:
                     self.shop.transcript.settle(item.call.id, item.content)
         for work in self._planned:
             self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
+        self.shop.transcript.asked.stop(STOPPED)
         try:
             await self._record()
         except Exception:

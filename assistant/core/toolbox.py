@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from assistant.core.asked import Asked
 from assistant.core.messages import ToolCall
 from tools import Media, Registry, Tool, ToolContext
 
@@ -77,7 +78,7 @@ class ToolOutcome:
 
     `content` is what the model reads, `display` what a page shows, `full` the whole of a content that was cut;
     `error` is for the audit. `ends_run`: the tool chose that its failure ends the run. `media` are the files it gave,
-    `files` how clients get them (`name`, `mediaType`, `size`, `url`).
+    `files` how clients get them (`name`, `mediaType`, `size`, `url`). `asked` are the assistants that it asked.
     """
 
     call: ToolCall
@@ -95,6 +96,7 @@ class ToolOutcome:
     media: tuple[Media, ...] = field(default=(), repr=False)
     files: tuple[Mapping[str, Any], ...] = ()
     agent: str = ""
+    asked: tuple[Asked, ...] = field(default=(), repr=False)
 
 
 class Toolset(Protocol):

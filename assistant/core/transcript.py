@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from assistant.core import events
+from assistant.core.asked import Asked, AskedAssistants
 from assistant.core.drafts import REASONING_SUFFIX, CallDraft, Draft
 from assistant.core.events import Event, TokenUsage
 from assistant.core.messages import Message, ToolCall, Usage
@@ -50,6 +51,7 @@ class Transcript:
         messages: what the run had produced before, if it goes on from somewhere.
 
     `output` is the answer as a value of the type that was asked for, if one was; `result` the same as JSON's kinds.
+    `asked` are the assistants that were asked within the run: what they say is no part of `messages`.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -59,6 +61,7 @@ class Transcript:
         self.result: Any = None
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
+        self.asked = AskedAssistants(Transcript)
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}
@@ -94,7 +97,10 @@ class Transcript:
         self._apply_rare(event)
 
     def _apply_rare(self, event: Event) -> None:  # noqa: PLR0912 - one case an event
-        is_own = getattr(event, "subagent_run_id", None) is None
+        asked_id = getattr(event, "subagent_run_id", None)
+        if asked_id is not None:
+            self.asked.apply(event, asked_id)
+        is_own = asked_id is None
         match event:
             case events.ReasoningMessageContent() if is_own:
                 self._draft(event.message_id).reasoning.append(event.delta)
@@ -189,8 +195,7 @@ class Transcript:
 
     def close(self, reason: CloseReason) -> list[Event]:
         """End everything that is open and give every call a result; returns the events, which are applied already."""
-        for draft in self._drafts.values():
-            draft.is_cut = draft.is_cut or draft.open > 0
+        self.cut()
         closing: list[Event] = [_end_of(start, NO_RESULT[reason], reason) for start in reversed(self._open.values())]
         for call_id in self._awaited:
             content = self._known.get(call_id, NO_RESULT[reason])
@@ -198,6 +203,12 @@ class Transcript:
         for event in closing:
             self.apply(event)
         return closing
+
+    def cut(self) -> None:
+        """Mark what is open as cut off."""
+        for draft in self._drafts.values():
+            draft.is_cut = draft.is_cut or draft.open > 0
+        self.asked.cut()
 
     def to_state(self) -> dict[str, Any]:
         """Everything as JSON values, for a checkpoint."""
@@ -207,6 +218,7 @@ class Transcript:
             "open": msgspec.to_builtins(list(self._open.values())),
             "awaited": list(self._awaited),
             "known": dict(self._known),
+            "asked": self.asked.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
         }
 
@@ -218,6 +230,8 @@ class Transcript:
             draft.is_cut = draft.id in state["cut"]
         for start in msgspec.convert(state["open"], list[_Start]):
             transcript.apply(start)
+        transcript.asked = AskedAssistants(Transcript)
+        transcript.asked.restore(state.get("asked", ()), cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
         transcript._known = dict(state["known"])
         transcript.usage = {
@@ -248,6 +262,19 @@ def _end_of(start: _Start, message: str, code: str) -> Event:
             return events.ToolCallEnd(start.tool_call_id, start.subagent_run_id)
         case _:
             return events.SubagentError(start.subagent_run_id, message, code)
+
+
+def asked_to_agui(asked: Iterable[Asked]) -> list[dict[str, Any]]:
+    """What asked assistants said, as AG-UI's MESSAGES_SNAPSHOT carries it; `metadata.subagent` says who is speaking."""
+    told: list[dict[str, Any]] = []
+    for one in asked:
+        about = {"name": one.name, "status": one.status, "parentToolCallId": one.call_id}
+        about |= {"parentSubagentRunId": one.parent_id} if one.parent_id else {}
+        about |= {"message": one.error} if one.error else {}
+        for message in to_agui(one.messages):
+            metadata = {**message.get("metadata", {}), "subagent": about}
+            told.append({**message, "subagentRunId": one.id, "metadata": metadata})
+    return told
 
 
 def to_agui(messages: Iterable[Message]) -> list[dict[str, Any]]:

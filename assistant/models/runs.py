@@ -110,6 +110,7 @@ class ToolCall(models.Model):
     result = models.TextField(blank=True, help_text="The whole of it, where the model read a part.")
     told = models.TextField(blank=True, help_text="What the model read, where that is not the whole result.")
     display = models.JSONField(null=True, help_text="What the page shows in place of the result.")
+    asked = models.JSONField(null=True, help_text="What the assistants said that it asked.")
     error = models.TextField(blank=True)
     error_id = models.CharField(max_length=32, blank=True)
     duration_ms = models.PositiveIntegerField(null=True)

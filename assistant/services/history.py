@@ -8,9 +8,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from assistant.core.asked import from_kept
 from assistant.core.messages import Message, ToolCall
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
+from assistant.models import ToolCall as CallRow
 from assistant.services.prepared import Prepared
 
 # More than any model is sent (its token budget cuts further), and constant however long the thread is.
@@ -30,6 +32,19 @@ def to_message(row: MessageRow) -> Message:
         reasoning=row.reasoning,
         is_partial=row.is_partial,
     )
+
+
+def text_of(message: Message) -> str:
+    """A message as one text for an operator, with the calls it made."""
+    lines = [message.content] if message.content else []
+    lines += [f"→ {call.name}({call.arguments})" for call in message.tool_calls]
+    return "\n".join(lines) + (" […]" if message.is_partial else "")
+
+
+def said_by_asked(call: CallRow) -> list[tuple[str, str, str]]:
+    """What the assistants said that a call asked: their name, the role, and the text of each message."""
+    asked = from_kept(call.asked or ())
+    return [(one.name, message.role, text_of(message)) for one in asked for message in one.messages]
 
 
 def recent_messages(*, conversation: Conversation) -> list[Message]:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from assistant.core.asked import Asked, to_kept
 from assistant.core.messages import ToolCall as Call
 from assistant.core.replaying import replayed
 from assistant.core.toolbox import PlannedCall, ToolOutcome
@@ -124,9 +125,16 @@ def note_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[To
     ended = [_row(key, outcome, known.get(outcome.call.id)) for outcome in outcomes]
     ToolCall.objects.filter(tenant_id=key.tenant_id).bulk_update(
         [row for row in ended if row.pk is not None],
-        ["status", "rule", "result", "told", "display", "error", "error_id", "duration_ms"],
+        ["status", "rule", "result", "told", "display", "asked", "error", "error_id", "duration_ms"],
     )
     ToolCall.objects.bulk_create([row for row in ended if row.pk is None])
+
+
+def note_asked(*, key: RunKey, asked: Mapping[str, Sequence[Asked]]) -> None:
+    """Write down, by call id, what was said by the assistants that a dead run's own calls had asked."""
+    for call_id, said in asked.items():
+        calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
+        calls.filter(asked__isnull=True).update(asked=to_kept(said))
 
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:
@@ -144,6 +152,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full or len(outcome.content) > KEPT_CHARACTERS else "",
         display=_kept(outcome.display),
+        asked=to_kept(outcome.asked),
         **ending_of(outcome),
     )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.core.asked import Asked, from_kept
 from assistant.core.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.core.messages import Message
-from assistant.core.transcript import Transcript, to_agui
+from assistant.core.transcript import Transcript, asked_to_agui, to_agui
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.eventlog import Position, ThreadLog
@@ -86,8 +87,21 @@ def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
     return last is not None and after <= last and log.holds(after)
 
 
-def stored_messages(*, member: Member, thread_id: uuid.UUID) -> tuple[list[Message], dict[str, dict[str, Any]]]:
-    """The newest messages of a member's thread, oldest first, and what is known of their tool calls by call id."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the database has of a thread: its newest messages, oldest first.
+
+    `calls` is what is known of their tool calls, and `asked` what was said by the assistants that those asked, both by
+    call id.
+    """
+
+    messages: list[Message]
+    calls: dict[str, dict[str, Any]]
+    asked: dict[str, list[Asked]]
+
+
+def stored_thread(*, member: Member, thread_id: uuid.UUID) -> Stored:
+    """What is stored of a member's thread."""
     rows = MessageRow.objects.filter(
         conversation__in=Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
             pk=thread_id
@@ -96,18 +110,29 @@ def stored_messages(*, member: Member, thread_id: uuid.UUID) -> tuple[list[Messa
     messages = [to_message(row) for row in reversed(rows)]
     while len(messages) == PICTURE_MESSAGES and messages and messages[0].role != "user":
         messages.pop(0)
-    calls = [call.id for message in messages for call in message.tool_calls]
     audit = ToolCall.objects.filter(
-        tenant_id=member.tenant_id, run__conversation_id=thread_id, run__user_id=member.user_id, call_id__in=calls
+        tenant_id=member.tenant_id, run__conversation_id=thread_id, run__user_id=member.user_id
     )
+    told = audit.filter(call_id__in=_call_ids(messages))
+    asked = {
+        call_id: from_kept(kept or ()) for call_id, kept in told.exclude(asked=None).values_list("call_id", "asked")
+    }
+    deeper = _call_ids(message for said in asked.values() for one in said for message in one.messages)
     known: list[tuple[int, str, str, int | None, Any]] = list(
-        audit.values_list("pk", "call_id", "status", "duration_ms", "display")
+        (told | audit.filter(call_id__in=deeper) if deeper else told).values_list(
+            "pk", "call_id", "status", "duration_ms", "display"
+        )
     )
     files = files_of_calls(member=member, call_pks=[row[0] for row in known])
-    return messages, {
+    calls = {
         call_id: {"status": status, "durationMs": duration, "display": display, "media": files.get(pk)}
         for pk, call_id, status, duration, display in known
     }
+    return Stored(messages, calls, asked)
+
+
+def _call_ids(messages: Iterable[Message]) -> list[str]:
+    return [call.id for message in messages for call in message.tool_calls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +151,18 @@ class Picture:
     is_end: bool
 
 
-def paint(
-    *, state: ThreadState, log: ThreadLog, messages: Sequence[Message], calls: dict[str, dict[str, Any]]
-) -> Picture:
+def paint(*, state: ThreadState, log: ThreadLog, stored: Stored) -> Picture:
     """A fresh picture of a thread: a running answer is rebuilt from its checkpoint and the log."""
     run = state.run
     thread = str(run.conversation_id)
     transcript, seq = _running(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
-    known = {message.id for message in messages}
-    everything = [*messages, *(message for message in transcript.messages if message.id not in known)]
+    known = {message.id for message in stored.messages}
+    everything = [*stored.messages, *(message for message in transcript.messages if message.id not in known)]
+    asked = {call_id: asked_to_agui(said) for call_id, said in {**transcript.asked.by_call(), **stored.asked}.items()}
+    told = _described(_with_asked(to_agui(everything), asked), stored.calls)
     events: list[Event] = [
         RunStarted(thread, run.run_id, protocol_version=PROTOCOL_VERSION),
-        MessagesSnapshot(_described(to_agui(everything), calls)),
+        MessagesSnapshot(told),
         *transcript.open_events(),
     ]
     numbering = Numbering(run_id=run.run_id, thread=thread)
@@ -150,7 +175,7 @@ def paint(
         head=head,
         numbering=numbering,
         position=Position(run.number, seq),
-        texts=[(message.id, message.content) for message in everything if message.role == "assistant"],
+        texts=[(message["id"], message.get("content", "")) for message in told if message["role"] == "assistant"],
         is_end=not state.is_running,
         open_texts=frozenset(
             event.message_id for event in transcript.open_events() if isinstance(event, TextMessageStart)
@@ -171,9 +196,22 @@ def _running(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
     return transcript, seq
 
 
+def _with_asked(
+    messages: Iterable[dict[str, Any]], asked: Mapping[str, Sequence[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """The messages with those of asked assistants, which come after the message whose call asked them."""
+    made: list[dict[str, Any]] = []
+    for message in messages:
+        made.append(message)
+        for call in message.get("toolCalls", ()):
+            made.extend(asked.get(call["id"], ()))
+    return made
+
+
 def _described(messages: list[dict[str, Any]], calls: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     for message in messages:
         known = calls.get(message.get("toolCallId", ""))
         if known is not None:
-            message["metadata"] = {"tool": {key: value for key, value in known.items() if value is not None}}
+            about = {key: value for key, value in known.items() if value is not None}
+            message["metadata"] = {**message.get("metadata", {}), "tool": about}
     return messages

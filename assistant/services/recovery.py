@@ -12,6 +12,7 @@ from assistant.services.closing import close_run
 from assistant.services.database import in_database
 from assistant.services.eventlog import Entry, EventLog, Fenced, Position
 from assistant.services.frames import Numbering, decode_event
+from assistant.services.journal import note_asked
 from assistant.services.leases import DeadRun, LostRun, take_over_dead_runs
 from assistant.services.reconciling import audited_calls, reconcile
 from assistant.services.runtask import INTERRUPTED, ending_of
@@ -57,6 +58,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         ending=ending_of(ending),
         last_seq=entries[-1].seq,
     )
+    await in_database(note_asked, key=key, asked=transcript.asked.by_call())
     writer = log.writer(key.thread, lambda: None)
     for entry in entries:
         writer.write(entry)

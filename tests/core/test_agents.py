@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from assistant.core.agents import Agent
+from assistant.core.asked import Asked, from_kept, to_kept
 from assistant.core.loop import Limits, run_turn
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import ModelError, ModelRequest
@@ -163,3 +165,53 @@ async def test_a_cancel_reaches_it() -> None:
         "TOOL_CALL_RESULT",
     ]
     check_history([USER, *transcript.messages])
+
+
+async def test_what_it_said_is_put_down_with_the_call_that_asked() -> None:
+    inner = agent("Deep words", name="inner")
+    outer = agent(["Let me ask", ask("inner")], "Outer words", name="outer", tools=(inner.as_tool(),))
+    played = await play([ask("outer"), "ok"], outer.as_tool())
+    said = {outcome.call.name: outcome.asked for outcome in played.journal.outcomes}
+    assert said["inner"] == ()
+    first, second = said["outer"]
+    assert (first.name, first.status, first.call_id) == ("outer", "ok", "c1")
+    assert [m.content for m in first.messages] == ["Let me ask", "Deep words", "Outer words"]
+    assert (second.name, second.parent_id) == ("inner", first.id)
+    assert [m.content for m in second.messages] == ["Deep words"]
+    assert from_kept(to_kept(said["outer"]) or ()) == list(said["outer"])
+
+
+async def test_of_one_that_was_stopped_is_kept_what_it_had_said() -> None:
+    said = asyncio.Event()
+
+    async def hang() -> None:
+        said.set()
+        await asyncio.Event().wait()
+
+    journal, transcript = MemoryJournal(), Transcript()
+    helper = agent(["Half of", hang()])
+    plan = plan_for([ask()], helper.as_tool(), journal=journal)
+
+    async def read() -> None:
+        async with aclosing(run_turn(plan, transcript)) as events:
+            async for _ in events:
+                pass
+
+    task = asyncio.create_task(read())
+    await asyncio.wait_for(said.wait(), 5)
+    again = Transcript.from_state(transcript.to_state())
+    assert [one.messages for one in again.asked.all()] == [one.messages for one in transcript.asked.all()]
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    (one,) = journal.outcomes[0].asked
+    assert (one.status, one.error) == ("error", "Stopped before it had an answer.")
+    assert [(m.content, m.is_partial) for m in one.messages] == [("Half of", True)]
+    assert "SUBAGENT_ERROR" in [event.type for event in again.close("interrupted")]
+
+
+def test_of_very_much_only_the_beginnings_are_kept() -> None:
+    long = Asked("a", "research", messages=tuple(Message("assistant", "owl " * 20_000) for _ in range(5)))
+    (kept,) = from_kept(to_kept([long]) or ())
+    assert all("Cut here" in message.content for message in kept.messages)
+    assert to_kept([replace(long, messages=long.messages * 50)]) is None

@@ -150,25 +150,39 @@ export class Transcript {
   #subagentEvent(event) {
     const id = event.subagentRunId;
     if (event.type === "SUBAGENT_STARTED") {
-      const card = this.#cards.get(event.parentToolCallId);
-      if (!card || this.#agents.has(id)) return;
-      const element = piece("agent");
-      element.querySelector(".agent-name").textContent = event.name;
-      this.#agents.set(id, { element, items: card.addAgent(element) });
-      card.progress({ message: `${event.name} is working on it` });
+      const { parentToolCallId, name } = event;
+      if (this.#agent(id, parentToolCallId, name)) this.#cards.get(parentToolCallId).progress({ message: `${name} is working on it` });
       return;
     }
     const agent = this.#agents.get(id);
     if (!agent) return;
     if (event.type === "SUBAGENT_FINISHED" || event.type === "SUBAGENT_ERROR") {
-      const isDone = event.type === "SUBAGENT_FINISHED";
-      agent.element.dataset.state = isDone ? "ok" : "error";
-      agent.element.querySelector(".agent-state").textContent = isDone ? "done" : event.message;
+      this.#endAgent(agent, event.type === "SUBAGENT_FINISHED" ? "ok" : "error", event.message);
       return;
     }
     this.#agentItems = agent.items;
     (HANDLERS[event.type] ?? ignore).call(this, event);
     this.#agentItems = null;
+  }
+
+  /** Another assistant's place within the card of the call that asked it, made where there is none. */
+  #agent(id, callId, name) {
+    const card = this.#cards.get(callId);
+    const known = this.#agents.get(id);
+    if (!card || known?.element.closest(".tool") === card.element) return known;
+    const element = piece("agent");
+    element.querySelector(".agent-name").textContent = name;
+    const agent = { element, items: card.addAgent(element) };
+    this.#agents.set(id, agent);
+    return agent;
+  }
+
+  #endAgent({ element }, status, message) {
+    element.dataset.state = status;
+    element.querySelector(".agent-state").textContent = status === "ok" ? "done" : message;
+    for (const card of this.#cards.values()) {
+      if (element.contains(card.element) && !card.isFinished) card.finish({ status: "cancelled" });
+    }
   }
 
   block(value) {
@@ -226,7 +240,7 @@ export class Transcript {
     line.className = "stopped";
     line.textContent = text;
     line.dataset.about = about;
-    this.#openTurn().querySelector(":scope > .items").append(line);
+    (this.#agentItems ?? this.#openTurn().querySelector(":scope > .items")).append(line);
   }
 
   #unremark(turn, about) {
@@ -281,8 +295,7 @@ export class Transcript {
     this.#turn = null;
     this.#cards = new Map();
     this.#root.replaceChildren();
-    for (const answer of this.#answers.values()) if (!answer.element.closest(".agent")) answer.element.remove();
-    for (const reasoning of this.#reasonings.values()) reasoning.element.remove();
+    for (const { element } of [...this.#answers.values(), ...this.#reasonings.values()]) if (!element.closest(".agent")) element.remove();
     for (const message of messages) {
       if (message.role === "user") {
         this.#settleTurn();
@@ -304,6 +317,16 @@ export class Transcript {
   }
 
   #addStored(message, oldCards) {
+    const about = message.metadata?.subagent;
+    const agent = about && this.#agent(message.subagentRunId, about.parentToolCallId, about.name);
+    if (about && !agent) return;
+    this.#agentItems = agent?.items ?? null;
+    this.#addMessage(message, oldCards);
+    this.#agentItems = null;
+    if (agent && about.status !== "running") this.#endAgent(agent, about.status, about.message);
+  }
+
+  #addMessage(message, oldCards) {
     if (message.role === "reasoning") {
       const reasoning = this.#reasoning(message.id);
       reasoning.reset(message.content);

@@ -144,6 +144,7 @@ export class Transcript {
     this.#answers.clear();
     this.#calls.clear();
     for (const message of messages) {
+      if (message.subagentRunId) continue;
       if (message.role === "user") this.addUser(message);
       else if (message.role === "assistant") this.#addStored(message);
       else if (message.role === "tool") this.#settle(message.toolCallId, message.metadata?.tool?.status ?? "ok");
