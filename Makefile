@@ -37,7 +37,7 @@ test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo'
 conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.installed  ## Run the official MCP conformance suite
 	@$(BIN)/python -m pytest $(CONFORMANCE) $(ARGS)
 
-clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed  ## Run clients from npm: @ag-ui/client, the AI SDK
+clients: $(VENV)/.installed-dev $(BIN)/node $(CLIENTS)/node_modules/.installed  ## Run clients from npm: @ag-ui/client, the AI SDK, MCP clients
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest $(CLIENTS) $(ARGS)
 
 bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use instead (ARGS="core stream --rounds 3")

@@ -12,7 +12,11 @@ def main() -> None:
         os.environ.setdefault("DEBUG", "true")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from assistant.services.tenancy import all_tenants
+
+    with all_tenants():
+        # Whoever may run commands here is the deployment's operator.
+        execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

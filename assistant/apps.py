@@ -26,7 +26,9 @@ class AssistantConfig(AppConfig):
 
     def ready(self) -> None:
         from assistant import checks, hosting  # noqa: F401 - registers the checks
-        from assistant.services import catalogue
+        from assistant.services import catalogue, rowsecurity
 
         catalogue.discover_installed()
+        if settings.ROW_LEVEL_SECURITY:
+            rowsecurity.hold_connections()
         hosting.follow()

@@ -23,6 +23,7 @@ from assistant.services.members import Member
 from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state
 from assistant.services.presence import Presence
 from assistant.services.runs import get_runs
+from assistant.services.tenancy import enter
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self.close()
             return
         self.member = caller.member
+        enter(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
         await get_runs().start()
         offered = self.scope.get("subprotocols") or ()

@@ -40,6 +40,12 @@ MCP_SESSIONS = _env.flag("MCP_SESSIONS")
 METRICS_TOKEN = _env.text("METRICS_TOKEN")
 METRICS_TENANTS = _env.number("METRICS_TENANTS", 0)
 
+# PostgreSQL holds every statement to the tenants it may see; `manage.py row_level_security` installs it.
+ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
+
+# Whether the serving process sends what is due to webhooks; else `manage.py deliver_webhooks` does, by cron.
+WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
+
 # Whether spans hold what was said and passed; they always hold names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
@@ -70,11 +76,13 @@ __all__ = [
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
     "REDIS_URL",
+    "ROW_LEVEL_SECURITY",
     "SECRET_KEY_IS_LOCAL",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",
     "WEATHER_BASE_URL",
     "WEATHER_GEOCODING_URL",
+    "WEBHOOKS_FROM_SERVER",
 ]
 
 

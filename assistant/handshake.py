@@ -19,6 +19,7 @@ from assistant.models import Assistant
 from assistant.services.endusers import is_token, visitor_by_token
 from assistant.services.members import Member, find_member, member_by_key
 from assistant.services.origins import headers_of, is_allowed_origin
+from assistant.services.tenancy import all_tenants
 
 PROTOCOL = "agui.v1"
 BEARER_PREFIX = "bearer."
@@ -51,6 +52,7 @@ def given_key(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | 
     return None
 
 
+@all_tenants()
 def identify(scope: Mapping[str, Any], tenant_slug: str, assistant_slug: str) -> Caller | None:
     """The caller of a handshake, or None: whoever may not come in is not told why. Queries the database."""
     headers = headers_of(scope)

@@ -20,6 +20,7 @@ from django.utils.module_loading import import_string
 
 from assistant.models import Membership, Tenant
 from assistant.services import audit
+from assistant.services.tenancy import all_tenants
 from tools import ToolContext
 
 Role = Membership.Role
@@ -95,6 +96,7 @@ def host_tenant(context: ToolContext) -> Any:
     return apps.get_model(host.tenant_model)._default_manager.get(pk=context.tenant.external_id)
 
 
+@all_tenants()
 @transaction.atomic
 def sync_tenant(host: HostTenants, row: Any) -> Tenant:
     """Bring our tenant into step with one of the project's, and its members too; it is made if it was not there.
@@ -136,6 +138,7 @@ def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
             places.filter(user_id=user_id).update(role=role)
 
 
+@all_tenants()
 @transaction.atomic
 def sync_all(host: HostTenants) -> tuple[int, int]:
     """Bring every tenant into step; how many the project has, and how many of ours it no longer had."""
@@ -146,6 +149,11 @@ def sync_all(host: HostTenants) -> tuple[int, int]:
     return len(seen), count
 
 
+@all_tenants()
+def _forget(pk: Any) -> None:
+    Tenant.objects.filter(external_id=str(pk)).delete()
+
+
 def follow() -> None:
     """From now on, follow what the project does to its tenants and memberships; called when Django is ready."""
     host = get_host()
@@ -153,7 +161,7 @@ def follow() -> None:
         return
     model = apps.get_model(host.tenant_model)
     _connect(post_save, model, "tenant", lambda row: sync_tenant(host, row))
-    _connect(post_delete, model, "tenant-gone", lambda row: Tenant.objects.filter(external_id=str(row.pk)).delete())
+    _connect(post_delete, model, "tenant-gone", lambda row: _forget(row.pk))
     if not host.membership_model:
         return
     memberships = apps.get_model(host.membership_model)

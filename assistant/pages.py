@@ -26,6 +26,7 @@ from assistant.services.conversations import (
 from assistant.services.mcpcredentials import has_own_connections
 from assistant.services.members import Member, find_member, memberships_of
 from assistant.services.providers import describe_provider
+from assistant.services.tenancy import enter
 from tools.context import UserId
 
 MAX_STARTERS = 4
@@ -56,6 +57,7 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
         member = find_member(user_id=_user_id(request), tenant_slug=tenant)
         if member is None:
             raise Http404
+        enter(member.tenant_id)
         return view(Visit(member, request), **values)
 
     return checked

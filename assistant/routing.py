@@ -16,8 +16,19 @@ from assistant.consumers import ChatConsumer
 from assistant.lifespan import lifespan
 from assistant.mcp.server.application import application as mcp_application
 from assistant.mcp.server.application import is_mcp
+from assistant.services.tenancy import enter
 
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
+
+
+def from_nobody(application: Any) -> Any:
+    """Let every request and connection begin with nobody's rows in sight."""
+
+    async def begin(scope: Any, receive: Any, send: Any) -> None:
+        enter()
+        await application(scope, receive, send)
+
+    return begin
 
 
 def with_caller(application: Any) -> Any:
@@ -62,12 +73,11 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
             " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
         )
     chat = with_caller(URLRouter(websocket_urlpatterns))
-    return with_request_id(
-        ProtocolTypeRouter(
-            {
-                "http": with_mcp(site),
-                "websocket": chat if websockets is None else _choosing(_is_websocket_of_ours, chat, websockets),
-                "lifespan": lifespan,
-            }
-        )
+    router = ProtocolTypeRouter(
+        {
+            "http": with_mcp(site),
+            "websocket": chat if websockets is None else _choosing(_is_websocket_of_ours, chat, websockets),
+            "lifespan": lifespan,
+        }
     )
+    return with_request_id(from_nobody(router))

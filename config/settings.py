@@ -17,7 +17,7 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
 # The product's own settings, each from the variable of its name.
 from assistant.defaults import *  # noqa: E402, F403
-from assistant.defaults import ENVIRONMENT_PROBLEMS, FIELD_ENCRYPTION_KEYS, keys_from  # noqa: E402
+from assistant.defaults import ENVIRONMENT_PROBLEMS, FIELD_ENCRYPTION_KEYS, ROW_LEVEL_SECURITY, keys_from  # noqa: E402
 
 DEBUG = env.flag("DEBUG")
 SECRET_KEY_IS_LOCAL = not env.text("SECRET_KEY")
@@ -54,6 +54,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "assistant.admin.sight.AdminSight",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -90,6 +91,8 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
         # A persistent connection is checked before its first query of a request, so that a restart is not felt.
         config["CONN_MAX_AGE"] = 60
         config["CONN_HEALTH_CHECKS"] = True
+        # A cursor on the server cannot carry along whose rows it may see.
+        config["DISABLE_SERVER_SIDE_CURSORS"] = ROW_LEVEL_SECURITY
     return config
 
 

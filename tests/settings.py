@@ -20,6 +20,8 @@ from config.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DEBUG = False
+# Servers that outlive a test would send what the next one is to send.
+WEBHOOKS_FROM_SERVER = False
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):  # noqa: F405
     # A file, not memory: live servers and tool threads open connections of their own. One a process, so that two runs
     # of the suite do not meet; it goes with the process.

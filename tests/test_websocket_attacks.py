@@ -10,8 +10,10 @@ from asgiref.sync import sync_to_async
 
 from assistant.models import Conversation, Message, Provider, Run, ToolCall
 from assistant.services.members import create_api_key
+from tests.agui import text_of
 from tests.base import Cast
 from tests.factories import switch_tool
+from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.ws import open_socket, run_input
@@ -35,6 +37,15 @@ async def test_half_a_character_in_an_id_is_answered(uvicorn_server: Server, cas
         assert (await socket.next())["code"] == "invalid_input"
         await socket.send({"type": "ping"})
         await socket.until_custom("pong")
+
+
+async def test_what_not_every_database_can_hold_does_not_keep_a_run_from_ending(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.stream(chunk({"content": "a\x00b"}, model="m" * 10_000), chunk(finish="stop"))
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        assert text_of(await socket.ask("Hi")) == "a\ufffdb"
+    assert (await Message.objects.aget(role="assistant")).content == "a\ufffdb"
 
 
 async def test_a_call_that_waits_for_approval_is_not_answered_from_outside(

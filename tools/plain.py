@@ -138,7 +138,9 @@ def to_plain(value: Any, *, may_wait: bool = True) -> Any:
 
 
 def clean(text: str) -> str:
-    """Text without lone surrogates, which no encoding can carry."""
+    """Text without lone surrogates, which no encoding can carry, and NUL, which PostgreSQL does not keep."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

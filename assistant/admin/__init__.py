@@ -14,6 +14,7 @@ from assistant.admin import (
     switches,
     tenants,
     users,
+    webhooks,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "switches",
     "tenants",
     "users",
+    "webhooks",
 ]

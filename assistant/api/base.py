@@ -23,6 +23,7 @@ from assistant.api.errors import answer_error
 from assistant.services.database import in_database
 from assistant.services.idempotency import Claim, claim, fingerprint, keep, release
 from assistant.services.members import Member
+from assistant.services.tenancy import enter
 
 READS = frozenset({"GET", "HEAD"})
 REPLAYED = "Idempotent-Replayed"
@@ -58,6 +59,7 @@ class TenantView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self.member = caller_of(request._request, self.tenant_slug, self.scope_of(request.method or ""))
+        enter(self.member.tenant_id)
 
     def scope_of(self, method: str) -> str:
         return self.scope_to_read if method in READS else self.scope_to_write
@@ -78,6 +80,8 @@ class AsyncTenantView(TenantView):
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
             await in_database(self.initial, self.request, *args, **kwargs)
+            # Anew: what a thread enters stays in the thread.
+            enter(self.member.tenant_id)
             handler = getattr(self, (request.method or "").lower(), None)
             if handler is None:
                 raise MethodNotAllowed(request.method or "")

@@ -29,6 +29,7 @@ from assistant.services.inputs import Refused
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
 from assistant.services.runs import get_runs
+from assistant.services.tenancy import enter
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
                 return error(405, f"This address knows only {method}.", code="method_not_allowed")
             try:
                 member = await in_database(_caller, request, scopes)
+                enter(member.tenant_id)
                 return await view(request, member, **values)
             except HttpRefusal as exc:
                 return error(exc.status, str(exc), code=exc.code)

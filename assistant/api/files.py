@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from assistant.api.callers import HttpRefusal, caller_of, not_found
+from assistant.services.tenancy import enter
 from assistant.services.toolfiles import file_response, find_file
 
 
@@ -15,7 +16,9 @@ from assistant.services.toolfiles import file_response, find_file
 def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpResponse:
     """One file, by its id: an image to be shown, anything else to be saved."""
     try:
-        found = find_file(member=caller_of(request, tenant, "read"), file_id=file)
+        member = caller_of(request, tenant, "read")
+        enter(member.tenant_id)
+        found = find_file(member=member, file_id=file)
         if found is None:
             raise not_found()
     except HttpRefusal as refusal:

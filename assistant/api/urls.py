@@ -18,7 +18,7 @@ of_tenant = [
     path("conversations/<uuid:thread>/messages/", conversations.Messages.as_view()),
     path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback.as_view()),
     path("conversations/<uuid:thread>/runs/", runs.ConversationRuns.as_view()),
-    path("runs/<str:run_id>/", runs.OneRun.as_view()),
+    path("runs/<str:run_id>/", runs.OneRun.as_view(), name="run"),
     path("runs/<str:run_id>/events/", streams.RunEvents.as_view(), name="run-events"),
     path("runs/<str:run_id>/cancel/", runs.CancelRun.as_view()),
     path("runs/<str:run_id>/approvals/", runs.RunApprovals.as_view()),

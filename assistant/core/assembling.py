@@ -27,6 +27,8 @@ _REASONS: dict[str, FinishReason] = {
 }
 
 MOST_TOKENS = 100_000_000
+# What usage figures have room for.
+MAX_MODEL_NAME = 200
 EMPTY = "The provider sent an empty answer."
 CUT = "The provider's answer broke off before its end."
 CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
@@ -112,7 +114,7 @@ class Assembler:
             tool_calls=self._calls.result(),
             usage=usage_of(self._usage),
             finish_reason=reason,
-            model=clean(self._model),
+            model=clean(self._model)[:MAX_MODEL_NAME],
         )
 
     def _reason(self, is_closed: bool) -> FinishReason:

@@ -16,6 +16,7 @@ from assistant.core.performing import Workshop, perform
 from assistant.core.toolbox import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import result_id
 from tools.logs import note
+from tools.results import clean
 
 __all__ = ["Admission", "Batch", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset", "Workshop"]
 
@@ -142,9 +143,8 @@ class Batch:
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
 
     def _take(self, outcome: ToolOutcome) -> None:
-        if not outcome.content.isascii():
-            # Half a character, from a model's or a person's JSON, could be stored and sent by nobody.
-            outcome = replace(outcome, content=outcome.content.encode("utf-8", "replace").decode())
+        # Half a character or a NUL, from a model's or a person's JSON, could not be stored or sent.
+        outcome = replace(outcome, content=clean(outcome.content))
         self.outcomes[outcome.call.id] = outcome
         note(logger, self.shop.context, "Call %s: %s after %d ms", outcome.call.id, outcome.status, outcome.duration_ms)
         if images := tuple(one for one in outcome.media if one.is_image):

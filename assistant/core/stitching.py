@@ -8,19 +8,20 @@ import re
 # (Python's "surrogateescape"). Either may be at the end of one piece with its other half at the start of the next.
 _BYTES = re.compile("[\udc80-\udcff]+")
 _UNFINISHED = re.compile("(?:[\ud800-\udbff]|[\udc80-\udcff]+)$")
-_LONE = re.compile("[\ud800-\udfff]")
+# PostgreSQL keeps no NUL, and no encoding a lone half.
+_LONE = re.compile("[\x00\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """A text that comes in one piece, without halves of characters."""
-    return text if text.isascii() else _LONE.sub("\ufffd", text)
+    """A text that comes in one piece, without halves of characters and NUL."""
+    return text if text.isascii() and "\x00" not in text else _LONE.sub("\ufffd", text)
 
 
 class Stitcher:
     """One text that arrives in pieces.
 
-    `add` gives what can be shown so far, without halves of characters. Halves that never meet become U+FFFD, or,
-    with `exact`, a backslash escape that no JSON reader takes for text: damaged arguments must not look whole.
+    `add` gives what can be shown so far, without halves of characters. Halves that never meet, and NUL, become U+FFFD,
+    or, with `exact`, a backslash escape that no JSON reader takes for text: damaged arguments must not look whole.
     """
 
     __slots__ = ("_exact", "_held")
@@ -30,7 +31,7 @@ class Stitcher:
         self._held = ""
 
     def add(self, piece: str) -> str:
-        if not self._held and (piece.isascii() or not _LONE.search(piece)):
+        if not self._held and ((piece.isascii() and "\x00" not in piece) or not _LONE.search(piece)):
             return piece
         text = _join_halves(self._held + piece)
         unfinished = _UNFINISHED.search(text)

@@ -9,11 +9,13 @@ from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.runs import Approval, Run, ToolCall
-from assistant.models.tenants import ApiKey, Membership, Tenant
+from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.usage import UsageEntry
+from assistant.models.webhooks import Webhook, WebhookDelivery
 
 __all__ = [
     "ApiKey",
+    "ApiKeyUse",
     "Approval",
     "Assistant",
     "AuditEntry",
@@ -35,5 +37,7 @@ __all__ = [
     "ToolFile",
     "ToolSetting",
     "UsageEntry",
+    "Webhook",
+    "WebhookDelivery",
     "WidgetOrigin",
 ]

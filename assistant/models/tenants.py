@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
 from django.db import models
 
 
@@ -87,6 +88,12 @@ class ApiKey(models.Model):
     scopes = models.JSONField(default=list, help_text="Any of chat, read, tools, end_users.")
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
+    requests_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty: no limit of this key's own."
+    )
+    requests_per_day = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="From midnight UTC. Empty: no limit."
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -98,3 +105,16 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class ApiKeyUse(models.Model):
+    """How much a key with limits was used in the minute and the day that it was last used in."""
+
+    key = models.OneToOneField(ApiKey, on_delete=models.CASCADE, related_name="use", primary_key=True)
+    minute_at = models.DateTimeField()
+    minute_count = models.PositiveIntegerField(default=0)
+    day_at = models.DateTimeField()
+    day_count = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.minute_count} in the minute, {self.day_count} in the day"

@@ -1,4 +1,4 @@
-"""Closes a run: one transaction that stores what it said, did and took."""
+"""Closes a run: one transaction that stores what it said, did and took, and whom to tell."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from assistant.models import Message as MessageRow
 from assistant.services.history import store_messages
 from assistant.services.leases import LostRun, RunKey, held
 from assistant.services.usage import write_usage
+from assistant.services.webhooks import tell_of_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,13 @@ def close_run(
         raise LostRun(key.run_id)
     store_messages(conversation_id=key.conversation_id, run_id=key.pk, messages=messages, first_position=position)
     write_usage(key=key, usage=usage)
+    tell_of_run(
+        key=key,
+        status=ending.status,
+        error_code=ending.error_code,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+    )
 
 
 def _given_messages(key: RunKey) -> int:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 
+from django.db import transaction
+
 from assistant.core.interceptors import CallTool, Invocation
-from assistant.models import Incident
+from assistant.models import Incident, Webhook
 from assistant.services.database import in_database
+from assistant.services.webhooks import tell
 from tools import ForeignRow, ToolResult
 from tools.context import UserId
 
@@ -23,11 +26,12 @@ async def watch_for_incidents(invocation: Invocation, call: CallTool) -> ToolRes
         raise
 
 
+@transaction.atomic
 def record_incident(*, invocation: Invocation, description: str) -> Incident:
-    """Write an incident down."""
+    """Write an incident down, and that the tenant's webhooks are told of it."""
     context = invocation.context
     user_id: UserId = context.user.id
-    return Incident.objects.create(
+    incident = Incident.objects.create(
         tenant_id=int(context.tenant.id or 0),
         user_id=user_id,
         tool=invocation.tool.name,
@@ -35,3 +39,10 @@ def record_incident(*, invocation: Invocation, description: str) -> Incident:
         call_id=context.tool_call_id,
         description=description,
     )
+    tell(
+        tenant_id=incident.tenant_id,
+        event=Webhook.Event.TOOL_INCIDENT,
+        facts={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
+        once=str(incident.pk),
+    )
+    return incident

@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
+from assistant.services.tenancy import all_tenants
 from tools import TenantInfo, UserInfo
 from tools.context import UserId
 from tools.logs import name_tenant
@@ -75,6 +76,7 @@ def _described(end_user: EndUser) -> dict[str, Any]:
     return {"id": end_user.external_id, "name": end_user.name, "context": end_user.context}
 
 
+@all_tenants()
 def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = False) -> Member | None:
     """The member `user_id` is of that tenant, if both are active; None hides whether the tenant exists.
 
@@ -89,6 +91,7 @@ def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = Fal
     return _member(membership) if membership else None
 
 
+@all_tenants()
 def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int) -> Member | None:
     """The end user behind a token that a key minted, if tenant, end user, key and the key's owner are still good."""
     membership = (
@@ -122,6 +125,7 @@ def membership_of(*, tenant_id: int, user_id: UserId) -> Subquery:
     return Subquery(rows.values("user__is_superuser")[:1])
 
 
+@all_tenants()
 def memberships_of(*, user_id: UserId) -> list[Membership]:
     """A user's places in active tenants, by the tenant's name."""
     return list(
@@ -170,6 +174,7 @@ def create_api_key(
     return row, key
 
 
+@all_tenants()
 def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
     """The member an API key speaks for, or None if it is unknown, revoked, expired, or of another tenant."""
     now = timezone.now()

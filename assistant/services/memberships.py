@@ -11,10 +11,12 @@ from django.db import transaction
 from django.db.models import EmailField
 
 from assistant.models import Membership, Tenant
+from assistant.services.tenancy import all_tenants
 
 ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
 
 
+@all_tenants()
 def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[int]:
     """The ids of the active tenants that a user is admin or owner of."""
     if not user.is_active or user.pk is None:

@@ -21,6 +21,7 @@ from assistant.models import Membership, WidgetOrigin
 from assistant.services import metrics
 from assistant.services.database import in_database
 from assistant.services.members import Member, good_keys
+from assistant.services.tenancy import all_tenants
 
 logger = logging.getLogger(__name__)
 
@@ -93,6 +94,7 @@ def open_connections() -> int:
 metrics.watch("assistant_open_connections", "Open websockets and event streams.", open_connections)
 
 
+@all_tenants()
 def unwelcome(present: list[Presence]) -> list[Presence]:
     """Those whose tenant, user, membership, key, token or session has ended; five queries for any number."""
     now = timezone.now()

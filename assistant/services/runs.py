@@ -15,6 +15,7 @@ from django.db import DatabaseError
 
 from assistant.services import metrics
 from assistant.services.completions import StatelessInput
+from assistant.services.courier import Courier
 from assistant.services.database import in_database
 from assistant.services.draining import stop_with_daphne
 from assistant.services.eventlog import EventLog, MemoryLog
@@ -29,6 +30,7 @@ from assistant.services.recovery import recover_dead_runs
 from assistant.services.redislog import RedisLog
 from assistant.services.runtask import RunTask
 from assistant.services.stateless import open_stateless_run
+from assistant.services.tenancy import enter, enter_all
 from tools.context import UserId
 
 logger = logging.getLogger(__name__)
@@ -49,6 +51,7 @@ class Runs:
         self._housekeeping: asyncio.Task[None] | None = None
         self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
         self.log: EventLog = self._redis_log or MemoryLog()
+        self._courier = Courier()
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -58,6 +61,8 @@ class Runs:
                 self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
             )
             stop_with_daphne(self.stop)
+            if settings.WEBHOOKS_FROM_SERVER:
+                self._courier.start()
             if self._redis_log is not None:
                 await self._redis_log.start()
 
@@ -92,6 +97,7 @@ class Runs:
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         await self.start()
+        enter(member.tenant_id)
         opened = await in_database(opener)
         if opened.setup is not None:
             try:
@@ -131,6 +137,7 @@ class Runs:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        await self._courier.stop()
         await session_pool().close()
         await self.log.close()
 
@@ -154,6 +161,8 @@ class Runs:
             self._cancel_here(int(argument))
 
     async def _keep_house(self) -> None:
+        # Of all tenants: this is the deployment's own housekeeping.
+        enter_all()
         while True:
             try:
                 if self._tasks:

@@ -9,7 +9,7 @@ import time
 import uuid
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError
 
 from assistant.core.events import (
     Cancelled,
@@ -69,6 +69,7 @@ class RunTask:
         self._wants_cancel = False
         self._is_lost = False
         self._is_ending = False
+        self._is_storable = True
 
     @property
     def is_finished(self) -> bool:
@@ -160,6 +161,8 @@ class RunTask:
         for event in self._transcript.close("error"):
             self._emit(event)
         message = f"Something went wrong on our side (error {error_id})."
+        # What the database refuses to hold is left out: else the thread would stay busy for ever.
+        self._is_storable = not isinstance(exc, DataError)
         with contextlib.suppress(LostRun, Fenced):
             await self._end(RunError(message, code="internal_error"), checkpoints)
 
@@ -204,8 +207,8 @@ class RunTask:
                 await in_database(
                     close_run,
                     key=self.key,
-                    messages=self._transcript.messages,
-                    usage=self._transcript.usage,
+                    messages=self._transcript.messages if self._is_storable else (),
+                    usage=self._transcript.usage if self._is_storable else {},
                     ending=ending,
                     last_seq=self._seq + 1,
                     position=self._position,

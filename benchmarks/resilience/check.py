@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 from benchmarks.report import Line
 from benchmarks.resilience import checks
 from benchmarks.resilience.services import Services
-from benchmarks.resilience.sites import Server, Site, open_site, serve
+from benchmarks.resilience.sites import Nursery, Server, Site, open_nursery, open_site, serve
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,10 @@ class Ground:
     def serve(self, site: Site, *, port: int = 0, **env: str) -> AbstractContextManager[Server]:
         """A server process on a site, as docs/production.md starts it, until the end of the block."""
         return serve(site, port=port, env=env)
+
+    def nursery(self, site: Site) -> AbstractContextManager[Nursery]:
+        """Server processes by the dozen, to be killed: each is there at once."""
+        return open_nursery(site)
 
 
 class Check(Protocol):

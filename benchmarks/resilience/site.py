@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 
+from django.contrib.auth import get_user_model
+
 from assistant.models import Tenant, ToolSetting
 from benchmarks.site import MEMBERS, TENANT, build, session_of
 
-EFFECTS = ("pay",)
+EFFECTS = ("pay", "pay_if_approved", "repeat")
+OPERATOR = "operator"
 
 
 def main() -> None:
-    """Build everything and print it as JSON: the members' keys and sessions."""
+    """Build everything and print it as JSON: the members' keys and sessions, and the operator's session."""
     keys = build()
     tenant = Tenant.objects.get(slug=TENANT)
     for name in EFFECTS:
         ToolSetting.objects.update_or_create(tenant=tenant, tool=name, defaults={"policy": ToolSetting.Policy.ON})
-    print(json.dumps({"keys": keys, "sessions": [session_of(f"member-{n}") for n in range(MEMBERS)]}), flush=True)
+    get_user_model().objects.create_superuser(OPERATOR, password="bench-password")
+    sessions = [session_of(f"member-{number}") for number in range(MEMBERS)]
+    print(json.dumps({"keys": keys, "sessions": sessions, "operator": [session_of(OPERATOR)]}), flush=True)

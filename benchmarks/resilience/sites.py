@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 
-from benchmarks.processes import Process, started
+from benchmarks.processes import START_SECONDS, Process, started
 from benchmarks.resilience.services import REDIS_DATABASES, Services
 from benchmarks.ways import QUIET, UVICORN, free_port
 
@@ -53,12 +55,13 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A database with rows, and the environment of servers on it."""
+    """A database with rows, and the environment of servers on it; `operator` is a superuser's session."""
 
     kind: str
     env: Mapping[str, str]
     keys: Sequence[str]
     sessions: Sequence[str]
+    operator: str
     database: Database
 
 
@@ -102,7 +105,7 @@ def open_site(services: Services, kind: str, provider_url: str, env: Mapping[str
         services.postgres.run(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
         url, redis_url = services.postgres.url(name), services.redis.url(number % REDIS_DATABASES)
     whole = {**_environment(url, redis_url, provider_url), **env}
-    yield Site(kind, whole, made["keys"], made["sessions"], Database(url))
+    yield Site(kind, whole, made["keys"], made["sessions"], made["operator"][0], Database(url))
 
 
 def _build(services: Services, kind: str) -> dict[str, list[str]]:
@@ -149,3 +152,54 @@ def serve(site: Site, *, port: int = 0, env: Mapping[str, str] | None = None) ->
         process = stack.enter_context(started(command, environment))
         process.wait_for(f"http://127.0.0.1:{port}/healthz")
         yield Server(port, process, stack)
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A server process that a nursery has forked."""
+
+    port: int
+    pid: int
+
+    def kill(self) -> None:
+        """End it at once, as `kill -9` does."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+class Nursery:
+    """Gives birth to server processes on a site."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._lock = asyncio.Lock()
+
+    async def birth(self) -> Child:
+        """A new server process that takes connections."""
+        port = free_port()
+        async with self._lock:
+            self._process.say(str(port))
+            child = Child(port, int(await asyncio.to_thread(self._process.line)))
+        async with asyncio.timeout(START_SECONDS):
+            while not await _listens(port):
+                await asyncio.sleep(0.02)
+        return child
+
+    def log(self) -> str:
+        return self._process.log.read_text(errors="replace")
+
+
+async def _listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+@contextmanager
+def open_nursery(site: Site) -> Iterator[Nursery]:
+    """A nursery until the end of the block; its children end with it."""
+    with started([sys.executable, "-m", "benchmarks.resilience.nursery"], site.env) as process:
+        yield Nursery(process)

@@ -8,8 +8,10 @@ from django.test import Client
 
 from assistant.models import ApiKey, AuditEntry, Feedback, Message, Run, ToolCall, UsageEntry
 from assistant.services.members import create_api_key
+from assistant.services.webhooks import send_test
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_provider, make_run, switch_tool
+from tests.webhooks.conftest import hook
 
 
 def signed_in(user: User) -> Client:
@@ -51,4 +53,5 @@ def fill(cast: Cast, number: int) -> None:
         switch_tool(cast.acme, f"tool_{cast.acme.tool_settings.count()}")
         create_api_key(tenant=cast.acme, user=cast.alice, name=f"key {index}")
         make_provider(cast.acme, base_url="https://llm.example.com/v1")
+        send_test(webhook=hook(cast.acme, "https://hooks.example.com/"))
     assert ApiKey.objects.exists()

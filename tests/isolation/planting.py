@@ -43,6 +43,7 @@ FIXED: Mapping[str, Any] = {
     "assistant.McpTool.accepted": _DEFINITION.to_state(),
     "assistant.McpTool.digest": _DEFINITION.digest,
     "assistant.McpTool.accepted_digest": _DEFINITION.digest,
+    "assistant.Webhook.events": ["run.finished"],
     "assistant.Assistant.starters": [CANARY],
     "assistant.Assistant.task_schema": None,
     "assistant.Assistant.answer_schema": None,

@@ -311,6 +311,7 @@ TEXT = [
         sse(escaped(r"a\ud83d"), escaped("b"), escaped(r"\udc80c\ud83d"), end()),
         text="a\ufffdb\ufffdc\ufffd",
     ),
+    Quirk("NUL in text", sse(escaped(r"a\u0000"), escaped(r"\u0000b€"), end()), text="a\ufffd\ufffdb€"),
     Quirk("text beyond ASCII", sse(*map(say, LONG_TEXT), end()), text=LONG_TEXT),
     Quirk(
         "NaN beside the text",

@@ -19,7 +19,7 @@ from assistant.services.opening import OpenedRun, open_run
 from tests.base import Cast
 from tests.factories import switch_tool
 
-QUERIES_OF_A_TURN = 8
+QUERIES_OF_A_TURN = 9
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
 
 

@@ -112,6 +112,11 @@ def test_a_value_is_shown(value: Any, text: str) -> None:
     assert convert(value) == text
 
 
+def test_nul_is_replaced_for_not_every_database_keeps_it() -> None:
+    assert convert("a\x00b") == "a\ufffdb"
+    assert result_of(ToolResult("a", display={"b": "\x00"})).display == {"b": "\ufffd"}
+
+
 def test_nested_values_are_shown() -> None:
     shelf = Shelf([Box(size=Size.BIG, weight=Decimal(1))], dt.datetime(2026, 1, 2, tzinfo=dt.UTC))
     assert json.loads(convert({"shelves": (shelf for _ in range(1))})) == {

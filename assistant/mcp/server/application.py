@@ -16,6 +16,7 @@ from assistant.services.database import in_database
 from assistant.services.limits import may_request
 from assistant.services.members import Member, member_by_key
 from assistant.services.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
+from assistant.services.tenancy import enter
 
 PATH = "/mcp/"
 METADATA = "/.well-known/oauth-protected-resource"
@@ -40,7 +41,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         answer = _refuse_caller(scope, headers, member)
         if answer is not None or member is None:
             await (answer or Response(status_code=401))(scope, receive, send)
-        elif scope["method"] == "GET" and not _is_modern(headers):
+            return
+        enter(member.tenant_id)
+        if scope["method"] == "GET" and not _is_modern(headers):
             await stream_changes(scope, receive, send, member)
         else:
             manager = await get_manager()

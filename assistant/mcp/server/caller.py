@@ -10,6 +10,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from assistant.services.members import Member
+from assistant.services.tenancy import enter
 
 _MEMBER = "assistant.mcp.member"
 
@@ -25,10 +26,14 @@ def with_member(scope: Mapping[str, Any], member: Member) -> dict[str, Any]:
 
 
 def member_of(context: Context) -> Member:
-    """The member who sent a request. Raises `LookupError` if it did not come through our own door."""
+    """The member who sent a request, whose tenant's rows alone the handler sees from here on.
+
+    Raises `LookupError` if it did not come through our own door.
+    """
     if context.request is None:
         raise LookupError("the request has no scope")
     member: Member = context.request.scope[_MEMBER]
+    enter(member.tenant_id)
     return member
 
 

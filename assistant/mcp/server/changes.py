@@ -30,6 +30,7 @@ from assistant.services import news, presence
 from assistant.services.calling import tools_for
 from assistant.services.database import in_database
 from assistant.services.members import Member
+from assistant.services.tenancy import tenants
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,8 @@ class Watch:
 
     async def look(self) -> None:
         """Make the lists anew, and tell what has changed; what was not watched before is only remembered."""
-        now = await _picture(self)
+        with tenants(self.member.tenant_id):
+            now = await _picture(self)
         for name, made in now.items():
             if self.seen.get(name, made) != made:
                 self.queue.put_nowait(LISTS.get(name) or ResourceUpdated(uri=name))

@@ -12,10 +12,20 @@ from tools import ToolContext, tool
 @tool(timeout=60)
 async def pay(cents: int, before: int, after: int, context: ToolContext) -> str:
     """Pay an amount, `before` milliseconds from now, and come back `after` milliseconds later."""
+    return await _pay(cents, before, after, context)
+
+
+async def _pay(cents: int, before: int, after: int, context: ToolContext) -> str:
     await asyncio.sleep(before / 1000)
     write_payment(f"{context.idempotency_key} {cents}\n")
     await asyncio.sleep(after / 1000)
     return f"Paid {cents} cents."
+
+
+@tool
+def repeat(text: str) -> str:
+    """Say something again."""
+    return text
 
 
 def write_payment(line: str) -> None:
@@ -25,3 +35,9 @@ def write_payment(line: str) -> None:
         os.write(ledger, line.encode())
     finally:
         os.close(ledger)
+
+
+@tool(timeout=60, requires_approval=True)
+async def pay_if_approved(cents: int, before: int, after: int, context: ToolContext) -> str:
+    """Pay an amount that somebody has approved."""
+    return await _pay(cents, before, after, context)

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0008_host_tenants'),
+        ('assistant', '0009_host_tenants'),
     ]
 
     operations = [

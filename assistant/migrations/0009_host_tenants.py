@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0007_end_users'),
+        ('assistant', '0008_webhooks_and_key_limits'),
     ]
 
     operations = [

@@ -1,0 +1,230 @@
+"""Webhooks: where a tenant's programs are told of events. Secrets are shown once; messages can be sent again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+
+from assistant.admin.filters import TENANT
+from assistant.admin.history import pretty
+from assistant.admin.links import link, link_to_list
+from assistant.admin.scope import ReadOnlyAdmin, TenantForm, TenantScopedAdmin
+from assistant.models import Webhook, WebhookDelivery
+from assistant.services import audit
+from assistant.services.deliveries import resend
+from assistant.services.urls import tenant_guard
+from assistant.services.webhooks import MAX_PER_TENANT, new_secret, rotate_secret, send_test
+from tools.urlguard import UnsafeUrl
+
+SECRETS = ("secret", "previous_secret")
+
+
+class WebhookForm(TenantForm):
+    """An address that may be opened, and what it is told of."""
+
+    url = forms.URLField(
+        label="URL",
+        max_length=500,
+        assume_scheme="https",
+        help_text="Events are sent there by POST. It must lie on the public Internet, and redirects are not followed.",
+    )
+    events = forms.MultipleChoiceField(choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple)
+
+    class Meta:
+        model = Webhook
+        fields = ("tenant", "name", "url", "events", "is_active")
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"]
+        try:
+            tenant_guard().check(url)
+        except UnsafeUrl as exc:
+            raise forms.ValidationError(str(exc)) from exc
+        return url
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        tenant = cleaned.get("tenant")
+        if self.instance.pk is None and tenant is not None and tenant.webhooks.count() >= MAX_PER_TENANT:
+            raise forms.ValidationError(f"A tenant has at most {MAX_PER_TENANT} webhooks.")
+        return cleaned
+
+
+@admin.register(Webhook)
+class WebhookAdmin(TenantScopedAdmin):
+    """A tenant's webhooks; the buttons send a test event and give a new secret."""
+
+    form = WebhookForm
+    change_form_template = "admin/assistant/webhook/change_form.html"
+    list_display = ("name", "tenant", "url", "told_of", "is_active", "condition")
+    list_filter = (TENANT, "is_active")
+    search_fields = ("name", "url")
+    list_select_related = ("tenant",)
+    readonly_fields = ("condition", "sent", "secret_state")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        own = ("tenant", "name", "url", "events", "is_active")
+        return own if obj is None else (*own, "condition", "secret_state", "sent")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
+        rows: QuerySet[Webhook] = super().get_queryset(request)
+        return rows.defer(*SECRETS)
+
+    @admin.display(description="events")
+    def told_of(self, webhook: Webhook) -> str:
+        return ", ".join(webhook.events)
+
+    @admin.display(description="condition")
+    def condition(self, webhook: Webhook) -> str:
+        since = webhook.failing_since
+        if webhook.disabled_at is not None and not webhook.is_active:
+            return (
+                f"Switched off at {webhook.disabled_at:%Y-%m-%d %H:%M} UTC: it has failed since {since:%Y-%m-%d %H:%M}."
+            )
+        return f"Fails since {since:%Y-%m-%d %H:%M} UTC." if since is not None else "Well, as far as known."
+
+    @admin.display(description="messages")
+    def sent(self, webhook: Webhook) -> SafeString:
+        return link_to_list(WebhookDelivery, "What was sent, and what came of it", webhook__id__exact=webhook.pk)
+
+    @admin.display(description="secret")
+    def secret_state(self, webhook: Webhook) -> str:
+        until = webhook.previous_secret_until
+        if until is not None and until > timezone.now():
+            return f"Encrypted at rest. The one before it signs too until {until:%Y-%m-%d %H:%M} UTC."
+        return "Encrypted at rest, and not shown again."
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.secret = obj.shown_once = new_secret()
+            super().save_model(request, obj, form, change)
+            return
+        if obj.is_active and "is_active" in form.changed_data:
+            # Whoever switches it on again has mended it, and it has its time to prove that.
+            obj.failing_since = obj.disabled_at = None
+        obj.save(update_fields=[*form.changed_data, "failing_since", "disabled_at"])
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self._show_secret(request, obj, obj.shown_once)
+
+    def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
+        """The secret itself: on this page or never."""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "The webhook's signing secret",
+            "row": webhook,
+            "secret": secret,
+        }
+        response = TemplateResponse(request, "admin/assistant/webhook/secret.html", context)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    def get_urls(self) -> list[Any]:
+        return [
+            path(f"<path:object_id>/{name}/", self.admin_site.admin_view(require_POST(view)), name=f"webhook_{name}")
+            for name, view in (("test", self.test_view), ("rotate", self.rotate_view))
+        ] + super().get_urls()
+
+    def _own(self, request: HttpRequest, object_id: str) -> Webhook:
+        webhook: Webhook | None = self.get_object(request, object_id)
+        if webhook is None or not self.has_change_permission(request, webhook):
+            raise Http404("There is no such webhook.")
+        return webhook
+
+    def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send a test event, and lead to what comes of it."""
+        delivery = send_test(webhook=self._own(request, object_id))
+        self.message_user(request, "A test event is on its way. Look again in a moment.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))
+
+    def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Give a new secret; the old one signs too for a day."""
+        webhook = self._own(request, object_id)
+        return self._show_secret(request, webhook, rotate_secret(webhook=webhook, actor=request.user))
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(ReadOnlyAdmin):
+    """What was sent to webhooks: how often it was tried, what was answered, when it is tried again."""
+
+    actions = ("resend",)  # type: ignore[assignment]  # the one list of what happened that can be acted on
+    change_form_template = "admin/assistant/webhookdelivery/change_form.html"
+    list_display = (
+        "created_at",
+        "event",
+        "webhook",
+        "tenant",
+        "status",
+        "attempts",
+        "response_code",
+        "error",
+        "next_try_at",
+    )
+    list_filter = ("status", "event", TENANT, "created_at")
+    search_fields = ("message_id", "webhook__name", "error")
+    list_select_related = ("tenant", "webhook")
+    date_hierarchy = "created_at"
+    fields = (
+        "message_id",
+        "event",
+        "webhook_link",
+        "tenant",
+        "status",
+        "attempts",
+        "tried_at",
+        "next_try_at",
+        "response_code",
+        "error",
+        "duration_ms",
+        "text",
+        "created_at",
+    )
+    readonly_fields = ("webhook_link", "text")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookDelivery]:
+        rows: QuerySet[WebhookDelivery] = super().get_queryset(request)
+        return rows.defer(*(f"webhook__{name}" for name in SECRETS))
+
+    @admin.display(description="webhook")
+    def webhook_link(self, delivery: WebhookDelivery) -> str:
+        return link(delivery.webhook)
+
+    @admin.display(description="body")
+    def text(self, delivery: WebhookDelivery) -> SafeString:
+        return pretty(delivery.body)
+
+    def lookup_allowed(self, lookup: str, value: str, request: object = None) -> bool:
+        return lookup == "webhook__id__exact" or super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
+
+    def _resend(self, request: HttpRequest, delivery: WebhookDelivery) -> None:
+        resend(delivery=delivery)
+        audit.record(actor=request.user, action="webhook.resend", target=str(delivery), tenant=delivery.tenant)
+
+    @admin.action(description="Send selected messages again", permissions=["view"])
+    def resend(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
+        rows = list(queryset)
+        for row in rows:
+            self._resend(request, row)
+        self.message_user(request, f"{len(rows)} messages are sent again.", messages.SUCCESS)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.resend_view))
+        return [path("<path:object_id>/resend/", view, name="webhookdelivery_resend"), *super().get_urls()]
+
+    def resend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        delivery = self.get_object(request, object_id)
+        if delivery is None or not self.has_view_permission(request, delivery):
+            raise Http404("There is no such message.")
+        self._resend(request, delivery)
+        self.message_user(request, "The message is sent again. Look again in a moment.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))

@@ -1,0 +1,20 @@
+"""`manage.py deliver_webhooks`: sends what is due to webhooks, and ends; for cron, beside or in place of the server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from assistant.services.courier import send_what_is_due
+
+
+class Command(BaseCommand):
+    help = (
+        "Send the messages that are due to tenants' webhooks, and end. The serving process does the same all the time."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tries = asyncio.run(send_what_is_due())
+        self.stdout.write(f"{tries} messages were sent or tried.")

@@ -1,0 +1,38 @@
+"""Puts PostgreSQL's row-level security on the tenants' tables, takes it off, or says whether it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from assistant.services import rowsecurity
+
+
+class Command(BaseCommand):
+    help = "Row-level security on PostgreSQL: install the policies, remove them, or say whether they hold."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        install = actions.add_parser("install", help="as the tables' owner, and again after every migrate")
+        install.add_argument("--role", required=True, help="the role the servers log in as; made if it is not there")
+        actions.add_parser("remove", help="as the tables' owner")
+        actions.add_parser("status", help="as the servers' role; ends with 1 if something is missing")
+
+    def handle(self, *args: Any, action: str, role: str = "", **options: Any) -> None:
+        try:
+            if action == "status":
+                self._say_status()
+            elif action == "install":
+                tables = rowsecurity.install(role=role)
+                self.stdout.write(f"{len(tables)} tables are held; {role} may use them.")
+            else:
+                self.stdout.write(f"{len(rowsecurity.remove())} tables are free.")
+        except ValueError as exc:
+            raise CommandError(str(exc)) from exc
+
+    def _say_status(self) -> None:
+        found = rowsecurity.problems()
+        if found:
+            raise CommandError("\n".join(found))
+        self.stdout.write(f"Row-level security holds: {len(rowsecurity.protected_tables())} tables, forced.")

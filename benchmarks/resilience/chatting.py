@@ -1,0 +1,99 @@
+"""Somebody who chats on whatever happens: connects again, catches up, and keeps what their screen shows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from websockets.exceptions import InvalidHandshake, InvalidMessage
+
+from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected, run_input, run_of, seq_of
+
+RETRY_SECONDS = 0.1
+PATIENCE_SECONDS = 90.0
+
+
+@dataclass(slots=True)
+class Turn:
+    """One question and what came of it.
+
+    `shown` is the answer as the screen has it, `repeated` the events that came twice, `missing` those that were jumped
+    over; `silence` is the longest time without any event between the first and the last, in seconds.
+    """
+
+    given: Frame
+    shown: str = ""
+    repeated: int = 0
+    missing: int = 0
+    silence: float = 0.0
+    refusals: list[str] = field(default_factory=list)
+    close_codes: list[int | None] = field(default_factory=list)
+    end: Frame | None = None
+    seq: int = 0
+    heard_at: float = 0.0
+
+    def take(self, frame: Frame) -> None:
+        """Show one event."""
+        now = time.monotonic()
+        if self.heard_at:
+            self.silence = max(self.silence, now - self.heard_at)
+        self.heard_at = now
+        seq, kind = seq_of(frame), frame["type"]
+        if kind == "MESSAGES_SNAPSHOT":
+            answers = [message for message in frame["messages"] if message["role"] == "assistant"]
+            self.shown = answers[-1].get("content", "") if answers and not answers[-1].get("toolCalls") else ""
+            self.seq = seq
+            return
+        if kind == "RUN_STARTED" and seq != 1:
+            return  # the beginning of a fresh picture, which shows everything anew
+        self.repeated += seq <= self.seq and kind not in {"RUN_STARTED", "TEXT_MESSAGE_START", *ENDINGS}
+        self.missing += max(0, seq - self.seq - 1)
+        self.seq = max(seq, self.seq)
+        if kind == "TEXT_MESSAGE_CONTENT":
+            self.shown += frame["delta"]
+        elif kind in ENDINGS:
+            self.end = frame
+
+
+class Chatter:
+    """A client that has all servers' addresses and uses another one when its own is gone."""
+
+    def __init__(self, ports: Sequence[int], key: str, number: int) -> None:
+        self._ports, self._key, self._at = ports, key, number
+
+    async def turn(self, prompt: str, thread: str = "") -> Turn:
+        """Ask, and read to the end of the answer. Raises `TimeoutError` if there is none."""
+        turn = Turn(run_input(prompt, thread=thread))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while turn.end is None:
+                try:
+                    async with connected(self._ports[self._at % len(self._ports)], self._key) as client:
+                        await self._follow(client, turn)
+                except (OSError, InvalidHandshake, InvalidMessage, TimeoutError):
+                    self._at += 1
+                    await asyncio.sleep(RETRY_SECONDS)
+        return turn
+
+    async def _follow(self, client: Client, turn: Turn) -> None:
+        try:
+            await self._resume(client, turn)
+            while turn.end is None:
+                frame = await client.next(PATIENCE_SECONDS)
+                if run_of(frame) == turn.given["runId"] and seq_of(frame):
+                    turn.take(frame)
+                elif frame["type"] == "RUN_ERROR":
+                    # Refused: nothing of this run exists here.
+                    turn.refusals.append(str(frame.get("code")))
+                    await asyncio.sleep(RETRY_SECONDS)
+                    await self._resume(client, turn)
+        except Gone:
+            turn.close_codes.append(client.close_code)
+            self._at += 1
+
+    async def _resume(self, client: Client, turn: Turn) -> None:
+        if turn.seq:
+            await client.attach(turn.given["threadId"], after=(turn.given["runId"], turn.seq))
+        else:
+            await client.send(turn.given)

@@ -1,0 +1,151 @@
+"""The process is killed before, in and after the effect of a tool that changes the world."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.client import Frame, connected, run_input
+from benchmarks.resilience.sites import POSTGRES, SQLITE, Nursery, Server, Site
+from tests.fake_answers import Answer, Recorded, reply
+from tests.fake_provider import FakeProvider, demo
+
+TITLE = "Effects of tools"
+HOW = (
+    "A tool pays (a line in a file, under the call's idempotency key) 150 ms after it was called and comes back 150 "
+    "ms later; the process is killed before it has paid, the moment it has, or within the next 300 ms. The client "
+    "sends the same again to another process: the input, or, of every second call, the approval that the tool had "
+    "needed. Half on SQLite, half on PostgreSQL and Redis."
+)
+CRASHES = 100
+AT_ONCE = 10
+TWICE, UNKNOWN, BUSY = "effects beyond distinct keys", "effects that the audit does not know", "threads left unusable"
+AUDITED = "SELECT r.conversation_id, c.call_id FROM assistant_toolcall c JOIN assistant_run r ON r.id = c.run_id"
+ARGUMENTS = '{"cents": 5, "before": 150, "after": 150}'
+
+
+def pay_twice() -> None:
+    """A tool that was called runs twice."""
+    from benchmarks.resilience.effects import tools
+
+    write = tools.write_payment
+
+    def twice(line: str) -> None:
+        write(line)
+        write(line)
+
+    tools.write_payment = twice
+
+
+def forget_the_audit() -> None:
+    """A tool runs before its call is written down."""
+    from assistant.services import journal
+
+    journal.note_start = lambda **_: ({}, {})
+    journal.note_outcomes = lambda **_: None
+
+
+FAULTS = (
+    Fault("what was paid is paid twice", TWICE, pay_twice),
+    Fault("a tool runs without being written down", UNKNOWN, forget_the_audit),
+)
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    keys: list[str] = []
+    unknown = busy = crashes = paid_before = 0
+    for kind in (SQLITE, POSTGRES):
+        ledger = ground.folder / f"ledger-{ground.services.number()}"
+        ledger.touch()
+        with (
+            FakeProvider() as provider,
+            ground.site(kind, provider.url, RESILIENCE_LEDGER=str(ledger)) as site,
+            ground.serve(site) as heir,
+            ground.nursery(site) as nursery,
+        ):
+            provider.rule(_answer)
+            usable = asyncio.run(_crash_all(ground, site, heir, nursery, ledger))
+            here = _keys(ledger)
+            calls = {f"{_uuid(str(thread))}:{call}" for thread, call in site.database.rows(AUDITED)}
+            unknown += len(set(here) - calls)
+            busy += sum(not one for one in usable)
+            crashes += len(usable)
+            paid_before += len(here)
+            keys += here
+    return [
+        Line(TWICE, len(keys) - len(set(keys)), "", 0, beside=f"{len(keys)} effects in {crashes} crashes"),
+        Line(UNKNOWN, unknown, "", 0),
+        Line(BUSY, busy, "", 0),
+    ]
+
+
+def _keys(ledger: Path) -> list[str]:
+    return [line.split()[0] for line in ledger.read_text().splitlines()]
+
+
+def _uuid(text: str) -> str:
+    """A conversation's id as SQLite keeps it, with the dashes that it has everywhere else."""
+    plain = text.replace("-", "")
+    return "-".join((plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:]))
+
+
+def _answer(request: Recorded) -> Answer:
+    return demo(request) if "[call" in request.last_text else reply("Done.")(request)
+
+
+async def _crash_all(ground: Ground, site: Site, heir: Server, nursery: Nursery, ledger: Path) -> list[bool]:
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int) -> bool:
+        async with turn:
+            return await _crash(site, heir, nursery, number, ledger)
+
+    return await asyncio.gather(*(one(number) for number in range(ground.many(CRASHES // 2, 6))))
+
+
+async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger: Path) -> bool:
+    """Kill within a call, send the same again, then something else; whether the thread can be used after."""
+    key, chance = site.keys[number % len(site.keys)], random.Random(number)
+    needs_approval = number % 2 == 1
+    tool = "pay_if_approved" if needs_approval else "pay"
+    given = run_input(f"[call {tool} {ARGUMENTS}]")
+    doomed = await nursery.birth()
+    async with connected(doomed.port, key) as client:
+        await client.send(given)
+        if needs_approval:
+            end = await client.until_end(given["runId"])
+            given = _approval(given, end)
+            await client.send(given)
+        else:
+            await client.until(lambda frame: frame["type"] == "TOOL_CALL_END")
+        await _wait(number % 6 // 2, chance, ledger, given["threadId"])
+        doomed.kill()
+    async with connected(heir.port, key) as client:
+        await client.send(given)
+        await client.until_end(given["runId"])
+        if needs_approval:  # once more, as another run
+            await client.send(again := {**given, "runId": run_input("")["runId"]})
+            await client.until_end(again["runId"])
+        return (await client.ask("And now?", thread=given["threadId"]))["type"] == "RUN_FINISHED"
+
+
+async def _wait(part: int, chance: random.Random, ledger: Path, thread: str) -> None:
+    """Until a moment before the effect (part 0), right at it (1), or a while after it (2)."""
+    if part == 0:
+        await asyncio.sleep(chance.uniform(0, 0.1))
+        return
+    async with asyncio.timeout(60):
+        while thread not in ledger.read_text():
+            await asyncio.sleep(0.003)
+    if part == 2:
+        await asyncio.sleep(chance.uniform(0, 0.3))
+
+
+def _approval(given: Frame, end: Frame) -> Frame:
+    asked = end["outcome"]["interrupts"][0]["id"]
+    resume = [{"interruptId": asked, "status": "resolved", "payload": {"approved": True}}]
+    return {**run_input("", thread=given["threadId"]), "messages": [], "resume": resume}

@@ -1,0 +1,205 @@
+"""The serving process is killed at a random point of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected, run_input, run_of, seq_of
+from benchmarks.resilience.figures import is_valid
+from benchmarks.resilience.sites import POSTGRES, SQLITE, Nursery, Server, Site
+from tests.fake_answers import Answer, Recorded, reply
+from tests.fake_provider import FakeProvider, demo
+
+TITLE = "Killed processes"
+HOW = (
+    "A server process is killed (SIGKILL) at a random moment of a run: text, a tool and text, two tools at once and "
+    "text. The client goes to another process, sends its input again if it was never answered, and attaches; then it "
+    "asks something else in the thread. Compared with the rows of the database. Half on SQLite, half on PostgreSQL "
+    "and Redis."
+)
+KILLS = 100
+AT_ONCE = 10
+LOST, NOT_PREFIX, LATE, INVALID = (
+    "user messages lost or doubled",
+    "answers seen that are no prefix of what is stored",
+    "runs that did not end within 30 s",
+    "requests to the provider that are not valid",
+)
+LIMIT_SECONDS = 30.0
+# The longest run below: a tool of 300 ms and 40 words, 15 ms each.
+RUN_SECONDS = 1.4
+PAY = '[call pay {"cents": 5, "before": 150, "after": 150}]'
+ADD = '[call add {"a": 1, "b": 2}]'
+PROMPTS = ("Tell me", f"{PAY}", f"{ADD} {PAY}")
+
+
+def forget_the_answer() -> None:
+    """Whoever finishes a dead run keeps nothing of its answer."""
+    from assistant.core.transcript import Transcript
+    from assistant.services import recovery
+
+    class Forgetful(Transcript):
+        @classmethod
+        def from_state(cls, state: Mapping[str, object]) -> Transcript:
+            return cls()
+
+        def apply(self, event: object) -> None:
+            pass
+
+    recovery.Transcript = Forgetful  # type: ignore[attr-defined]
+
+
+def forget_dead_runs() -> None:
+    """Nobody looks for dead runs."""
+    from assistant.services import runs
+
+    async def look_away(**_: object) -> int:
+        return 0
+
+    runs.recover_dead_runs = look_away  # type: ignore[attr-defined]
+
+
+def forget_the_question() -> None:
+    """A run is opened, and what the user said is not stored."""
+    from assistant.services import opening
+
+    opening.store_messages = lambda **_: None  # type: ignore[attr-defined]
+
+
+FAULTS = (
+    Fault("whoever finishes a dead run keeps nothing of its answer", NOT_PREFIX, forget_the_answer),
+    Fault("nobody looks for dead runs", LATE, forget_dead_runs),
+    Fault("what the user said is not stored", LOST, forget_the_question),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """What came of one kill; `seconds` is how long the run took to end after it."""
+
+    was_running: bool
+    is_kept: bool
+    is_prefix: bool
+    seconds: float
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    killed: list[Killed] = []
+    invalid = asked = 0
+    for kind in (SQLITE, POSTGRES):
+        with (
+            FakeProvider() as provider,
+            ground.site(kind, provider.url, RESILIENCE_LEDGER=str(ground.folder / "ledger")) as site,
+            ground.serve(site) as heir,
+            ground.nursery(site) as nursery,
+        ):
+            provider.rule(_paced)
+            killed += asyncio.run(_kill_all(ground, site, heir, nursery))
+            invalid += sum(not is_valid(request.messages) for request in provider.requests)
+            asked += len(provider.requests)
+    slowest = max(one.seconds for one in killed)
+    running = sum(one.was_running for one in killed)
+    of = f"of {len(killed)} kills, {running} of them before the run's end"
+    return [
+        Line(LOST, sum(not one.is_kept for one in killed), "", 0, beside=of),
+        Line(NOT_PREFIX, sum(not one.is_prefix for one in killed), "", 0),
+        Line(LATE, sum(one.seconds > LIMIT_SECONDS for one in killed), "", 0, beside=f"the slowest {slowest:.1f} s"),
+        Line(INVALID, invalid, "", 0, beside=f"of {asked} requests"),
+    ]
+
+
+def _paced(request: Recorded) -> Answer:
+    if "[call" in request.last_text and request.messages[-1]["role"] == "user":
+        return demo(request)
+    return reply(chunks=[f"word{n} " for n in range(40)], delay=0.015)(request)
+
+
+async def _kill_all(ground: Ground, site: Site, heir: Server, nursery: Nursery) -> list[Killed]:
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int) -> Killed:
+        async with turn:
+            return await _kill(site, heir, nursery, number)
+
+    return await asyncio.gather(*(one(number) for number in range(ground.many(KILLS // 2, 6))))
+
+
+async def _kill(site: Site, heir: Server, nursery: Nursery, number: int) -> Killed:
+    key, chance = site.keys[number % len(site.keys)], random.Random(number)
+    given = run_input(PROMPTS[number % len(PROMPTS)])
+    doomed = await nursery.birth()
+    async with connected(doomed.port, key) as first:
+        await first.send(given)
+        asyncio.get_running_loop().call_later(chance.uniform(0, RUN_SECONDS), doomed.kill)
+        await _read_on(first)
+    killed_at = time.monotonic()
+    async with connected(heir.port, key) as client:
+        end, seconds = await _end_of(client, given, first, killed_at)
+        kept, is_prefix = _stored(site, given, [*first.frames, *client.frames])
+        await client.ask("And now?", thread=given["threadId"])
+    was_running = not any(frame["type"] in ENDINGS for frame in first.frames)
+    return Killed(was_running, kept, is_prefix and end["type"] in ENDINGS, seconds)
+
+
+async def _read_on(client: Client) -> None:
+    try:
+        while True:
+            await client.next()
+    except Gone:
+        return
+
+
+async def _end_of(client: Client, given: Frame, first: Client, killed_at: float) -> tuple[Frame, float]:
+    """The end of the run that the killed process had, as another process tells of it, and when it came."""
+    run, seen = given["runId"], max(map(seq_of, first.frames), default=0)
+    if seen:
+        await client.attach(given["threadId"], after=(run, seen))
+        if first.frames[-1]["type"] in ENDINGS:
+            return first.frames[-1], 0.0
+    else:
+        await client.send(given)
+    try:
+        end = await client.until_end(run, LIMIT_SECONDS + 15)
+    except TimeoutError:
+        return {"type": "NEVER"}, LIMIT_SECONDS + 15
+    return end, time.monotonic() - killed_at
+
+
+def _stored(site: Site, given: Frame, frames: Sequence[Frame]) -> tuple[bool, bool]:
+    """Whether the user's message is stored once, and all that was seen of the answer is, too."""
+    rows = site.database.rows(
+        "SELECT message_id, role, content, tool_call_id FROM assistant_message WHERE conversation_id = %s",
+        given["threadId"] if site.kind == POSTGRES else given["threadId"].replace("-", ""),
+    )
+    asked = given["messages"][0]
+    users = [row for row in rows if row[1] == "user"]
+    is_kept = [(row[0], row[2]) for row in users] == [(asked["id"], asked["content"])]
+    texts = {row[0]: row[2] for row in rows if row[1] == "assistant"}
+    results = {row[3]: row[2] for row in rows if row[1] == "tool"}
+    is_prefix = all(texts.get(name, "").startswith(text) for name, text in _texts(frames, given["runId"]).items())
+    has_results = all(
+        results.get(frame["toolCallId"]) == frame["content"] for frame in frames if frame["type"] == "TOOL_CALL_RESULT"
+    )
+    return is_kept, is_prefix and has_results
+
+
+def _texts(frames: Sequence[Frame], run: str) -> Mapping[str, str]:
+    """What was seen of each of the assistant's messages, by its id."""
+    texts: dict[str, str] = {}
+    for message, delta in _deltas(frames, run):
+        texts[message] = texts.get(message, "") + delta
+    return texts
+
+
+def _deltas(frames: Sequence[Frame], run: str) -> Iterator[tuple[str, str]]:
+    seen = 0
+    for frame in frames:
+        if run_of(frame) == run and frame["type"] == "TEXT_MESSAGE_CONTENT" and seq_of(frame) > seen:
+            seen = seq_of(frame)
+            yield frame["messageId"], frame["delta"]

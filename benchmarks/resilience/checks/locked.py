@@ -1,0 +1,79 @@
+"""SQLite under four processes that all write."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import httpx2
+
+from benchmarks.report import Line
+from benchmarks.resilience.chatting import Chatter, Turn
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.sites import SQLITE, Server, Site
+from tests.fake_answers import Answer, Recorded, reply
+from tests.fake_provider import FakeProvider
+
+TITLE = "SQLite under load"
+HOW = (
+    "Four server processes on one SQLite file: 1,200 conversations made over REST (a writing transaction each, 16 at "
+    "a time) while 100 chats run at once. Answers and the processes' logs are searched for the lock."
+)
+PROCESSES, WRITES, WRITERS, CHATS = 4, 1200, 16, 100
+LOCKED, REFUSED, FAILED = '"database is locked" in logs', "writes not done", "chats not answered whole"
+ANSWER = "".join(f"word{n} " for n in range(20))
+_LOCKED = re.compile(r"database (?:table )?is locked")
+
+
+def wait_for_no_lock() -> None:
+    """A lock is not waited for."""
+    from django.db import connections
+
+    options: dict[str, Any] = connections["default"].settings_dict["OPTIONS"]
+    options["timeout"] = 0
+
+
+FAULTS = (Fault("a lock is not waited for", LOCKED, wait_for_no_lock),)
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ExitStack() as stack:
+        provider.rule(_answer)
+        servers = [stack.enter_context(ground.serve(site)) for _ in range(PROCESSES)]
+        refused, turns = asyncio.run(_flood(ground, site, servers))
+        locked = sum(len(_LOCKED.findall(server.log())) for server in servers)
+        made = site.database.rows("SELECT count(*) FROM assistant_conversation")[0][0] - len(turns)
+    writes = ground.many(WRITES, 200)
+    failed = sum(turn.shown != ANSWER or turn.end is None or turn.end["type"] != "RUN_FINISHED" for turn in turns)
+    return [
+        Line(LOCKED, locked, "", 0),
+        Line(REFUSED, max(refused, writes - made), "", 0, beside=f"of {writes}"),
+        Line(FAILED, failed, "", 0, beside=f"of {len(turns)}"),
+    ]
+
+
+def _answer(request: Recorded) -> Answer:
+    return reply(chunks=[f"word{n} " for n in range(20)], delay=0.05)(request)
+
+
+async def _flood(ground: Ground, site: Site, servers: Sequence[Server]) -> tuple[int, list[Turn]]:
+    ports = [server.port for server in servers]
+    chatters = [Chatter(ports, site.keys[n % len(site.keys)], n) for n in range(ground.many(CHATS, 20))]
+    chatting = [asyncio.create_task(chatter.turn("Hello")) for chatter in chatters]
+    turn = asyncio.Semaphore(WRITERS)
+    async with httpx2.AsyncClient(timeout=90) as http:
+
+        async def write(number: int) -> bool:
+            async with turn:
+                answer = await http.post(
+                    f"http://127.0.0.1:{ports[number % len(ports)]}/api/v1/tenants/bench/conversations/",
+                    json={"assistant": "support", "title": f"Number {number}"},
+                    headers={"Authorization": f"Bearer {site.keys[number % len(site.keys)]}"},
+                )
+                return answer.status_code == 201
+
+        written = await asyncio.gather(*(write(number) for number in range(ground.many(WRITES, 200))))
+    return len(written) - sum(written), await asyncio.gather(*chatting)

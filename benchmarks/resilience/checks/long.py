@@ -1,0 +1,102 @@
+"""A thread of 10,000 messages beside one of 10."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from benchmarks.processes import started
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.client import run_input
+from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
+from benchmarks.wire import Socket
+from tests.fake_provider import FakeProvider
+
+TITLE = "A thread of 10,000 messages"
+HOW = (
+    "Time from a question to its first token, in a thread of 10 messages and in one of 10,000, in turn; medians of 40 "
+    "each, after a warm-up. Queries are counted in a turn of each."
+)
+ROUNDS, SHORT, LONG = 40, 10, 10_000
+TTFT = "time to first token, long over short"
+QUERIES = "queries more in the long thread"
+MAKE = (
+    "import django; django.setup(); import json, sys; from benchmarks.site import make_thread; "
+    "print(json.dumps({size: str(make_thread(size)) for size in map(int, sys.argv[1:])}), flush=True)"
+)
+COUNT = "import django; django.setup(); from benchmarks.queries import main; main()"
+_TEXT, _END = re.compile(rb'^\{"type":"TEXT_MESSAGE_CONTENT"'), re.compile(rb'^\{"type":"RUN_(?:FINISHED|ERROR)"')
+
+
+def read_everything() -> None:
+    """Opening a run reads the whole conversation."""
+    from assistant.models import Conversation, Message
+    from assistant.services import opening
+
+    recent = opening.recent_messages
+
+    def all_messages(*, conversation: Conversation) -> object:
+        list(Message.objects.filter(conversation=conversation))
+        return recent(conversation=conversation)
+
+    opening.recent_messages = all_messages  # type: ignore[assignment]
+
+
+FAULTS = (Fault("opening a run reads the whole conversation", TTFT, read_everything),)
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    lines = []
+    for kind in (SQLITE, POSTGRES):
+        with FakeProvider() as provider, ground.site(kind, provider.url) as site:
+            threads = _said(site, MAKE, str(SHORT), str(LONG))
+            with ground.serve(site) as server:
+                times = asyncio.run(_ask(ground, site, server, list(threads.values())))
+            short, long = (median(one) for one in times)
+            named = TTFT if kind == SQLITE else f"{TTFT}, PostgreSQL"
+            beside = f"{long * 1000:.1f} ms, {short * 1000:.1f} ms"
+            lines.append(Line(named, long / short, "times", 1.5, beside=beside))
+            if kind == SQLITE:  # where one thread asks, and so all queries can be counted
+                counts = _said(site, COUNT, json.dumps(threads))
+                more = int(counts[str(LONG)]) - int(counts[str(SHORT)])
+                lines.append(Line(QUERIES, abs(more), "", 0, beside=f"{counts[str(LONG)]} queries in a turn"))
+    return lines
+
+
+def _said(site: Site, program: str, *arguments: str) -> Mapping[str, str]:
+    """What a program in the site's environment prints as JSON."""
+    with started([sys.executable, "-c", program, *arguments], site.env) as process:
+        said: Mapping[str, str] = json.loads(process.line())
+        return said
+
+
+async def _ask(ground: Ground, site: Site, server: Server, threads: Sequence[str]) -> tuple[list[float], list[float]]:
+    headers = {"Authorization": f"Bearer {site.keys[0]}"}
+    socket = await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
+    times: tuple[list[float], list[float]] = ([], [])
+    for number in range(ground.many(ROUNDS, 8) + 2):
+        for place, thread in enumerate(threads):
+            took = await _first_token(socket, thread)
+            if number >= 2:
+                times[place].append(took)
+    socket.close()
+    return times
+
+
+async def _first_token(socket: Socket, thread: str) -> float:
+    first = asyncio.ensure_future(socket.until(_TEXT))
+    await asyncio.sleep(0)
+    socket.received.clear()
+    start = time.monotonic()
+    socket.send(json.dumps(run_input("Hello there", thread=thread)))
+    await first
+    took = next(at for at, payload in socket.received if _TEXT.search(payload)) - start
+    if not any(_END.search(payload) for _, payload in socket.received):
+        await socket.until(_END)
+    return took

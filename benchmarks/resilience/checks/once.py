@@ -1,0 +1,177 @@
+"""The same message sent many times: at once, by a double click, by a retry, from two tabs."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.client import Client, Frame, connected, run_input
+from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
+from tests.fake_answers import Answer, Recorded, reply
+from tests.fake_provider import FakeProvider
+
+TITLE = "The same message many times"
+HOW = (
+    "One input sent 50 times at once, over 40 sockets and 10 REST requests, to two server processes on PostgreSQL and "
+    "Redis and to one on SQLite; twice on one socket (a double click); again on a new connection after the first "
+    "broke off before its answer, and after the answer (retries); and from two tabs at once, as runs of their own "
+    "with the same message."
+)
+SENDERS, OVER_REST = 50, 10
+RUNS, MESSAGES, CALLS, DIFFERENT = (
+    "runs too many",
+    "messages too many",
+    "requests to the provider too many",
+    "senders without the whole answer",
+)
+ANSWER = "".join(f"word{n} " for n in range(20))
+
+
+def forget_runs() -> None:
+    """Nobody looks whether a run or a message is there already."""
+    from dataclasses import replace
+
+    from assistant.services import opening
+
+    find = opening._find_thread
+
+    def blind(member: Any, slug: str, given: Any) -> Any:
+        thread = find(member, slug, given)
+        return thread and replace(thread, same_run=None, has_message=False)
+
+    take, create = opening._take, opening.begin_run
+    opening._find_thread = blind
+    opening.begin_run = lambda **rest: create(**{**rest, "run_id": str(uuid.uuid4())})  # type: ignore[assignment]
+    opening._take = lambda given, history, by, thread: take(  # type: ignore[assignment]
+        replace(given, message=replace(given.message, id=str(uuid.uuid4()))), history, by, thread
+    )
+
+
+FAULTS = (Fault("nobody looks whether a run or a message is there already", RUNS, forget_runs),)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One input that was sent several times, and whether each sender got the whole answer."""
+
+    given: Frame
+    is_whole: Sequence[bool]
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    sent = runs = messages = calls = different = 0
+    for kind in (SQLITE, POSTGRES):
+        with (
+            FakeProvider() as provider,
+            ground.site(kind, provider.url) as site,
+            ground.serve(site) as here,
+            ground.serve(site) as there,
+        ):
+            provider.rule(_answer)
+            servers = [here, here] if kind == SQLITE else [here, there]
+            all_sent = asyncio.run(_send_all(ground, site, servers))
+            sent += len(all_sent)
+            runs += site.database.rows("SELECT count(*) FROM assistant_run")[0][0] - len(all_sent)
+            messages += site.database.rows("SELECT count(*) FROM assistant_message")[0][0] - 2 * len(all_sent)
+            calls += len(provider.requests) - len(all_sent)
+            different += sum(not whole for one in all_sent for whole in one.is_whole)
+    return [
+        Line(RUNS, abs(runs), "", 0, beside=f"of {sent} inputs"),
+        Line(MESSAGES, abs(messages), "", 0),
+        Line(CALLS, abs(calls), "", 0),
+        Line(DIFFERENT, different, "", 0),
+    ]
+
+
+def _answer(request: Recorded) -> Answer:
+    return reply(chunks=[f"word{n} " for n in range(20)], delay=0.01)(request)
+
+
+async def _send_all(ground: Ground, site: Site, servers: Sequence[Server]) -> list[Sent]:
+    done = [await _at_once(ground, site, servers)]
+    rounds = ground.many(10, 2)
+    done += await asyncio.gather(*(_double_click(site, servers, n) for n in range(rounds)))
+    done += await asyncio.gather(*(_retry(site, servers, n) for n in range(rounds)))
+    done += await asyncio.gather(*(_two_tabs(site, servers, n) for n in range(rounds)))
+    return done
+
+
+async def _at_once(ground: Ground, site: Site, servers: Sequence[Server]) -> Sent:
+    """Everybody sends at the same moment, and reads to the end."""
+    given, key = run_input("Once, please"), site.keys[0]
+    senders = ground.many(SENDERS - OVER_REST, 8)
+    async with AsyncExitStack() as stack:
+        ports = [servers[n % 2].port for n in range(senders)]
+        clients = [await stack.enter_async_context(connected(port, key)) for port in ports]
+        posts = [_post(servers[n % 2].port, key, given) for n in range(ground.many(OVER_REST, 2))]
+        wholes = await asyncio.gather(*(_send_and_read(client, given) for client in clients), *posts)
+    return Sent(given, wholes)
+
+
+async def _send_and_read(client: Client, given: Frame) -> bool:
+    await client.send(given)
+    await client.until_end(given["runId"])
+    return _shown(client.frames) == ANSWER
+
+
+async def _post(port: int, key: str, given: Frame) -> bool:
+    url = f"http://127.0.0.1:{port}/api/v1/tenants/bench/assistants/support/runs/"
+    async with httpx2.AsyncClient(timeout=90) as http:
+        answer = await http.post(url, json=given, headers={"Authorization": f"Bearer {key}"})
+    return answer.status_code == 200 and '"RUN_FINISHED"' in answer.text
+
+
+async def _double_click(site: Site, servers: Sequence[Server], number: int) -> Sent:
+    given = run_input("A double click")
+    async with connected(servers[0].port, site.keys[number % len(site.keys)]) as client:
+        await client.send(given)
+        await client.send(given)
+        await client.until_end(given["runId"])
+        return Sent(given, [_shown(client.frames) == ANSWER])
+
+
+async def _retry(site: Site, servers: Sequence[Server], number: int) -> Sent:
+    """The first answer is lost with its connection; the second is read; the third time it is there already."""
+    given, key = run_input("A retry"), site.keys[number % len(site.keys)]
+    async with connected(servers[0].port, key) as lost:
+        await lost.send(given)
+        lost.drop()
+    async with connected(servers[1].port, key) as client:
+        wholes = [await _send_and_read(client, given)]
+    async with connected(servers[0].port, key) as client:
+        return Sent(given, [*wholes, await _send_and_read(client, given)])
+
+
+async def _two_tabs(site: Site, servers: Sequence[Server], number: int) -> Sent:
+    """Each tab makes up a run; one of them is told that there is one, or that all is answered."""
+    given, key = run_input("Two tabs"), site.keys[number % len(site.keys)]
+    async with connected(servers[0].port, key) as one, connected(servers[1].port, key) as two:
+        other = {**given, "runId": str(uuid.uuid4())}
+        await asyncio.gather(one.send(given), two.send(other))
+        ends = await asyncio.gather(one.until_end(given["runId"]), two.until_end(other["runId"]))
+    finished = [end["type"] == "RUN_FINISHED" for end in ends]
+    codes = {end.get("code") for end in ends} - {None}
+    is_told = sum(finished) == 1 and codes <= {"thread_busy", "invalid_input"}
+    return Sent(given, [is_told])
+
+
+def _shown(frames: Sequence[Frame]) -> str:
+    """The answer that a client shows: a snapshot's, and what came after it."""
+    text = ""
+    for frame in frames:
+        if frame["type"] == "MESSAGES_SNAPSHOT":
+            answers = [message for message in frame["messages"] if message["role"] == "assistant"]
+            text = answers[-1]["content"] if answers else ""
+        elif frame["type"] == "TEXT_MESSAGE_START" and not text:
+            text = ""
+        elif frame["type"] == "TEXT_MESSAGE_CONTENT":
+            text += frame["delta"]
+    return text

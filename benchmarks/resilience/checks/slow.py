@@ -1,0 +1,135 @@
+"""Clients that stop reading in the middle of a long answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.client import run_input
+from benchmarks.resilience.figures import p95
+from benchmarks.resilience.sites import SQLITE, Server, Site
+from benchmarks.wire import Socket
+from tests.fake_answers import Answer, Recorded, chunk, event, reply
+from tests.fake_provider import FakeProvider
+
+TITLE = "Clients that stop reading"
+HOW = (
+    "50 clients attach to a run whose answer has 8 MB, and read nothing of it; 10 others read answers of 20 tokens a "
+    "second meanwhile, as they did before. One process, log in memory. Its growth is what remains when the 8 MB are "
+    "written, over what one run with one reader takes."
+)
+CLIENTS, OTHERS, MEGABYTES = 50, 10, 8
+GROWTH, GAP, BEHIND = (
+    "growth of memory",
+    "token gap of the others, p95, during over before",
+    "slow clients not caught up",
+)
+TOKENS, RATE = 160, 20
+PIECE = "x" * 4096
+_END = re.compile(rb'^\{"type":"RUN_(?:FINISHED|ERROR)"')
+_STARTED = re.compile(rb'^\{"type":"RUN_STARTED"')
+_TEXT = b'{"type":"TEXT_MESSAGE_CONTENT"'
+
+
+def send_without_waiting() -> None:
+    """Frames are handed over whether the reader takes them or not."""
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+    WebSocketsSansIOProtocol.pause_writing = lambda self: None  # type: ignore[method-assign]
+
+
+FAULTS = (Fault("frames are sent without waiting for the reader", GROWTH, send_without_waiting),)
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ground.serve(site) as server:
+        provider.rule(_answer)
+        return asyncio.run(_measure(ground, site, server))
+
+
+def _answer(request: Recorded) -> Answer:
+    if "[long]" not in request.last_text:
+        return reply(chunks=["word "] * TOKENS, delay=1 / RATE)(request)
+    pieces = [event(chunk({"content": PIECE}))] * (MEGABYTES * 2**20 // len(PIECE))
+    return Answer([*pieces, event(chunk(finish="stop")), event("[DONE]")])
+
+
+async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]:
+    await _long(site, server, 0)  # what a run of 8 MB takes by itself
+    before = await _gaps(site, server)
+    memory = server.process.memory()
+    others = asyncio.create_task(_gaps(site, server))
+    await asyncio.sleep(0.5)
+    clients = ground.many(CLIENTS) if ground.fault is None else CLIENTS
+    slow = await _long(site, server, clients)
+    peak = memory
+    while not others.done():
+        peak = max(peak, server.process.memory())
+        await asyncio.sleep(0.2)
+    during = await others
+    behind = await _catch_up(slow)
+    beside = (
+        f"median {median(during) * 1000:.0f} ms, p95 {p95(during) * 1000:.0f} ms; before {p95(before) * 1000:.0f} ms"
+    )
+    return [
+        Line(GROWTH, (peak - memory) / 2**20, "MB", 100, beside=f"{clients} clients"),
+        Line(GAP, p95(during) / p95(before), "times", 2, beside=beside),
+        Line(BEHIND, behind, "", 0, beside="closed, or with another end than the run's"),
+    ]
+
+
+async def _open(site: Site, server: Server, number: int) -> Socket:
+    headers = {"Authorization": f"Bearer {site.keys[number % len(site.keys)]}"}
+    return await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
+
+
+async def _long(site: Site, server: Server, clients: int) -> list[Socket]:
+    """A run of 8 MB that one client reads to its end, and others only attach to; those, with their reading paused."""
+    reader = await _open(site, server, 0)
+    given = run_input("[long]")
+    slow = [await _open(site, server, 0) for _ in range(clients)]
+    started = asyncio.ensure_future(reader.until(_STARTED))
+    await asyncio.sleep(0)
+    reader.send(json.dumps(given))
+    await started
+    ended = asyncio.ensure_future(reader.until(_END))
+    for socket in slow:
+        socket.send(json.dumps({"type": "attach", "threadId": given["threadId"], "protocolVersion": "1.0"}))
+        socket.transport.pause_reading()
+    await ended
+    reader.close()
+    return slow
+
+
+async def _catch_up(slow: Sequence[Socket]) -> int:
+    """Let them read on; how many do not come to the end of the run."""
+    ends = [asyncio.ensure_future(socket.until(_END)) for socket in slow]
+    await asyncio.sleep(0)
+    for socket in slow:
+        socket.transport.resume_reading()
+    done = await asyncio.gather(*ends, return_exceptions=True)
+    for socket in slow:
+        socket.close()
+    return sum(one is not None for one in done)
+
+
+async def _gaps(site: Site, server: Server) -> list[float]:
+    """Seconds between tokens, as others see them."""
+
+    async def one(number: int) -> list[float]:
+        socket = await _open(site, server, number + 1)
+        ended = asyncio.ensure_future(socket.until(_END))
+        await asyncio.sleep(0)
+        socket.send(json.dumps(run_input("Tell me")))
+        await ended
+        socket.close()
+        times = [at for at, payload in socket.received if payload.startswith(_TEXT)]
+        return [after - at for at, after in pairwise(times)]
+
+    return [gap for gaps in await asyncio.gather(*(one(number) for number in range(OTHERS))) for gap in gaps]

@@ -1,0 +1,94 @@
+"""A thousand open sockets on one process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Sequence
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.figures import p95
+from benchmarks.resilience.sites import SQLITE, Server, Site
+from benchmarks.wire import Socket
+from tests.fake_provider import FakeProvider
+
+TITLE = "1,000 open sockets"
+HOW = (
+    "1,000 websockets of ten members, by session cookie, opened at one process 50 at a time; after a minute each is "
+    "asked for a pong. Memory is the process's own (PSS)."
+)
+SOCKETS, AT_ONCE, IDLE_SECONDS = 1000, 50, 60.0
+FAILED, CONNECTED, MEMORY, DEAD = "connections that failed", "slowest to connect", "memory of the process", "not alive"
+_PONG = re.compile(rb'"pong"')
+
+
+def hang_up() -> None:
+    """Every twentieth connection is closed as soon as it is open."""
+    from assistant.consumers import ChatConsumer
+
+    connect, count = ChatConsumer.connect, [0]
+
+    async def careless(self: ChatConsumer) -> None:
+        await connect(self)
+        count[0] += 1
+        if count[0] % 20 == 0:
+            await self.close(1011)
+
+    ChatConsumer.connect = careless  # type: ignore[method-assign]
+
+
+FAULTS = (Fault("every twentieth connection is closed at once", DEAD, hang_up),)
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ground.serve(site) as server:
+        return asyncio.run(_measure(ground, site, server))
+
+
+async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]:
+    count, turn = ground.many(SOCKETS), asyncio.Semaphore(AT_ONCE)
+
+    async def connect(number: int) -> tuple[Socket | None, float]:
+        async with turn:
+            start = time.monotonic()
+            try:
+                return await _open(site, server, number), time.monotonic() - start
+            except (OSError, TimeoutError):
+                return None, time.monotonic() - start
+
+    opened = await asyncio.gather(*(connect(number) for number in range(count)))
+    sockets = [socket for socket, _ in opened if socket is not None]
+    seconds = [took for _, took in opened]
+    await asyncio.sleep(IDLE_SECONDS if ground.fault is None else 1)
+    memory = server.process.memory() / 2**20
+    alive = await asyncio.gather(*(_is_alive(socket) for socket in sockets))
+    for socket in sockets:
+        socket.close()
+    return [
+        Line(FAILED, count - len(sockets), "", 0, beside=f"of {count}"),
+        Line(CONNECTED, max(seconds), "s", 5, beside=f"p95 {p95(seconds):.2f} s"),
+        Line(MEMORY, memory, "MB", 300),
+        Line(DEAD, len(sockets) - sum(alive), "", 0, beside=f"after {IDLE_SECONDS:.0f} s"),
+    ]
+
+
+async def _open(site: Site, server: Server, number: int) -> Socket:
+    session = site.sessions[number % len(site.sessions)]
+    headers = {"Cookie": f"sessionid={session}", "Origin": server.url}
+    return await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
+
+
+async def _is_alive(socket: Socket) -> bool:
+    if socket.closed.done():
+        return False
+    waiting = asyncio.ensure_future(socket.until(_PONG))
+    await asyncio.sleep(0)
+    socket.send(json.dumps({"type": "ping"}))
+    try:
+        await asyncio.wait_for(waiting, 30)
+    except (ConnectionError, TimeoutError):
+        return False
+    return True

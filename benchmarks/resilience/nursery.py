@@ -1,0 +1,47 @@
+"""Forks server processes, each ready in no time: `PORT` on standard input, the child's number on standard output.
+
+What costs seconds (imports) is done once; the loop, connections and runs are each child's own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import signal
+import sys
+
+import uvicorn
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Fork one server for each line, until the end of the input."""
+    module = importlib.import_module("benchmarks.resilience.planted" if "PLANTED" in os.environ else "config.asgi")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _serve(module.application, int(line))
+        print(child, flush=True)
+
+
+def _serve(application: object, port: int) -> None:
+    # As docs/production.md serves the product.
+    uvicorn.run(
+        application,  # type: ignore[arg-type]
+        host="127.0.0.1",
+        port=port,
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,
+        access_log=False,
+        log_level="warning",
+    )
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Webhooks in the admin: a secret shown once, addresses that are judged, buttons, and each tenant's own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from assistant.models import AuditEntry, Webhook, WebhookDelivery
+from assistant.services.webhooks import MAX_PER_TENANT, send_test
+from tests.admin.conftest import signed_in
+from tests.base import Cast
+from tests.webhooks.conftest import hook
+
+HOOKS = "/admin/assistant/webhook/"
+DELIVERIES = "/admin/assistant/webhookdelivery/"
+URL = "https://hooks.example.com/"
+
+
+def form(cast: Cast, **fields: object) -> dict[str, object]:
+    return {"tenant": cast.acme.pk, "name": "Own", "url": URL, "events": ["run.finished"], "is_active": "on", **fields}
+
+
+def shown_secret(page: bytes) -> str:
+    (secret,) = re.findall(r"whsec_[\w+/=]{40,}", page.decode())
+    return secret
+
+
+def test_a_secret_is_shown_once_and_kept_encrypted(amys: Client, cast: Cast) -> None:
+    answer = amys.post(f"{HOOKS}add/", form(cast))
+    secret = shown_secret(answer.content)
+    assert "no-store" in answer.headers["Cache-Control"]
+    row = Webhook.objects.get()
+    assert (row.secret, row.events) == (secret, ["run.finished"])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT secret FROM assistant_webhook")
+        assert secret not in str(cursor.fetchall())
+    for page in ("", f"{row.pk}/change/", f"{row.pk}/history/", f"{row.pk}/delete/"):
+        assert b"whsec_" not in amys.get(HOOKS + page).content
+    assert secret not in str(list(AuditEntry.objects.values()))
+
+
+def test_a_new_secret_is_shown_once_and_the_old_one_kept_beside_it(amys: Client, cast: Cast) -> None:
+    row = hook(cast.acme, URL)
+    secret = shown_secret(amys.post(f"{HOOKS}{row.pk}/rotate/").content)
+    assert secret != row.secret
+    again = Webhook.objects.get()
+    assert (again.secret, again.previous_secret) == (secret, row.secret)
+    assert AuditEntry.objects.get(action="webhook.rotate").actor == cast.amy
+
+
+@pytest.mark.parametrize(
+    "url", ["http://hooks.example.com/", "https://10.0.0.1/", "https://127.0.0.1/", "https://0x7f.1/"]
+)
+def test_an_address_must_lie_on_the_internet(url: str, amys: Client, cast: Cast) -> None:
+    assert amys.post(f"{HOOKS}add/", form(cast, url=url)).status_code == 200
+    row = hook(cast.acme, URL)
+    assert amys.post(f"{HOOKS}{row.pk}/change/", form(cast, url=url)).status_code == 200
+    assert Webhook.objects.get().url == URL
+
+
+def test_a_change_keeps_the_secret_and_mends_what_was_switched_off(amys: Client, cast: Cast) -> None:
+    row = hook(cast.acme, URL, is_active=False, failing_since="2026-01-01T00:00Z", disabled_at="2026-01-04T00:00Z")
+    assert b"Switched off at 2026-01-04" in amys.get(HOOKS).content
+    assert amys.post(f"{HOOKS}{row.pk}/change/", form(cast)).status_code == 302
+    again = Webhook.objects.get()
+    assert (again.is_active, again.disabled_at, again.failing_since) == (True, None, None)
+    assert (again.name, again.secret) == ("Own", row.secret)
+
+
+def test_a_tenant_has_only_so_many(amys: Client, cast: Cast) -> None:
+    for _ in range(MAX_PER_TENANT):
+        hook(cast.acme, URL)
+    assert b"at most" in amys.post(f"{HOOKS}add/", form(cast)).content
+    assert Webhook.objects.count() == MAX_PER_TENANT
+
+
+def test_a_test_event_and_a_message_again_by_a_button(amys: Client, cast: Cast) -> None:
+    row = hook(cast.acme, URL)
+    answer = amys.post(f"{HOOKS}{row.pk}/test/")
+    delivery = WebhookDelivery.objects.get()
+    assert answer.headers["Location"] == f"{DELIVERIES}{delivery.pk}/change/"
+    assert b"webhook.test" in amys.get(answer.headers["Location"]).content
+    WebhookDelivery.objects.update(status="failed", next_try_at=None, attempts=10)
+    amys.post(f"{DELIVERIES}{delivery.pk}/resend/")
+    delivery.refresh_from_db()
+    assert (delivery.status, delivery.attempts) == ("pending", 0)
+    WebhookDelivery.objects.update(status="delivered", next_try_at=None)
+    amys.post(DELIVERIES, {"action": "resend", "_selected_action": [delivery.pk]})
+    delivery.refresh_from_db()
+    assert delivery.status == "pending"
+
+
+def test_a_rivals_admin_finds_none_of_it(cast: Cast) -> None:
+    row = hook(cast.acme, URL)
+    delivery = send_test(webhook=row)
+    WebhookDelivery.objects.update(status="delivered")
+    greta = signed_in(cast.greta)
+    for path in (f"{HOOKS}{row.pk}/test/", f"{HOOKS}{row.pk}/rotate/", f"{DELIVERIES}{delivery.pk}/resend/"):
+        assert greta.post(path).status_code == 404
+    greta.post(DELIVERIES, {"action": "resend", "_selected_action": [delivery.pk]})
+    assert greta.get(f"{HOOKS}{row.pk}/change/").status_code == 302
+    assert WebhookDelivery.objects.get().status == "delivered"
+    assert Webhook.objects.get().secret == row.secret
+
+
+def test_buttons_are_pressed_not_followed(amys: Client, cast: Cast) -> None:
+    row = hook(cast.acme, URL)
+    assert amys.get(f"{HOOKS}{row.pk}/rotate/").status_code == 405

@@ -1,0 +1,191 @@
+"""PostgreSQL alone keeps tenants apart: with every filter of the application switched off, no foreign row is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import ProgrammingError, connection, connections, transaction
+from django.db.backends.signals import connection_created
+
+from assistant.models import Conversation, Provider
+from assistant.services import rowsecurity
+from assistant.services.members import create_api_key
+from assistant.services.tenancy import all_tenants, tenants
+from tests import live
+from tests.base import Cast
+from tests.factories import make_conversation, make_provider
+from tests.isolation.planting import CANARY, plant, rows_of, tenant_models, tenant_path
+from tests.isolation.test_http import reads, writes
+from tests.isolation.test_mcp import answers
+from tests.isolation.visiting import Visitor
+from tests.live import Server, serve
+
+pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+UNFILTERED = "tests.isolation.unfiltered_asgi:application"
+
+
+@pytest.fixture
+def role(transactional_db: None) -> Iterator[str]:
+    """The application's role, held by the policies; this test's own connection sees all tenants meanwhile."""
+    name = f"{connection.settings_dict['NAME']}_rows"
+    rowsecurity.install(role=name)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
+    rowsecurity.hold_connections()
+    with held_connections(), all_tenants():
+        yield name
+    connection_created.disconnect(dispatch_uid="row-level-security")
+    rowsecurity.remove()
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP OWNED BY {name}")
+        cursor.execute(f"DROP ROLE {name}")
+
+
+@contextmanager
+def held_connections() -> Iterator[None]:
+    """What ROW_LEVEL_SECURITY sets, for connections of this process."""
+    before = connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]
+    connections.close_all()
+    connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = True
+    yield
+    connections.close_all()
+    connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = before
+
+
+@pytest.fixture
+def as_application(role: str) -> Iterator[None]:
+    """This test's own connection works as the application's role."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET ROLE {role}")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("RESET ROLE")
+
+
+def served_as(role: str, *, is_held: bool = True) -> dict[str, str]:
+    """The environment of a server that logs in as the application's role."""
+    url = urlsplit(live.test_database_url())
+    address = f"{role}:{role}@{url.hostname}:{url.port}"
+    return {
+        "TEST_DATABASE_URL": urlunsplit(url._replace(netloc=address)) if is_held else live.test_database_url(),
+        "ROW_LEVEL_SECURITY": "true" if is_held else "false",
+    }
+
+
+def foreign_rows(cast: Cast) -> list[str]:
+    """Rows of other tenants that a query without any filter finds."""
+    return [
+        f"{model.__name__} {pk}"
+        for model in tenant_models()
+        for pk, tenant in model._base_manager.values_list("pk", str(tenant_path(model)))
+        if tenant not in (cast.globex.pk, None)
+    ]
+
+
+def test_every_table_whose_rows_lead_to_a_tenant_is_held(role: str) -> None:
+    expected = {model._meta.db_table for model in tenant_models()}
+    assert {one.table for one in rowsecurity.protected_tables()} >= expected
+
+
+def test_queries_without_a_filter_find_no_foreign_row(cast: Cast, as_application: None) -> None:
+    plant(cast)
+    with tenants(cast.globex.pk):
+        assert foreign_rows(cast) == []
+        assert Conversation.objects.count() == 0 and cast.globex in type(cast.globex).objects.all()
+    with tenants(cast.acme.pk):
+        seen = [model.__name__ for model in tenant_models() if not model._base_manager.exists()]
+        assert seen == []
+
+
+def test_without_the_policies_the_same_queries_find_many(cast: Cast, transactional_db: None) -> None:
+    plant(cast)
+    with tenants(cast.globex.pk):
+        assert len(foreign_rows(cast)) > len(tenant_models())
+
+
+def test_whoever_named_no_tenant_sees_nobodys_rows(cast: Cast, as_application: None) -> None:
+    plant(cast)
+    with tenants():
+        assert [model.__name__ for model in tenant_models() if model._base_manager.exists()] in ([], ["Provider"])
+
+
+def test_rows_of_another_tenant_are_neither_written_nor_deleted(cast: Cast, as_application: None) -> None:
+    theirs = make_conversation(cast.alice, cast.support)
+    before = rows_of(cast.acme)
+    with tenants(cast.globex.pk):
+        assert Conversation.objects.filter(pk=theirs.pk).update(title="taken") == 0
+        assert Conversation.objects.filter(pk=theirs.pk)._raw_delete(using="default") == 0
+        with pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
+            Conversation.objects.create(tenant=cast.acme, user=cast.alice, assistant=cast.support)
+    assert rows_of(cast.acme) == before
+
+
+def test_the_deployments_provider_is_everybodys_to_ask_and_nobodys_to_change(cast: Cast, as_application: None) -> None:
+    shared = make_provider(base_url="https://model.example.com/v1")
+    with tenants(cast.globex.pk):
+        assert Provider.objects.get() == shared
+        assert Provider.objects.update(name="taken") == 0
+
+
+def test_no_tenant_outlives_its_statement(cast: Cast, as_application: None) -> None:
+    with tenants(cast.acme.pk):
+        assert type(cast.acme).objects.count() == 1
+    with connection.connection.cursor() as bare:
+        bare.execute("SELECT count(*) FROM assistant_tenant")
+        assert bare.fetchone() == (0,)
+
+
+def test_a_failed_statement_and_an_undone_block_leave_the_tenant_in_force(cast: Cast, as_application: None) -> None:
+    with tenants(cast.globex.pk), transaction.atomic():
+        with pytest.raises(ProgrammingError), transaction.atomic():
+            Conversation.objects.create(tenant=cast.acme, user=cast.alice, assistant=cast.support)
+        assert foreign_rows(cast) == []
+
+
+def test_the_command_says_whether_it_holds(role: str, capsys: Any, as_application: None) -> None:
+    call_command("row_level_security", "status")
+    assert "holds" in capsys.readouterr().out
+    with connection.cursor() as cursor:
+        cursor.execute("RESET ROLE")
+        cursor.execute("ALTER TABLE assistant_run NO FORCE ROW LEVEL SECURITY")
+        cursor.execute(f"SET ROLE {role}")
+    with pytest.raises(CommandError, match="assistant_run has no forced policy"):
+        call_command("row_level_security", "status")
+
+
+def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any]) -> list[str]:
+    """What a rival is shown at every address and by every method of MCP."""
+    _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="hers")
+    found = [str(one) for one in reads(Visitor(server.url, cast.greta), rows) if one.leaks]
+    return found + [door for door, body in answers(server, key, rows) if CANARY in body]
+
+
+def test_a_site_without_filters_shows_and_changes_no_foreign_row(cast: Cast, role: str) -> None:
+    rows = plant(cast)
+    before = rows_of(cast.acme)
+    with serve(application=UNFILTERED, env=served_as(role)) as server:
+        assert leaks_of(server, cast, rows) == []
+        list(writes(Visitor(server.url, cast.mallory), rows))
+        assert rows_of(cast.acme) == before
+
+
+def test_the_same_site_leaks_where_nothing_holds_it(cast: Cast, transactional_db: None) -> None:
+    rows = plant(cast)
+    with serve(application=UNFILTERED) as server:
+        doors = {door.split("?")[0].rsplit("/", 2)[0] for door in leaks_of(server, cast, rows)}
+    assert len(doors) > 10, doors
+
+
+def test_the_honest_site_works_as_ever_under_the_policies(cast: Cast, role: str) -> None:
+    rows = plant(cast)
+    with serve(env=served_as(role)) as server:
+        visits = list(reads(Visitor(server.url, cast.amy), rows))
+        shown = {one.door.split("?")[0] for one in visits if one.leaks}
+        assert [str(one) for one in visits if one.status >= 500] == []
+    assert shown >= {f"GET /admin/assistant/{name}/" for name in ("conversation", "run", "toolcall", "assistant")}

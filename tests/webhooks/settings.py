@@ -1,0 +1,5 @@
+"""The tests' settings where the serving process sends to webhooks, on the machine itself too."""
+
+from tests.settings_debug import *  # noqa: F403
+
+WEBHOOKS_FROM_SERVER = True
