@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
@@ -24,6 +25,7 @@ from assistant.services.mcpchecks import examine
 from assistant.services.mcplistings import change_of, decide_tool, is_quarantined
 
 SECRETS = ("headers", "oauth_client_secret")
+_KINDS = {"+++": "place", "---": "place", "@@ ": "place", "+  ": "added", "-  ": "removed"}
 _LONG = re.compile(r"(?<=.{200}).+", re.DOTALL)
 
 
@@ -37,6 +39,12 @@ class ToolInline(TenantScopedInline):
     readonly_fields = ("told", "standing")
     verbose_name_plural = "tools (nothing is let in by itself)"
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[McpTool]:
+        """What waits for a decision stands first."""
+        has_changed = Case(When(Q(is_let_in=True) & ~Q(accepted_digest=F("digest")), then=Value(0)), default=Value(1))
+        rows: QuerySet[McpTool] = super().get_queryset(request).order_by(has_changed, "name")
+        return rows
+
     @admin.display(description="tool")
     def told(self, row: McpTool) -> SafeString:
         description = str(row.definition.get("description", ""))
@@ -45,12 +53,21 @@ class ToolInline(TenantScopedInline):
     @admin.display(description="state")
     def standing(self, row: McpTool) -> SafeString | str:
         if is_quarantined(row):
+            lines = ((_KINDS.get(line[:3], "same"), line) for line in change_of(row).splitlines())
             return format_html(
-                "Changed since it was let in, and off until the change is accepted:<pre>{}</pre>", change_of(row)
+                '<p>{}</p><pre class="difference">{}</pre>',
+                "Changed since it was let in, and off until the change is accepted:",
+                format_html_join("", '<span class="{}">{}</span>', lines),
             )
         if not row.is_listed:
             return "No longer listed."
         return "Let in as it is." if row.is_let_in else "Not let in."
+
+
+def _stored(row: McpServer | McpCredential) -> str:
+    """Which secrets there are, and nothing of them."""
+    kept = [name for name, value in (("headers", row.headers), ("client secret", row.oauth_client_secret)) if value]
+    return " and ".join(kept).capitalize() or "Nothing."
 
 
 @admin.register(McpServer)
@@ -59,11 +76,11 @@ class McpServerAdmin(TenantScopedAdmin):
 
     form = ServerForm
     change_form_template = "admin/assistant/mcpserver/change_form.html"
-    list_display = ("name", "tenant", "address", "is_active", "health", "checked_at", "let_in")
+    list_display = ("name", "tenant", "is_active", "health", "let_in", "address", "checked_at")
     list_filter = (TENANT, "is_active", "health")
     search_fields = ("name", "url", "command")
     list_select_related = ("tenant",)
-    readonly_fields = ("condition",)
+    readonly_fields = ("condition", "stored")
     inlines = (ToolInline,)
     fieldsets = (
         (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition")}),
@@ -73,6 +90,7 @@ class McpServerAdmin(TenantScopedAdmin):
             {
                 "fields": (
                     "credentials_of",
+                    "stored",
                     "new_headers",
                     "oauth_issuer",
                     "oauth_client_id",
@@ -95,7 +113,7 @@ class McpServerAdmin(TenantScopedAdmin):
 
     @admin.display(description="address")
     def address(self, server: McpServer) -> str:
-        return server.url or f"command {server.command}"
+        return urlsplit(server.url).netloc or f"command {server.command}"
 
     @admin.display(description="tools let in")
     def let_in(self, server: McpServer) -> str:
@@ -103,6 +121,10 @@ class McpServerAdmin(TenantScopedAdmin):
         quarantined = sum(is_quarantined(row) for row in rows)
         told = f"{sum(row.is_let_in for row in rows)} of {len(rows)}"
         return f"{told}, {quarantined} changed" if quarantined else told
+
+    @admin.display(description="stored")
+    def stored(self, server: McpServer) -> str:
+        return _stored(server)
 
     @admin.display(description="health")
     def condition(self, server: McpServer) -> str:
@@ -168,7 +190,8 @@ class McpCredentialAdmin(TenantScopedAdmin):
     list_filter = (("server__tenant", admin.RelatedOnlyFieldListFilter),)
     search_fields = ("server__name", username("user"))
     list_select_related = ("server__tenant", "user")
-    fields = ("server", "user", "new_headers", "oauth_client_id", "new_oauth_client_secret", "clear_secrets")
+    fields = ("server", "user", "stored", "new_headers", "oauth_client_id", "new_oauth_client_secret", "clear_secrets")
+    readonly_fields = ("stored",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpCredential]:
         rows: QuerySet[McpCredential] = super().get_queryset(request)
@@ -178,6 +201,10 @@ class McpCredentialAdmin(TenantScopedAdmin):
     @admin.display(description="tenant")
     def tenant(self, row: McpCredential) -> str:
         return row.server.tenant.name
+
+    @admin.display(description="stored")
+    def stored(self, row: McpCredential) -> str:
+        return _stored(row)
 
     @admin.display(description="member")
     def member(self, row: McpCredential) -> str:

@@ -10,10 +10,12 @@ from django.conf import settings
 
 from assistant.admin.scope import TenantForm
 from assistant.models import McpCredential, McpServer, McpTool, Membership
+from assistant.services.mcplistings import is_quarantined
 from assistant.services.mcpservers import CONTEXT_KEYS, read_headers
 from assistant.services.urls import tenant_guard
 from tools.urlguard import UnsafeUrl
 
+_WIDE = forms.URLInput(attrs={"class": "vURLField"})
 _PREFIX = re.compile(r"(?!ask_|ask$)[a-z0-9]+([_-][a-z0-9]+)*", re.ASCII)
 
 
@@ -66,12 +68,13 @@ class SecretsForm(TenantForm):
 class ServerForm(SecretsForm):
     """One server of a tenant: a URL that may be opened, or a command that the deployment lists."""
 
-    url = forms.URLField(label="URL", max_length=500, required=False, assume_scheme="https")
+    url = forms.URLField(label="URL", max_length=500, required=False, assume_scheme="https", widget=_WIDE)
     oauth_issuer = forms.URLField(
         label="OAuth issuer",
         max_length=500,
         required=False,
         assume_scheme="https",
+        widget=_WIDE,
         help_text=McpServer._meta.get_field("oauth_issuer").help_text,
     )
     command = forms.ChoiceField(
@@ -171,3 +174,6 @@ class ToolForm(forms.ModelForm[McpTool]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["seen"] = self.instance.digest
+        if not is_quarantined(self.instance):
+            self.fields["accepts_change"].disabled = True
+            self.fields["accepts_change"].widget.attrs["hidden"] = True

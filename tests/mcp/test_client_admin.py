@@ -61,12 +61,14 @@ def page(client: Client, server: McpServer) -> str:
 def tools_form(client: Client, server: McpServer, **ticks: dict[str, str]) -> dict[str, Any]:
     """The tools' part of the page as it is shown, with these boxes ticked by tool name."""
     shown = page(client, server)
-    rows = list(server.tools.all())
+    rows = {str(row.pk): row for row in server.tools.all()}
     filled: dict[str, Any] = {"tools-TOTAL_FORMS": len(rows), "tools-INITIAL_FORMS": len(rows)}
-    for number, row in enumerate(rows):
-        seen = re.search(rf'name="tools-{number}-seen" value="(\w+)"', shown)
-        assert seen is not None
-        values = {"id": row.pk, "server": server.pk, "seen": seen[1], **ticks.get(row.name, {"needs_approval": "on"})}
+    for number in range(len(rows)):
+        seen, pk = (
+            re.search(rf'name="tools-{number}-{name}" value="(\w+)"', shown)[1]  # type: ignore[index]
+            for name in ("seen", "id")
+        )
+        values = {"id": pk, "server": server.pk, "seen": seen, **ticks.get(rows[pk].name, {"needs_approval": "on"})}
         filled |= {f"tools-{number}-{name}": value for name, value in values.items()}
     return filled
 
@@ -102,6 +104,7 @@ def test_a_change_is_shown_and_accepted_as_it_was_read(amys: Client, cast: Cast,
     amys.post(f"{PAGES}{server.pk}/try/")
     assert policy(cast, "crm__echo") == "off"
     assert "+  &quot;description&quot;: &quot;Say it back, and to me.&quot;" in page(amys, server)
+    assert page(amys, server).index("<strong>echo") < page(amys, server).index("<strong>count")  # it waits
     assert "1 of 14, 1 changed" in amys.get(PAGES).content.decode()
     kept = tools_form(amys, server, **let_in)
     amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | kept)
@@ -127,6 +130,7 @@ def test_secrets_go_in_and_never_come_out(amys: Client, cast: Cast) -> None:
     given = {"oauth_client_id": "id", "oauth_issuer": "https://auth.example.com", "new_oauth_client_secret": SECRET}
     server = add(amys, cast, new_headers=f'{{"X-Key": "{SECRET}"}}', **given)
     assert (SECRET in server.headers, server.oauth_client_secret) == (True, SECRET)
+    assert "Headers and client secret" in page(amys, server)
     amys.post(f"{CREDENTIALS}add/", {"server": server.pk, "user": cast.alice.pk, "new_headers": f'{{"K": "{SECRET}"}}'})
     credential = McpCredential.objects.get()
     assert SECRET in credential.headers
