@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.core.messages import Message, Usage
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.history import store_messages
-from assistant.services.leases import LostRun, RunKey, held
+from assistant.services.leases import LostRun, RunKey, held_by
+from assistant.services.preparedwrites import PreparedUpdate
 from assistant.services.usage import write_usage
 from assistant.services.webhooks import tell_of_run
 
@@ -26,6 +29,29 @@ class Ending:
     event: Mapping[str, Any]
     error_code: str = ""
     error_message: str = ""
+
+
+def _conversation(*, pk: uuid.UUID, tenant_id: int) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(pk=pk, tenant_id=tenant_id)
+
+
+_COUNT = PreparedUpdate(_conversation, "run_count", "message_count", "updated_at", pk=uuid.UUID, tenant_id=int)
+_END = PreparedUpdate(
+    held_by,
+    "status",
+    "ending",
+    "error_code",
+    "error_message",
+    "input_tokens",
+    "output_tokens",
+    "partial",
+    "checkpoint_seq",
+    "lease_until",
+    "ended_at",
+    pk=int,
+    tenant_id=int,
+    owner=str,
+)
 
 
 @transaction.atomic
@@ -46,25 +72,32 @@ def close_run(
     Raises:
         LostRun: `key.owner` no longer holds the run.
     """
-    conversations = Conversation.objects.filter(pk=key.conversation_id, tenant_id=key.tenant_id)
     if position is None:
-        position = (conversations.values_list("message_count", flat=True).first() or 0) + _given_messages(key)
-    # The conversation's row first, as whoever opens a run does: two that wait for each other would be a deadlock.
-    conversations.update(
-        run_count=key.number, message_count=position + len(messages), updated_at=(now := timezone.now())
+        counts = _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).values_list("message_count", flat=True)
+        position = (counts.first() or 0) + _given_messages(key)
+    now, total = timezone.now(), sum(usage.values(), Usage())
+    # The conversation's row first: two that close runs in it must not wait for each other.
+    _COUNT.update(
+        to={"run_count": key.number, "message_count": position + len(messages), "updated_at": now},
+        pk=key.conversation_id,
+        tenant_id=key.tenant_id,
     )
-    total = sum(usage.values(), Usage())
-    is_held = held(key).update(
-        status=ending.status,
-        ending=dict(ending.event),
-        error_code=ending.error_code,
-        error_message=ending.error_message,
-        input_tokens=total.input_tokens,
-        output_tokens=total.output_tokens,
-        partial=None,
-        checkpoint_seq=last_seq,
-        lease_until=None,
-        ended_at=now,
+    is_held = _END.update(
+        to={
+            "status": ending.status,
+            "ending": dict(ending.event),
+            "error_code": ending.error_code,
+            "error_message": ending.error_message,
+            "input_tokens": total.input_tokens,
+            "output_tokens": total.output_tokens,
+            "partial": None,
+            "checkpoint_seq": last_seq,
+            "lease_until": None,
+            "ended_at": now,
+        },
+        pk=key.pk,
+        tenant_id=key.tenant_id,
+        owner=key.owner,
     )
     if not is_held:
         raise LostRun(key.run_id)

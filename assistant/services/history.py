@@ -14,10 +14,12 @@ from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
 from assistant.services.prepared import Prepared
+from assistant.services.preparedwrites import PreparedInsert
 
 # More than any model is sent (its token budget cuts further), and constant however long the thread is.
 RECENT = 400
 
+_MESSAGES = PreparedInsert(MessageRow)
 _Row = tuple[str, str, str, list[dict[str, str]], str, bool]
 
 
@@ -94,21 +96,25 @@ def _lean(rows: Iterable[_Row]) -> list[Message]:
 def store_messages(
     *, conversation_id: uuid.UUID, run_id: int, messages: Sequence[Message], first_position: int
 ) -> None:
-    """Append messages to a conversation, whose row the caller has locked."""
-    MessageRow.objects.bulk_create(
-        MessageRow(
-            conversation_id=conversation_id,
-            run_id=run_id,
-            position=first_position + offset,
-            message_id=message.id,
-            role=message.role,
-            content=message.content,
-            reasoning=message.reasoning,
-            tool_calls=[{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls],
-            tool_call_id=message.tool_call_id,
-            is_partial=message.is_partial,
-        )
-        for offset, message in enumerate(messages)
+    """Append messages to a conversation, from `first_position` on."""
+    _MESSAGES.insert_all(
+        [
+            MessageRow(
+                conversation_id=conversation_id,
+                run_id=run_id,
+                position=first_position + offset,
+                message_id=message.id,
+                role=message.role,
+                content=message.content,
+                reasoning=message.reasoning,
+                tool_calls=[
+                    {"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls
+                ],
+                tool_call_id=message.tool_call_id,
+                is_partial=message.is_partial,
+            )
+            for offset, message in enumerate(messages)
+        ]
     )
 
 

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.models import Run, ToolCall
+from assistant.services.preparedwrites import PreparedUpdate
 from tools.context import UserId
 
 # A run whose process has not renewed its lease for this long is taken for dead.
@@ -41,16 +42,26 @@ class RunKey:
         return str(self.conversation_id)
 
 
+def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
+    return held_by(pk=pk, tenant_id=tenant_id, owner=owner).filter(cancel_requested_at=None)
+
+
+# Of every running answer, about once a second.
+_CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_until", pk=int, tenant_id=int, owner=str)
+
+
 def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool:
     """Keep the answer so far and renew the lease. Returns whether somebody asked to cancel the run.
 
     Raises:
         LostRun: another process has taken the run over.
     """
-    is_held = held(key).update(partial=dict(partial), checkpoint_seq=seq, lease_until=timezone.now() + LEASE)
-    if not is_held:
+    kept = {"partial": dict(partial), "checkpoint_seq": seq, "lease_until": timezone.now() + LEASE}
+    if _CHECKPOINT.update(to=kept, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner):
+        return False
+    if not held(key).update(**kept):
         raise LostRun(key.run_id)
-    return held(key).exclude(cancel_requested_at=None).exists()
+    return True
 
 
 def release(*, key: RunKey) -> None:
@@ -113,4 +124,9 @@ def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str) -> list[int]
 
 def held(key: RunKey) -> QuerySet[Run]:
     """The run, as long as `key.owner` holds it; whoever writes goes through this."""
-    return Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id, status=Run.Status.RUNNING, lease_owner=key.owner)
+    return held_by(pk=key.pk, tenant_id=key.tenant_id, owner=key.owner)
+
+
+def held_by(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
+    """The same by its parts."""
+    return Run.objects.filter(pk=pk, tenant_id=tenant_id, status=Run.Status.RUNNING, lease_owner=owner)

@@ -21,6 +21,7 @@ from assistant.services.inputs import Refused, RunInput
 from assistant.services.leases import LEASE, RunKey, key_of
 from assistant.services.members import Member
 from assistant.services.places import Place, find_place
+from assistant.services.preparedwrites import PreparedInsert
 from assistant.services.providers import ProviderChoice, choose_provider
 from assistant.services.toolsets import EffectiveTool, effective_tools
 from tools import Tool
@@ -29,6 +30,7 @@ from tools.context import UserId
 TITLE_LENGTH = 80
 # How often a run is tried to be opened while others open runs of the same thread.
 ATTEMPTS = 3
+_RUNS, _CONVERSATIONS = PreparedInsert(Run), PreparedInsert(Conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,11 @@ def open_run(
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer.
     """
-    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     for attempts_left in reversed(range(ATTEMPTS)):
         try:
             return _open_run(member, assistant_slug, given, owner, decided_by or member.user_id)
         except IntegrityError as exc:
+            own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
             if not own.filter(pk=given.thread_id, assistant__slug=assistant_slug).exists():
                 sentence = "There is no such conversation with this assistant."
                 raise Refused("thread_not_found", sentence) from exc
@@ -140,18 +142,20 @@ def begin_run(
     """
     assistant = place.assistant
     choice = choose_provider(assistant)
-    run = Run.objects.create(
-        tenant_id=member.tenant_id,
-        conversation=conversation,
-        user_id=member.user_id,
-        assistant=assistant,
-        run_id=run_id,
-        number=conversation.run_count + 1,
-        prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
-        provider_name=choice.name,
-        model=choice.model,
-        lease_owner=owner,
-        lease_until=timezone.now() + LEASE,
+    run = _RUNS.insert(
+        Run(
+            tenant_id=member.tenant_id,
+            conversation=conversation,
+            user_id=member.user_id,
+            assistant=assistant,
+            run_id=run_id,
+            number=conversation.run_count + 1,
+            prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
+            provider_name=choice.name,
+            model=choice.model,
+            lease_owner=owner,
+            lease_until=timezone.now() + LEASE,
+        )
     )
     store_messages(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
@@ -182,12 +186,14 @@ def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conver
     """A new conversation. Raises `IntegrityError` if there is one of that id, whoever's it is."""
     if given.message is None:
         raise Refused("thread_not_found", "There is no such conversation.")
-    return Conversation.objects.create(
-        pk=given.thread_id,
-        tenant_id=member.tenant_id,
-        user_id=member.user_id,
-        assistant=assistant,
-        title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+    return _CONVERSATIONS.insert(
+        Conversation(
+            pk=given.thread_id,
+            tenant_id=member.tenant_id,
+            user_id=member.user_id,
+            assistant=assistant,
+            title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+        )
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -29,13 +29,8 @@ class Prepared(Generic[Row]):
 
     def __init__(self, build: Callable[..., QuerySet[Any, Row]], **parameters: type) -> None:
         self._build = build
-        self._parameters = parameters
+        self._parameters = Parameters(parameters)
         self._made: dict[str, tuple[QuerySet[Any, Row], SQLCompiler, str, tuple[Any, ...]]] = {}
-
-    @cached_property
-    def _stand_ins(self) -> dict[str, Any]:
-        # Late, for a user model may be read only when all are loaded.
-        return {name: _stand_in(kind, number) for number, (name, kind) in enumerate(self._parameters.items())}
 
     def rows(self, **values: Any) -> list[Row]:
         """What the query finds for these values, as the query set would give it."""
@@ -43,7 +38,7 @@ class Prepared(Generic[Row]):
         if connection.vendor not in self._made:
             self._made[connection.vendor] = self._make()
         queryset, compiler, sql, template = self._made[connection.vendor]
-        bound = tuple(part(values) if callable(part) else part for part in template)
+        bound = bind(template, values)
         compiler = copy.copy(compiler)
         compiler.connection = connection
         compiler.as_sql = lambda *_, **__: (sql, bound)  # type: ignore[method-assign]
@@ -57,23 +52,48 @@ class Prepared(Generic[Row]):
         return next(iter(self.rows(**values)), None)
 
     def _make(self) -> tuple[QuerySet[Any, Row], SQLCompiler, str, tuple[Any, ...]]:
-        queryset = self._build(**self._stand_ins)
+        queryset = self._build(**self._parameters.stand_ins)
         compiler = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
         sql, params = compiler.as_sql()
+        return queryset, compiler, sql, self._parameters.template(params)
+
+
+class Parameters:
+    """Named parameters of a query, with values that stand in for them while its SQL is written.
+
+    Args:
+        kinds: Each parameter's name and type, as for `Prepared`.
+    """
+
+    def __init__(self, kinds: Mapping[str, type]) -> None:
+        self._kinds = kinds
+
+    @cached_property
+    def stand_ins(self) -> dict[str, Any]:
+        """By name; made late, for a user model may be read only when all are loaded."""
+        return {name: _stand_in(kind, number) for number, (name, kind) in enumerate(self._kinds.items())}
+
+    def template(self, params: Sequence[Any]) -> tuple[Any, ...]:
+        """The parameters of the SQL, for `bind`. Raises `ValueError` if one of the names is not among them."""
         template = tuple(self._part(param) for param in params)
         found = {part.name for part in template if isinstance(part, _Parameter)}
-        if found != set(self._stand_ins):
-            raise ValueError(f"parameters that the query does not hold: {sorted(set(self._stand_ins) - found)}")
-        return queryset, compiler, sql, template
+        if found != set(self.stand_ins):
+            raise ValueError(f"parameters that the query does not hold: {sorted(set(self.stand_ins) - found)}")
+        return template
 
     def _part(self, param: Any) -> Any:
-        for name, stand_in in self._stand_ins.items():
+        for name, stand_in in self.stand_ins.items():
             if isinstance(stand_in, uuid.UUID) and param == stand_in.hex:
                 return _Parameter(name, lambda value: value.hex)
             if isinstance(param, type(stand_in)) and param == stand_in:
                 # psycopg tells integers by their size, each a subclass of int.
                 return _Parameter(name, type(param) if isinstance(param, int) else lambda value: value)
         return param
+
+
+def bind(template: Sequence[Any], values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The parameters of a statement for these values."""
+    return tuple(part(values) if isinstance(part, _Parameter) else part for part in template)
 
 
 class UserKey:
@@ -87,7 +107,7 @@ class _Parameter:
         self.name = name
         self._adapt = adapt
 
-    def __call__(self, values: dict[str, Any]) -> Any:
+    def __call__(self, values: Mapping[str, Any]) -> Any:
         return self._adapt(values[self.name])
 
 

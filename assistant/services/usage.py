@@ -17,9 +17,11 @@ from assistant.core.messages import Usage
 from assistant.models import Run, UsageEntry
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
+from assistant.services.preparedwrites import PreparedInsert
 
 # Beyond these nothing was used, and some moments have no name in some time zones.
 FIRST_DAY, LAST_DAY = date(1970, 1, 2), date(9998, 12, 30)
+_ENTRIES = PreparedInsert(UsageEntry)
 By = Literal["day", "model", "assistant"]
 _NAMES: Mapping[By, Callable[[ZoneInfo], Combinable]] = {
     "day": lambda zone: TruncDate("created_at", tzinfo=zone),
@@ -42,21 +44,23 @@ class UsageLine:
 
 def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
     """Write down what models took for a run, by provider and model."""
-    UsageEntry.objects.bulk_create(
-        UsageEntry(
-            tenant_id=key.tenant_id,
-            user_id=key.user_id,
-            assistant_id=key.assistant_id,
-            run_id=key.pk,
-            provider=provider,
-            model=model,
-            input_tokens=spent.input_tokens,
-            output_tokens=spent.output_tokens,
-            cached_input_tokens=spent.cached_input_tokens,
-            reasoning_tokens=spent.reasoning_tokens,
-            is_estimated=spent.is_estimated,
-        )
-        for (provider, model), spent in usage.items()
+    _ENTRIES.insert_all(
+        [
+            UsageEntry(
+                tenant_id=key.tenant_id,
+                user_id=key.user_id,
+                assistant_id=key.assistant_id,
+                run_id=key.pk,
+                provider=provider,
+                model=model,
+                input_tokens=spent.input_tokens,
+                output_tokens=spent.output_tokens,
+                cached_input_tokens=spent.cached_input_tokens,
+                reasoning_tokens=spent.reasoning_tokens,
+                is_estimated=spent.is_estimated,
+            )
+            for (provider, model), spent in usage.items()
+        ]
     )
 
 
