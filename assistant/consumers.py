@@ -18,6 +18,7 @@ from assistant.services.database import in_database
 from assistant.services.eventlog import Position
 from assistant.services.frames import bare_frame, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
+from assistant.services.keylimits import TooManyRequests, spend_anew
 from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, Bucket, member_bucket
 from assistant.services.members import Member
 from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state
@@ -133,6 +134,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if "chat" not in self.member.scopes:
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
+        try:
+            await in_database(spend_anew, member=self.member)
+        except TooManyRequests as exc:
+            raise Refused("quota_exceeded", str(exc)) from exc
         self._learn(frame)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given)
         forwarded = frame.get("forwardedProps")

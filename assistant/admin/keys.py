@@ -15,13 +15,15 @@ from django.views.decorators.http import require_POST
 from assistant.admin.filters import TENANT
 from assistant.admin.links import person, username
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, choices_of, is_operator
-from assistant.models import ApiKey
+from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.keys import revoke_api_keys
 from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
 
+LIMITS = ("requests_per_minute", "requests_per_day")
+
 
 class KeyForm(TenantForm):
-    """What a new key may do, and for whom it speaks."""
+    """What a new key may do, and for whom it speaks; of a key that is made, its limits alone can be changed."""
 
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in SCOPES],
@@ -33,33 +35,36 @@ class KeyForm(TenantForm):
 
     class Meta:
         model = ApiKey
-        fields = ("tenant", "user", "name", "scopes", "expires_at")
+        fields = ("tenant", "user", "name", "scopes", "requests_per_minute", "requests_per_day", "expires_at")
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(TenantScopedAdmin):
-    """Keys of programs; a key's row does not change but by being revoked."""
+    """Keys of programs; of a key's row its limits change, and nothing else but by its being revoked."""
 
     form = KeyForm
-    possible = frozenset({"view", "add"})
+    possible = frozenset({"view", "add", "change"})
     change_form_template = "admin/assistant/apikey/change_form.html"
     list_display = ("name", "tenant", "user", "prefix", "scopes", "is_good", "last_used_at", "expires_at", "created_at")
     list_filter = (TENANT, ("revoked_at", admin.EmptyFieldListFilter))
     search_fields = ("name", "prefix", username("user"))
     list_select_related = ("tenant", "user")
     actions = ("revoke",)
-    readonly_fields = ("member",)
+    readonly_fields = ("member", "used")
     member = person("user")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
-            return ("tenant", "user", "name", "scopes", "expires_at")
+            return KeyForm.Meta.fields
         return (
             "tenant",
             "member",
             "name",
             "prefix",
             "scopes",
+            "requests_per_minute",
+            "requests_per_day",
+            "used",
             "expires_at",
             "revoked_at",
             "last_used_at",
@@ -73,13 +78,34 @@ class ApiKeyAdmin(TenantScopedAdmin):
             kwargs["queryset"] = people if is_operator(request) else people.filter(is_superuser=False)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        if obj is None:
+            return self.readonly_fields
+        return tuple(name for name in self.get_fields(request, obj) if name not in LIMITS)
+
+    @admin.display(description="used")
+    def used(self, key: ApiKey) -> str:
+        use = ApiKeyUse.objects.filter(key=key).first()
+        if use is None:
+            return "Counted from the first request on, once there is a limit."
+        return f"{use.day_count} requests on {use.day_at:%Y-%m-%d}, the last of them at {use.minute_at:%H:%M} UTC."
+
     @admin.display(description="not revoked", boolean=True, ordering="revoked_at")
     def is_good(self, key: ApiKey) -> bool:
         return key.revoked_at is None
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if change:
+            obj.save(update_fields=LIMITS)
+            return
         row, key = create_api_key(
-            tenant=obj.tenant, user=obj.user, name=obj.name, scopes=obj.scopes, expires_at=obj.expires_at
+            tenant=obj.tenant,
+            user=obj.user,
+            name=obj.name,
+            scopes=obj.scopes,
+            expires_at=obj.expires_at,
+            requests_per_minute=obj.requests_per_minute,
+            requests_per_day=obj.requests_per_day,
         )
         obj.pk, obj.prefix, obj.created_at = row.pk, row.prefix, row.created_at
         obj._state.adding = False

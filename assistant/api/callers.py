@@ -9,17 +9,30 @@ from django.contrib.auth import HASH_SESSION_KEY
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
+from assistant.services.keylimits import TooManyRequests, spend
 from assistant.services.members import Member, find_member, member_by_key
 
 
 class HttpRefusal(Exception):
-    """The request is answered with an error; `code`, the sentence and `fields` go to the caller."""
+    """The request is answered with an error; `code`, the sentence and `fields` go to the caller.
 
-    def __init__(self, status: int, code: str, message: str, fields: Mapping[str, Sequence[str]] | None = None) -> None:
+    `retry_after` is how many seconds later it may be sent again.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        fields: Mapping[str, Sequence[str]] | None = None,
+        *,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.fields = dict(fields or {})
+        self.retry_after = retry_after
 
     @property
     def body(self) -> dict[str, Any]:
@@ -27,6 +40,8 @@ class HttpRefusal(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
+        if self.retry_after is not None:
+            return {"Retry-After": str(self.retry_after)}
         return {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
 
     def response(self) -> JsonResponse:
@@ -43,13 +58,17 @@ def key_holder(key: str, scopes: Sequence[str]) -> Member:
     """The member an API key speaks for. Queries the database.
 
     Raises:
-        HttpRefusal: 401 for a bad key, 403 for one that has none of `scopes`.
+        HttpRefusal: 401 for a bad key, 403 for one that has none of `scopes`, 429 for one that has sent all it may.
     """
     member = member_by_key(key=key)
     if member is None:
         raise HttpRefusal(401, "unauthorized", "The API key is unknown, expired or revoked.")
     if not member.scopes.intersection(scopes):
         raise HttpRefusal(403, "forbidden", f"This key has no {' or '.join(scopes)} scope.")
+    try:
+        spend(member=member)
+    except TooManyRequests as exc:
+        raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=exc.retry_after) from exc
     return member
 
 

@@ -51,7 +51,7 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
                 enter(member.tenant_id)
                 return await view(request, member, **values)
             except HttpRefusal as exc:
-                return error(exc.status, str(exc), code=exc.code)
+                return error(exc.status, str(exc), code=exc.code, headers=exc.headers)
             except InvalidRequest as exc:
                 return error(400, str(exc), code="invalid_value", param=exc.param)
             except Refused as exc:

@@ -69,7 +69,10 @@ ERRORS: Mapping[int, tuple[str, str]] = {
     409: ("thread_busy", "This conversation is still being answered. Wait for it, or stop it."),
     413: ("too_large", "A body holds at most 262144 bytes."),
     415: ("unsupported_media_type", "Unsupported media type in request."),
-    429: ("too_many_requests", "Too many requests. Try again in 2 seconds."),
+    429: (
+        "too_many_requests",
+        "This key may send 60 requests a minute. It may send more from 2026-11-21T09:31:00Z on.",
+    ),
 }
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -123,7 +126,7 @@ def operation(
         status: OpenApiResponse(shape, examples=[] if shape is None else [OpenApiExample("answer", value=example)])
         for status, (shape, example) in gives.items()
     }
-    for status in sorted({400, 401, 403, 404, *errors, *((413, 415) if takes else ())}):
+    for status in sorted({400, 401, 403, 404, 429, *errors, *((413, 415) if takes else ())}):
         code, message = ERRORS[status]
         value = {"code": code, "message": message, "fields": {}}
         responses[status] = OpenApiResponse(Error, examples=[OpenApiExample(code, value=value)])

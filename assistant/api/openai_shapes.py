@@ -60,10 +60,12 @@ def error_body(message: str, *, kind: str, code: str, param: str | None = None) 
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
-def error(status: int, message: str, *, code: str, param: str | None = None) -> JsonResponse:
+def error(
+    status: int, message: str, *, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
+) -> JsonResponse:
     """An answer that OpenAI's clients raise as the exception of its status."""
     kind = TYPE_OF_STATUS.get(status, "invalid_request_error")
-    return JsonResponse(error_body(message, kind=kind, code=code, param=param), status=status)
+    return JsonResponse(error_body(message, kind=kind, code=code, param=param), status=status, headers=headers)
 
 
 def model_body(assistant: Assistant, tenant: str) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def visitor_by_token(*, token: str, tenant_slug: str, assistant_slug: str, origi
     )
     if ends_at <= timezone.now() or not allowed.exists():
         return None
-    member = find_end_user(tenant_id=tenant_id, user_id=user_id, key_id=key_id)
+    member = find_end_user(tenant_id=tenant_id, user_id=user_id, key_id=key_id, assistant_id=assistant_id)
     return Visitor(member, assistant_id, ends_at) if member else None
 
 

@@ -113,9 +113,11 @@ def key_of(run: Run, owner: str) -> RunKey:
     )
 
 
-def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str) -> list[int]:
-    """Mark a member's running runs of that id as to be cancelled; returns their keys."""
+def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id: int | None = None) -> list[int]:
+    """Mark a member's running runs of that id, with one assistant or any, as to be cancelled; returns their keys."""
     running = Run.objects.filter(tenant_id=tenant_id, user_id=user_id, run_id=run_id, status=Run.Status.RUNNING)
+    if assistant_id is not None:
+        running = running.filter(assistant_id=assistant_id)
     pks = list(running.values_list("pk", flat=True))
     if pks:
         running.filter(cancel_requested_at=None).update(cancel_requested_at=timezone.now())

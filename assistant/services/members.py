@@ -27,10 +27,19 @@ KEY_PREFIX = "ta_"
 
 
 @dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """How many requests a key may send in a minute and in a day; None: as many as it will."""
+
+    per_minute: int | None
+    per_day: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """An authenticated member of an active tenant; `key_id` is set if an API key speaks for them.
 
-    `extra` is what tools are told of them beside their names: who an end user is.
+    `limits` are those of the key. `assistant_id` is the one assistant whose conversations are open to them, as an end
+    user's token has it. `extra` is what tools are told of them beside their names: who an end user is.
     """
 
     tenant: TenantInfo
@@ -38,6 +47,8 @@ class Member:
     role: str
     scopes: frozenset[str] = frozenset(DEFAULT_SCOPES)
     key_id: int | None = None
+    limits: KeyLimits | None = None
+    assistant_id: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -68,8 +79,15 @@ def _member(membership: Membership, key: ApiKey | None = None) -> Member:
         role=membership.role,
         scopes=frozenset(key.scopes) if key else frozenset(DEFAULT_SCOPES),
         key_id=key.pk if key else None,
+        limits=_limits(key) if key else None,
         extra={"end_user": _described(membership.user.end_user)} if is_end_user else {},
     )
+
+
+def _limits(key: ApiKey) -> KeyLimits | None:
+    if key.requests_per_minute is None and key.requests_per_day is None:
+        return None
+    return KeyLimits(key.requests_per_minute, key.requests_per_day)
 
 
 def _described(end_user: EndUser) -> dict[str, Any]:
@@ -92,8 +110,11 @@ def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = Fal
 
 
 @all_tenants()
-def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int) -> Member | None:
-    """The end user behind a token that a key minted, if tenant, end user, key and the key's owner are still good."""
+def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id: int) -> Member | None:
+    """The end user behind a token that a key minted, if tenant, end user, key and the key's owner are still good.
+
+    They are let to `assistant_id` alone. The key's limits are for who mints, not for each of those it mints for.
+    """
     membership = (
         Membership.objects.filter(
             tenant_id=tenant_id,
@@ -108,7 +129,7 @@ def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int) -> Member | N
     key = good_keys().filter(pk=key_id, tenant_id=tenant_id).first()
     if membership is None or key is None or MINT not in key.scopes:
         return None
-    return replace(_member(membership), scopes=frozenset({"chat", "read"}), key_id=key.pk)
+    return replace(_member(membership), scopes=frozenset({"chat", "read"}), key_id=key.pk, assistant_id=assistant_id)
 
 
 def good_keys() -> QuerySet[ApiKey]:
@@ -148,6 +169,8 @@ def create_api_key(
     name: str,
     scopes: Iterable[str] = DEFAULT_SCOPES,
     expires_at: datetime | None = None,
+    requests_per_minute: int | None = None,
+    requests_per_day: int | None = None,
 ) -> tuple[ApiKey, str]:
     """Make a key for a member and return the row and the key, which is not kept and cannot be shown again.
 
@@ -170,6 +193,8 @@ def create_api_key(
         prefix=key[:10],
         hashed=hash_key(key),
         expires_at=expires_at,
+        requests_per_minute=requests_per_minute,
+        requests_per_day=requests_per_day,
     )
     return row, key
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from assistant.core.asked import Asked, from_kept
 from assistant.core.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.core.messages import Message
@@ -41,11 +43,7 @@ def thread_state(
 ) -> ThreadState | None:
     """The state of a member's own thread; None if it is somebody else's, or nobody's."""
     runs = Run.objects.filter(
-        tenant_id=member.tenant_id,
-        user_id=member.user_id,
-        conversation__in=Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
-            pk=thread_id
-        ),
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
     )
     last = runs.order_by("-number").first()
     if last is None:
@@ -58,6 +56,11 @@ def thread_state(
         else runs.filter(run_id=after_run).values_list("number", flat=True).first()
     )
     return ThreadState(last, None if number is None else Position(number, after_seq))
+
+
+def _own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=thread_id)
+    return own if member.assistant_id is None else own.filter(assistant_id=member.assistant_id)
 
 
 def find_run(*, member: Member, run_id: str) -> RunKey | None:
@@ -102,11 +105,8 @@ class Stored:
 
 def stored_thread(*, member: Member, thread_id: uuid.UUID) -> Stored:
     """What is stored of a member's thread."""
-    rows = MessageRow.objects.filter(
-        conversation__in=Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
-            pk=thread_id
-        )
-    ).order_by("-position")[:PICTURE_MESSAGES]
+    rows = MessageRow.objects.filter(conversation__in=_own_thread(member, thread_id))
+    rows = rows.order_by("-position")[:PICTURE_MESSAGES]
     messages = [to_message(row) for row in reversed(rows)]
     while len(messages) == PICTURE_MESSAGES and messages and messages[0].role != "user":
         messages.pop(0)

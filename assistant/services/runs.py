@@ -122,7 +122,13 @@ class Runs:
 
     async def cancel(self, *, member: Member, run_id: str) -> bool:
         """Stop a member's running run, wherever it runs. Returns whether there was one."""
-        pks = await in_database(request_cancel, tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id)
+        pks = await in_database(
+            request_cancel,
+            tenant_id=member.tenant_id,
+            user_id=member.user_id,
+            run_id=run_id,
+            assistant_id=member.assistant_id,
+        )
         for pk in pks:
             self._cancel_here(pk)
             await self.log.publish_control(f"cancel {pk}")

@@ -65,6 +65,7 @@ def _write(tenant_id: int, webhooks: Sequence[int], event: str, facts: Mapping[s
     body = json.dumps(
         {"type": event, "timestamp": now.astimezone(UTC).isoformat(), "data": {"tenant": slug, **facts}},
         separators=(",", ":"),
+        default=str,  # ids of users may be UUIDs
     )
     message_id = _message_id(tenant_id, event, once)
     WebhookDelivery.objects.bulk_create(

@@ -129,9 +129,22 @@ def test_the_action_revokes_what_is_selected_and_not_a_rivals(amys: Client, cast
     assert list(ApiKey.objects.filter(revoked_at=None)) == [rival]
 
 
-def test_a_key_does_not_change(root: Client, cast: Cast) -> None:
+def test_what_a_key_may_do_does_not_change(root: Client, cast: Cast) -> None:
     row, _ = create_api_key(tenant=cast.acme, user=cast.alice, name="backend")
-    assert root.post(f"{KEYS}{row.pk}/change/", new_key(cast, name="other")).status_code == 403
+    before = ApiKey.objects.values().get()
+    changed = new_key(cast, name="other", scopes=["tools"], user=cast.amy.pk, expires_at_0="2030-01-01", hashed="x")
+    root.post(f"{KEYS}{row.pk}/change/", changed)
+    assert ApiKey.objects.values().get() == before
+
+
+def test_a_keys_limits_change(amys: Client, cast: Cast) -> None:
+    amys.post(f"{KEYS}add/", new_key(cast, requests_per_minute=5))
+    row = ApiKey.objects.get()
+    assert (row.requests_per_minute, row.requests_per_day) == (5, None)
+    assert amys.post(f"{KEYS}{row.pk}/change/", {"requests_per_minute": 0}).status_code == 200
+    amys.post(f"{KEYS}{row.pk}/change/", {"requests_per_minute": "", "requests_per_day": 7})
+    row.refresh_from_db()
+    assert (row.requests_per_minute, row.requests_per_day) == (None, 7)
 
 
 def test_a_tenants_provider_must_lie_on_the_internet(amys: Client, root: Client, cast: Cast) -> None:

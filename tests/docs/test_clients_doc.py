@@ -58,5 +58,5 @@ def test_every_code_of_the_rest_api_is_documented() -> None:
 
 def test_every_code_of_the_openai_door_is_documented() -> None:
     used = refusals("error", 3) | set(STATUS_OF_ERROR) - {"thread_not_found"}
-    used |= {"invalid_api_key", "unauthorized", "forbidden", "too_large"}
+    used |= {"invalid_api_key", "unauthorized", "forbidden", "too_large", "too_many_requests"}
     assert used == documented("openai.md", "## Errors", 1)

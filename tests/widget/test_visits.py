@@ -158,6 +158,27 @@ async def test_one_end_user_learns_and_stops_nothing_of_another(
     assert rest[-1]["outcome"] == {"type": "success"}
 
 
+async def test_a_token_opens_no_thread_with_another_assistant(
+    uvicorn_server: Server, cast: Cast, shop: Caller, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    other = await sync_to_async(make_assistant)(cast.acme, "other")
+    await sync_to_async(allow)(other)
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=[f"{CANARY} ", gate, "stays."])
+    here = await sync_to_async(token_for)(shop, "c-1")
+    there = await sync_to_async(lambda: mint_token(
+        end_user=end_user("c-1"), assistant=other, key_id=ApiKey.objects.get(tenant=cast.acme).pk, seconds=60
+    )[0])()  # fmt: skip
+    async with visit(uvicorn_server.url, here) as first, visit(uvicorn_server.url, there, assistant="other") as second:
+        theirs = await first.start(f"A secret: {CANARY}")
+        await asyncio.to_thread(gate.wait_reached)
+        seen = await try_all(second, theirs)
+        gate.release()
+        rest = await first.until_end(theirs["runId"])
+    assert leaks(seen) == []
+    assert rest[-1]["outcome"] == {"type": "success"}
+
+
 async def test_the_member_whose_key_it_is_sees_nothing_of_it(
     uvicorn_server: Server, cast: Cast, shop: Caller, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -14,6 +14,7 @@ from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
 from assistant.services.memberships import find_user
 
 MAX_DAYS = 36_500
+MAX_REQUESTS = 2**31 - 1
 
 
 class Command(BaseCommand):
@@ -27,6 +28,10 @@ class Command(BaseCommand):
             "--scopes", default=",".join(DEFAULT_SCOPES), help=f"Any of {','.join(SCOPES)}; default %(default)s."
         )
         parser.add_argument("--expires", type=int, metavar="DAYS", help="When it ends; default never.")
+        for window in ("minute", "day"):
+            parser.add_argument(
+                f"--per-{window}", type=int, metavar="N", help=f"Requests it may send a {window}; default any number."
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         tenant = Tenant.objects.filter(slug=options["tenant"]).first()
@@ -38,6 +43,9 @@ class Command(BaseCommand):
         days = options["expires"]
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise CommandError(f"--expires takes 1 to {MAX_DAYS} days.")
+        for window in ("minute", "day"):
+            if options[f"per_{window}"] is not None and not 1 <= options[f"per_{window}"] <= MAX_REQUESTS:
+                raise CommandError(f"--per-{window} takes 1 to {MAX_REQUESTS} requests.")
         try:
             row, key = create_api_key(
                 tenant=tenant,
@@ -45,6 +53,8 @@ class Command(BaseCommand):
                 name=options["name"],
                 scopes=[scope.strip() for scope in options["scopes"].split(",") if scope.strip()],
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
+                requests_per_minute=options["per_minute"],
+                requests_per_day=options["per_day"],
             )
         except ValueError as exc:
             raise CommandError(str(exc)) from exc

@@ -13,6 +13,7 @@ from assistant.mcp.server.caller import with_member
 from assistant.mcp.server.listening import stream_changes
 from assistant.mcp.server.manager import get_manager
 from assistant.services.database import in_database
+from assistant.services.keylimits import TooManyRequests, spend
 from assistant.services.limits import may_request
 from assistant.services.members import Member, member_by_key
 from assistant.services.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
@@ -38,7 +39,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await _metadata(scope, headers)(scope, receive, send)
     else:
         member = await in_database(_caller, headers)
-        answer = _refuse_caller(scope, headers, member)
+        answer = _refuse_caller(scope, headers, member) or await in_database(_spend, member)
         if answer is not None or member is None:
             await (answer or Response(status_code=401))(scope, receive, send)
             return
@@ -64,6 +65,17 @@ def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
 def _caller(headers: dict[str, str]) -> Member | None:
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return member_by_key(key=key.strip()) if scheme.lower() == "bearer" and key.strip() else None
+
+
+def _spend(member: Member | None) -> Response | None:
+    if member is not None:
+        try:
+            spend(member=member)
+        except TooManyRequests as exc:
+            answer = _error(429, "too_many_requests", str(exc))
+            answer.headers["Retry-After"] = str(exc.retry_after)
+            return answer
+    return None
 
 
 def _refuse_caller(scope: Scope, headers: dict[str, str], member: Member | None) -> Response | None:
