@@ -160,6 +160,9 @@ class EventLog(Protocol):
     async def open(self, thread: str) -> ThreadLog:
         """The thread's log with all that is known of it; kept up to date while somebody watches it."""
 
+    async def salvage(self, thread: str, number: int) -> ThreadLog:
+        """As `open`, with what a process that died had written of its run `number`."""
+
     async def start_run(self, thread: str, number: int) -> None:
         """Make room: of the runs before `number` only the last one is kept.
 
@@ -213,6 +216,9 @@ class MemoryLog:
         return MemoryWriter(self.thread(thread))
 
     async def open(self, thread: str) -> ThreadLog:
+        return self.thread(thread)
+
+    async def salvage(self, thread: str, number: int) -> ThreadLog:
         return self.thread(thread)
 
     async def start_run(self, thread: str, number: int) -> None:

@@ -38,7 +38,7 @@ async def recover_dead_runs(*, log: EventLog, owner: str) -> int:
 
 async def _recover(run: DeadRun, log: EventLog) -> None:
     key = run.key
-    thread_log = await log.open(key.thread)
+    thread_log = await log.salvage(key.thread, key.number)
     transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
     seq = run.checkpoint_seq
     # What clients saw after the checkpoint stands in the log, if the log outlived the process.

@@ -8,10 +8,11 @@ import logging
 import uuid
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from assistant.services import metrics
 from assistant.services.completions import StatelessInput
@@ -20,6 +21,7 @@ from assistant.services.database import in_database
 from assistant.services.draining import stop_with_daphne
 from assistant.services.eventlog import EventLog, MemoryLog
 from assistant.services.expiry import expire_approvals
+from assistant.services.filelog import FileLog
 from assistant.services.inputs import RunInput
 from assistant.services.leases import release, renew_leases, request_cancel
 from assistant.services.mcpcalls import session_pool
@@ -50,7 +52,7 @@ class Runs:
         self._work: set[asyncio.Task[None]] = set()
         self._housekeeping: asyncio.Task[None] | None = None
         self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
-        self.log: EventLog = self._redis_log or MemoryLog()
+        self.log: EventLog = self._redis_log or _log_of_one_process()
         self._courier = Courier()
 
     async def start(self) -> None:
@@ -181,6 +183,14 @@ class Runs:
             except Exception:
                 logger.exception("Housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
+
+
+def _log_of_one_process() -> EventLog:
+    """Without Redis: in memory, and beside a SQLite file what a killed process must not take with it."""
+    database = str(connection.settings_dict["NAME"])
+    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's own
+        return MemoryLog()
+    return FileLog(Path(f"{database}-events"))
 
 
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = WeakKeyDictionary()

@@ -36,7 +36,7 @@ from tools.logs import labelled
 
 logger = logging.getLogger(__name__)
 
-# While text flows the answer so far is stored this often, so that a killed process loses at most a second of it.
+# While text flows the answer so far is stored this often: a killed process loses no more, whatever becomes of its log.
 CHECKPOINT_SECONDS = 0.8
 # How long a database that is away is waited for, at the end of a run.
 CLOSE_PATIENCE_SECONDS = 30.0

@@ -151,7 +151,12 @@ def serve(site: Site, *, port: int = 0, env: Mapping[str, str] | None = None) ->
     with ExitStack() as stack:
         process = stack.enter_context(started(command, environment))
         process.wait_for(f"http://127.0.0.1:{port}/healthz")
-        yield Server(port, process, stack)
+        server = Server(port, process, stack)
+        try:
+            yield server
+        except Exception as exc:
+            exc.add_note(f"The server on port {port} said last:\n{server.log()[-3000:]}")
+            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The event log, in memory and on Redis: the same promises over both."""
+"""The event log in memory, with files, and on Redis: the same promises over all."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from assistant.services import eventlog, redislog
 from assistant.services.eventlog import Entry, EventLog, Fenced, MemoryLog, Position, ThreadLog
+from assistant.services.filelog import FileLog
 from assistant.services.redislog import RedisLog
 from tests.line import Line
 
@@ -22,10 +24,10 @@ def entries(number: int, first: int, last: int) -> list[Entry]:
     return [Entry(number, seq, f'{{"seq":{seq}}}') for seq in range(first, last + 1)]
 
 
-@pytest.fixture(params=["memory", *(["redis"] if REDIS_URL else [])])
-async def log(request: pytest.FixtureRequest) -> AsyncIterator[EventLog]:
-    if request.param == "memory":
-        yield MemoryLog()
+@pytest.fixture(params=["memory", "files", *(["redis"] if REDIS_URL else [])])
+async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EventLog]:
+    if request.param != "redis":
+        yield MemoryLog() if request.param == "memory" else FileLog(tmp_path)
         return
     made = RedisLog(REDIS_URL, lambda message: None)
     await made.start()
@@ -129,6 +131,38 @@ def test_a_gap_makes_what_is_older_useless() -> None:
     view.append(entries(1, 5, 6))
     assert not view.holds(Position(1, 2))
     assert view.holds(Position(1, 4))
+
+
+async def test_what_a_process_wrote_before_it_died_is_found_by_another(tmp_path: Path) -> None:
+    dead, heir = FileLog(tmp_path), FileLog(tmp_path)
+    await dead.start_run("thread", 3)
+    await write(dead, "thread", entries(3, 1, 5))
+    assert (await heir.open("thread")).last is None
+    assert (await heir.salvage("thread", 3)).read(Position(3, 0)) == entries(3, 1, 5)
+    await write(heir, "thread", [Entry(3, 6, '{"type":"RUN_ERROR"}')])
+    assert not list(tmp_path.iterdir())
+
+
+async def test_a_line_that_was_cut_off_ends_what_is_found(tmp_path: Path) -> None:
+    await write(FileLog(tmp_path), "thread", entries(1, 1, 3))
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:-5])
+    assert (await FileLog(tmp_path).salvage("thread", 1)).read(Position(1, 0)) == entries(1, 1, 2)
+
+
+async def test_files_of_an_earlier_run_say_nothing_of_the_next(tmp_path: Path) -> None:
+    log = FileLog(tmp_path)
+    await write(log, "thread", entries(1, 1, 3))
+    assert (await FileLog(tmp_path).salvage("thread", 2)).last is None
+    await log.start_run("thread", 2)
+    assert not list(tmp_path.iterdir())
+
+
+async def test_a_folder_that_cannot_be_written_loses_no_event_here(tmp_path: Path) -> None:
+    log = FileLog(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    await write(log, "thread", entries(1, 1, 3))
+    assert (await log.open("thread")).read(Position(1, 0)) == entries(1, 1, 3)
 
 
 @pytest.fixture

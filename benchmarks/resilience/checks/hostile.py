@@ -52,7 +52,7 @@ TEXTS: Mapping[str, str] = {
     "control characters": r"\u0001\u0008\u001b[31m\u007f\u0085",
     "a byte order mark": r"\ufeffx",
     "no characters": r"\uffff\ufffe",
-    "combining": "e" + r"\u0301" * 500,
+    "combining": "e" + r"\u0301" * 300,
     "emoji": r"\ud83d\udc68\u200d\ud83d\udc69",
     "line separators": r"a\u2028b\u2029c",
     "long": "x" * 40_000,
@@ -310,7 +310,7 @@ async def _one_request(
     if "logout" in path:
         return
     name = chance.choice(list(TEXTS))
-    text = json.loads(f'"{TEXTS[name][:3000]}"')
+    text = json.loads(f'"{TEXTS[name]}"')[:3000]
     raw = quote(text.encode("utf-8", "surrogatepass"))
     field_name = chance.choice(
         ["q", "cursor", "limit", "since", "o", "p", "e", "format", "tenant", "next", "title", "id"]
