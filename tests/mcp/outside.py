@@ -34,7 +34,16 @@ class Outside:
 
     def calm(self) -> None:
         """Be as at the start again."""
-        self.be(description="Say it back.", hidden=[], added=0, list_delay=0, token="", is_older=False, clear=True)
+        self.be(
+            description="Say it back.",
+            hidden=[],
+            added=0,
+            list_delay=0,
+            token="",
+            is_older=False,
+            is_hasty=False,
+            clear=True,
+        )
 
     def log(self) -> list[dict[str, Any]]:
         """The calls that it got."""

@@ -31,9 +31,10 @@ TOTAL = {"type": "object", "properties": {"total": {"type": "integer"}}, "requir
 ANY = {"type": "object", "properties": {}}
 
 # What tests change: the description of `echo`, hidden and additional tools, seconds before a listing, a required key,
-# and whether only the protocol's older versions are spoken.
+# whether only the older protocol is spoken, and whether streams end at once and are wanted again at once.
 STATE: dict[str, Any] = {
     "description": "Say it back.", "hidden": [], "added": 0, "list_delay": 0, "token": "", "is_older": False,
+    "is_hasty": False,
 }  # fmt: skip
 MODERN = b"2026-07-28"
 LOG: list[dict[str, Any]] = []
@@ -175,6 +176,10 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     headers = dict(scope.get("headers", ()))
     if STATE["is_older"] and headers.get(b"mcp-protocol-version") == MODERN:
         await Response("Bad Request: Unsupported protocol version", status_code=400)(scope, receive, send)
+        return
+    if STATE["is_hasty"] and scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/mcp":
+        LOG.append({"name": "stream"})
+        await Response("id: 1\nretry: 0\ndata:\n\n", media_type="text/event-stream")(scope, receive, send)
         return
     needed = f"Bearer {STATE['token']}".encode()
     is_asked = scope["type"] == "http" and scope["path"] == "/mcp" and STATE["token"]

@@ -11,6 +11,7 @@ import pytest
 
 from assistant.mcp.client import Command, Endpoint, RemoteFailure, SessionPool, ToolDefinition, connect
 from assistant.mcp.client import session as session_module
+from assistant.mcp.client.endpoint import MAX_STREAMS
 from tests.mcp.outside import Outside, outside
 from tests.mcp.outside_app import PNG
 from tools.urlguard import UrlGuard
@@ -191,6 +192,19 @@ async def test_an_announced_change_is_listed_anew(is_older: bool, version: str, 
     await asyncio.wait_for(has_changed(), PATIENCE)
     assert "evil" in next(tool.description for tool in listings[-1] if tool.name == "echo")
     await pool.close()
+
+
+async def test_a_server_that_wants_its_stream_opened_for_ever_is_held_back(outsider: Outside) -> None:
+    outsider.be(is_older=True, is_hasty=True)
+
+    def streams() -> int:
+        return sum(entry["name"] == "stream" for entry in outsider.log())
+
+    async with connect(endpoint(outsider)) as session:
+        await eventually(lambda: streams() == MAX_STREAMS)
+        for _ in range(50):
+            assert (await session.call("echo", {"text": "hi"})).content == "hi"
+        assert streams() == MAX_STREAMS
 
 
 async def test_each_key_has_a_session_of_its_own_and_keeps_it(outsider: Outside) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +21,9 @@ from tools.urlguard import UrlGuard
 CONNECT_TIMEOUT = 5.0
 READ_TIMEOUT = 300.0
 MAX_ANSWER_BYTES = 4 * 2**20
+# Of one session: how often it opens a stream in so many seconds.
+MAX_STREAMS = 10
+STREAM_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,25 @@ async def open_wire(endpoint: Endpoint) -> AsyncGenerator[object]:
         headers=dict(endpoint.headers),
         auth=_auth(endpoint),
         timeout=timeout,
-        event_hooks={"response": [] if endpoint.oauth else [_say_refusals]},
+        event_hooks={"request": [_Pace()], "response": [] if endpoint.oauth else [_say_refusals]},
     ) as client:
         yield streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
+
+
+class _Pace:
+    """Holds GETs back: a server can end a stream at once and ask for the next one at once, for ever."""
+
+    def __init__(self) -> None:
+        self._latest: deque[float] = deque(maxlen=MAX_STREAMS)
+
+    async def __call__(self, request: httpx2.Request) -> None:
+        if request.method != "GET":
+            return
+        now = asyncio.get_running_loop().time()
+        at = max(now, self._latest[0] + STREAM_SECONDS) if len(self._latest) == MAX_STREAMS else now
+        self._latest.append(at)
+        if at > now:
+            await asyncio.sleep(at - now)
 
 
 async def _say_refusals(response: httpx2.Response) -> None:
