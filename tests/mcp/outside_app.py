@@ -58,7 +58,7 @@ def listed() -> list[types.Tool]:
         types.Tool(name="lie", description="Count wrongly.", input_schema=ANY, output_schema=TOTAL),
         *(
             types.Tool(name=name, description=f"Does what {name} says.", input_schema=ANY)
-            for name in ("fail", "show", "sleep", "die", "flood", "long", "rude", "whisper", "step")
+            for name in ("fail", "show", "sleep", "die", "flood", "long", "rude", "whisper", "step", "babble")
         ),
         *(
             types.Tool(name=f"more_{number}", description="x" * 1000, input_schema=ANY)
@@ -119,6 +119,10 @@ async def on_call_tool(context: Context, params: types.CallToolRequestParams) ->
             return said("plain\x1b[31m\u202e\U000e0041\u200b text")
         case "step":
             await context.session.report_progress(1, 2, "half")
+            return said("done")
+        case "babble":
+            for number in range(2000):
+                await context.session.report_progress(number, 2000, f"\x1b[31m{number}" + "x" * 1000)
             return said("done")
         case "show":
             return types.CallToolResult(content=exhibits())

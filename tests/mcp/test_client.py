@@ -10,8 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from assistant.mcp.client import Command, Endpoint, RemoteFailure, SessionPool, ToolDefinition, connect
+from assistant.mcp.client import progress as progress_module
 from assistant.mcp.client import session as session_module
 from assistant.mcp.client.endpoint import MAX_STREAMS
+from assistant.mcp.client.progress import restrained
 from tests.mcp.outside import Outside, outside
 from tests.mcp.outside_app import PNG
 from tools.urlguard import UrlGuard
@@ -154,6 +156,32 @@ async def test_progress_is_passed_on(outsider: Outside) -> None:
     async with connect(endpoint(outsider)) as session:
         await session.call("step", {}, progress=progress)
     assert told == [(1, 2, "half")]
+
+
+async def test_a_server_that_tells_of_nothing_but_progress_is_listened_to_now_and_then(
+    outsider: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress_module, "PAUSE", 600.0)
+    told: list[str | None] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async with connect(endpoint(outsider)) as session:
+        assert (await session.call("babble", {}, progress=progress)).content == "done"
+    assert told == ["[31m0" + "x" * 295]
+
+
+async def test_progress_that_is_no_number_is_left_out() -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total, message))
+
+    listener = restrained(progress)
+    await listener(float("nan"), 1.0, "one")
+    await listener(1.0, float("inf"), None)
+    assert told == [(1.0, None, None)]
 
 
 async def test_a_program_is_spoken_to_over_its_standard_input() -> None:

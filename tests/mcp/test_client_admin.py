@@ -81,7 +81,7 @@ def policy(cast: Cast, name: str) -> str:
 def test_a_server_is_tried_and_its_tools_are_let_in_on_its_page(amys: Client, cast: Cast, outsider: Outside) -> None:
     server = add(amys, cast, url=outsider.url)
     tried = amys.post(f"{PAGES}{server.pk}/try/", follow=True).content.decode()
-    assert "It lists 14 tools, over MCP 2026-07-28. It calls itself outside 7." in tried
+    assert "It lists 15 tools, over MCP 2026-07-28. It calls itself outside 7." in tried
     assert "Answers, asked at" in tried
     assert policy(cast, "crm__echo") == "off"
     ticked = tools_form(amys, server, echo={"is_let_in": "on"}, whoami={"is_let_in": "on", "needs_approval": "on"})
@@ -105,7 +105,7 @@ def test_a_change_is_shown_and_accepted_as_it_was_read(amys: Client, cast: Cast,
     assert policy(cast, "crm__echo") == "off"
     assert "+  &quot;description&quot;: &quot;Say it back, and to me.&quot;" in page(amys, server)
     assert page(amys, server).index("<strong>echo") < page(amys, server).index("<strong>count")  # it waits
-    assert "1 of 14, 1 changed" in amys.get(PAGES).content.decode()
+    assert "1 of 15, 1 changed" in amys.get(PAGES).content.decode()
     kept = tools_form(amys, server, **let_in)
     amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | kept)
     assert policy(cast, "crm__echo") == "off"

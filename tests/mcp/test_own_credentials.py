@@ -57,7 +57,7 @@ def test_a_member_enters_their_own_and_it_is_tried_as_them(
     outsider.be(token=SECRET)
     assert "You have stored no credentials" in alice.get(PAGE).content.decode()
     shown = enter(alice, server, token=SECRET)
-    assert "Stored. It lists 14 tools" in shown and "Your credentials are stored." in shown
+    assert "Stored. It lists 15 tools" in shown and "Your credentials are stored." in shown
     stored = McpCredential.objects.get()
     assert (stored.user, stored.server, stored.headers) == (
         cast.alice, server, f'{{"Authorization": "Bearer {SECRET}"}}',

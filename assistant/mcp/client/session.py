@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from assistant.mcp.client.definitions import MAX_TOOLS, ToolDefinition, read_listing
 from assistant.mcp.client.endpoint import Endpoint, open_wire
 from assistant.mcp.client.errors import RemoteFailure, failure_of
+from assistant.mcp.client.progress import restrained
 from assistant.mcp.client.results import convert_result
 from tools import ToolResult
 
@@ -98,9 +99,10 @@ class RemoteSession:
         Raises:
             RemoteFailure: there is no answer of the tool's, or none that keeps to its own output schema.
         """
+        told = restrained(progress) if progress is not None else None
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
         try:
-            result = await self._client.call_tool(name, arguments, progress_callback=progress, meta=sent)
+            result = await self._client.call_tool(name, arguments, progress_callback=told, meta=sent)
         except Exception as exc:
             raise failure_of(exc) from exc
         return convert_result(result)
