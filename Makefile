@@ -55,6 +55,7 @@ lint: $(VENV)/.installed-dev  ## Check style, types, production settings and mig
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy assistant tools config
+	$(BIN)/bandit --quiet --recursive assistant tools config manage.py
 	@export SECRET_KEY="$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')" \
 		FIELD_ENCRYPTION_KEYS="$$($(BIN)/python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())')"; \
 	set -ex; \

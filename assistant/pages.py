@@ -43,7 +43,7 @@ class Visit:
 
 def _user_id(request: HttpRequest) -> UserId:
     user = request.user
-    assert isinstance(user, AbstractBaseUser)  # noqa: S101 - login_required lets nobody else in
+    assert isinstance(user, AbstractBaseUser)  # noqa: S101 - login_required lets nobody else in  # nosec B101
     pk: UserId = user.pk
     return pk
 

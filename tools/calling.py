@@ -46,7 +46,7 @@ async def perform(tool: Tool, function: Callable[[], Any], context: ToolContext)
             _note(tool, context, began, "failed" if result.is_error else "ended well")
             return result
         except tool.retry_on as exc:
-            delay = min(tool.retry_delay * 2**attempt, MAX_RETRY_DELAY) * random.uniform(0.5, 1)  # noqa: S311 - jitter
+            delay = min(tool.retry_delay * 2**attempt, MAX_RETRY_DELAY) * random.uniform(0.5, 1)  # noqa: S311 - jitter  # nosec B311
             _note(tool, context, began, f"raised {type(exc).__name__}")
             if attempt == tool.retries or not _is_time(context, delay):
                 raise

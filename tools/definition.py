@@ -183,7 +183,7 @@ class Tool:
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
         """The arguments, validated and typed, by parameter name. Raises `InvalidArguments`."""
-        assert self.signature is not None  # noqa: S101 - set when it was made
+        assert self.signature is not None  # noqa: S101 - set when it was made  # nosec B101
         return self.signature.check(parse_arguments(arguments))
 
     async def call(self, arguments: Arguments, context: ToolContext) -> ToolResult:

@@ -51,7 +51,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        assert isinstance(request.stream, httpx2.AsyncByteStream)  # noqa: S101 - an async client makes no other
+        assert isinstance(request.stream, httpx2.AsyncByteStream)  # noqa: S101 - an async client makes no other  # nosec B101
         try:
             self._guard.check(str(request.url))
         except UnsafeUrl as exc:

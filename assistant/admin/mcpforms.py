@@ -52,7 +52,7 @@ class SecretsForm(TenantForm):
     def put_secrets(self, row: McpServer | McpCredential) -> None:
         """Give a row what was entered."""
         if self.cleaned_data["clear_secrets"]:
-            row.headers = row.oauth_client_secret = ""
+            row.headers = row.oauth_client_secret = ""  # nosec B105
         row.headers = self.cleaned_data["new_headers"] or row.headers
         row.oauth_client_secret = self.cleaned_data["new_oauth_client_secret"] or row.oauth_client_secret
 

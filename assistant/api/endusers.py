@@ -58,7 +58,7 @@ class TokenOut(Shape):
 
 GIVEN = {"user_id": "customer-4711", "name": "Dora", "context": {"account": 4711, "plan": "gold"}, "seconds": 900}
 MINTED = {
-    "token": "eu_WzEsMSw3LDMsMTc5NTI1NDMwMF0.k3iYJ6sVvTg5cN0aQw",
+    "token": "eu_WzEsMSw3LDMsMTc5NTI1NDMwMF0.k3iYJ6sVvTg5cN0aQw",  # nosec B105
     "expires_at": "2026-11-21T09:45:00Z",
     "socket": "/ws/acme/support/",
     "assistant": ASSISTANT,

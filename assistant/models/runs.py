@@ -150,5 +150,5 @@ class Approval(ToolCall):
     @property
     def waiting_run(self) -> Run:
         """The run that goes on with the answer."""
-        assert self.run is not None  # noqa: S101 - the manager leaves out calls without one
+        assert self.run is not None  # noqa: S101 - the manager leaves out calls without one  # nosec B101
         return self.run

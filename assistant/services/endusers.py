@@ -20,7 +20,7 @@ from assistant.models.endusers import validate_origin
 from assistant.services.members import Member, find_end_user
 from assistant.services.memberships import make_nameless_user
 
-TOKEN_PREFIX = "eu_"  # noqa: S105 - it tells a token from a key, and is no secret
+TOKEN_PREFIX = "eu_"  # noqa: S105 - it tells a token from a key, and is no secret  # nosec B105
 DEFAULT_SECONDS = 900
 MIN_SECONDS, MAX_SECONDS = 60, 3600
 # A websocket's subprotocol may hold no colon, which is Django's usual separator.

@@ -65,7 +65,7 @@ def _has_parent(model: type[models.Model], key: models.ForeignKey[Any, Any]) -> 
     """True of rows whose parent is in sight: the parent's own policy decides which the subquery finds."""
     parent, column = _quoted(key.related_model._meta.db_table), _quoted(str(key.target_field.column))
     child = f"{_quoted(model._meta.db_table)}.{_quoted(key.column)}"
-    return f"EXISTS (SELECT 1 FROM {parent} parent WHERE parent.{column} = {child})"  # noqa: S608 - names of models
+    return f"EXISTS (SELECT 1 FROM {parent} parent WHERE parent.{column} = {child})"  # noqa: S608 - names of models  # nosec B608
 
 
 def _leads_to_tenant(model: Any, seen: tuple[Any, ...]) -> bool:

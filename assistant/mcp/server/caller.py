@@ -19,7 +19,7 @@ Context = ServerRequestContext[Any, Any]
 
 def with_member(scope: Mapping[str, Any], member: Member) -> dict[str, Any]:
     """The scope of a request that this member sent; the SDK gives a session to none but who has opened it."""
-    token = AccessToken(token="", client_id=principal(member), scopes=sorted(member.scopes))
+    token = AccessToken(token="", client_id=principal(member), scopes=sorted(member.scopes))  # nosec B106
     # Servers leave the white space around values, which HTTP says does not count.
     headers = [(name, value.strip()) for name, value in scope["headers"]]
     return {**scope, "headers": headers, _MEMBER: member, "user": AuthenticatedUser(token)}

