@@ -171,7 +171,7 @@ def _what_next(attempts: int, attempt: Attempt, now: datetime) -> tuple[str, dat
         return WebhookDelivery.Status.DELIVERED, None
     if attempts > len(WAITS):
         return WebhookDelivery.Status.FAILED, None
-    wait = WAITS[attempts - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - spreads load, hides nothing
+    wait = WAITS[attempts - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - spreads load, hides nothing  # nosec B311
     return WebhookDelivery.Status.PENDING, now + wait
 
 

@@ -27,7 +27,7 @@ from assistant.services import audit
 from assistant.services.leases import RunKey
 from assistant.services.prepared import Prepared
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's mark of a secret
+SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's mark of a secret  # nosec B105
 SECRET_BYTES = 32
 # After a rotation both secrets sign for so long, so that a receiver can change over in its own time.
 OVERLAP = timedelta(hours=24)

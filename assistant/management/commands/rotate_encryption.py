@@ -1,0 +1,24 @@
+"""`manage.py rotate_encryption`: encrypts stored secrets anew with the first of FIELD_ENCRYPTION_KEYS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from assistant.services import encryption
+
+
+class Command(BaseCommand):
+    help = "Encrypt stored secrets anew with the first of FIELD_ENCRYPTION_KEYS; safe to stop and to repeat."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        unreadable = 0
+        for field in encryption.rotate():
+            self.stdout.write(f"{field.label}: {field.renewed} encrypted anew, {field.current} were already")
+            unreadable += field.unreadable
+        if unreadable:
+            raise CommandError(
+                f"{unreadable} values are read by none of FIELD_ENCRYPTION_KEYS; keep looking for their key."
+            )
+        self.stdout.write("Every secret is encrypted with the first key; the others can be removed.")

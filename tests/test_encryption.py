@@ -1,0 +1,131 @@
+"""Secrets at rest: none in a dump of the database, all readable after a rotation, and the old key is then of no use."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from contextlib import closing
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import connection, models
+from django.test import override_settings
+
+from assistant.models.fields import EncryptedTextField
+from assistant.services.encryption import encrypted_fields, rotate
+from tests.base import Cast
+from tests.isolation.planting import Planter
+
+OLD, NEW = (Fernet.generate_key().decode() for _ in range(2))
+SECRET = "goldammer-5208"
+Rows = dict[tuple[type[models.Model], str], models.Model]
+
+
+def plant_secrets(cast: Cast) -> Rows:
+    """A row of each model that keeps secrets, with a secret of its own in each field."""
+    planter = Planter(cast.acme, cast.alice, cast.acme.memberships.get(user=cast.alice), cast.support)
+    planted: Rows = {}
+    for model, name in encrypted_fields():
+        row = planter.row(model)
+        setattr(row, name, f'{{"key": "{SECRET}-{model.__name__}-{name}"}}')
+        row.save()
+        planted[model, name] = row
+    return planted
+
+
+def unread(planted: Rows) -> list[str]:
+    """Fields whose secret is not read from the database as it was stored."""
+    return [
+        f"{model.__name__}.{name}"
+        for (model, name), row in planted.items()
+        if getattr(model._base_manager.get(pk=row.pk), name) != getattr(row, name)
+    ]
+
+
+def dump() -> str:
+    """Everything the database holds, as its own tools write it."""
+    if connection.vendor == "sqlite":
+        with closing(sqlite3.connect(f"file:{connection.settings_dict['NAME']}?mode=ro", uri=True)) as other:
+            return "\n".join(other.iterdump())
+    config = connection.settings_dict
+    command = ["pg_dump", "--inserts", "-h", config["HOST"] or "127.0.0.1", "-p", str(config["PORT"] or 5432)]
+    done = subprocess.run(
+        [*command, "-U", config["USER"], config["NAME"]],
+        env={"PGPASSWORD": config["PASSWORD"] or "", "PATH": "/usr/bin:/bin:/usr/local/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_every_field_named_as_a_secret_is_encrypted() -> None:
+    """So that a new field for a secret cannot be forgotten; what is only hashed is none."""
+    from django.apps import apps
+
+    named = {
+        f"{model._meta.label}.{field.name}"
+        for app in ("assistant", "tools")
+        for model in apps.get_app_config(app).get_models()
+        for field in model._meta.local_concrete_fields
+        if isinstance(field, models.CharField | models.TextField)
+        and any(word in field.name for word in ("secret", "api_key", "password", "headers", "token"))
+    }
+    found = {f"{model._meta.label}.{name}" for model, name in encrypted_fields()}
+    assert named <= found and len(found) >= 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dump_holds_no_secret(cast: Cast) -> None:
+    plant_secrets(cast)
+    whole = dump()
+    assert cast.acme.slug in whole and SECRET not in whole
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_secret_in_the_clear_would_be_seen_in_a_dump(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EncryptedTextField, "get_prep_value", models.TextField.get_prep_value)
+    monkeypatch.setattr(EncryptedTextField, "from_db_value", lambda self, value, *_: value)
+    plant_secrets(cast)
+    assert SECRET in dump()
+
+
+@pytest.mark.django_db
+def test_all_is_read_after_a_rotation_and_the_old_key_reads_nothing(cast: Cast) -> None:
+    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
+        planted = plant_secrets(cast)
+    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
+        assert {field.label: field.renewed for field in rotate()} == {
+            f"{model._meta.label}.{name}": 1 for model, name in planted
+        }
+    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW]):
+        assert unread(planted) == []
+    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]), pytest.raises(ImproperlyConfigured):
+        unread(planted)
+
+
+@pytest.mark.django_db
+def test_a_rotation_that_was_stopped_goes_on(cast: Cast) -> None:
+    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
+        planted = plant_secrets(cast)
+    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
+        half = rotate()
+        for _ in range(2):
+            next(half)
+        half.close()
+        counts = [(field.renewed, field.current) for field in rotate()]
+    assert counts == [(0, 1), (0, 1), *[(1, 0)] * (len(planted) - 2)]
+
+
+@pytest.mark.django_db
+def test_the_command_fails_while_a_value_is_read_by_no_key(cast: Cast, capsys: Any) -> None:
+    with override_settings(FIELD_ENCRYPTION_KEYS=[OLD]):
+        planted = plant_secrets(cast)
+    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW]), pytest.raises(CommandError, match=f"{len(planted)} values"):
+        call_command("rotate_encryption")
+    with override_settings(FIELD_ENCRYPTION_KEYS=[NEW, OLD]):
+        call_command("rotate_encryption")
+    assert capsys.readouterr().out.endswith("the others can be removed.\n")
