@@ -46,6 +46,10 @@ ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
 # Whether the serving process sends what is due to webhooks; else `manage.py deliver_webhooks` does, by cron.
 WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 
+# For how many days a tenant's records are kept if it does not say, and at most; 0: for ever. See apply_retention.
+RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
+RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
+
 # Whether spans hold what was said and passed; they always hold names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
@@ -76,6 +80,8 @@ __all__ = [
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
     "REDIS_URL",
+    "RETENTION_DEFAULT_DAYS",
+    "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
     "SECRET_KEY_IS_LOCAL",
     "TOOL_INTERCEPTORS",

@@ -16,9 +16,22 @@ from django.utils.safestring import SafeString
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import link_to_list, person, username
-from assistant.admin.scope import TenantForm, TenantScopedAdmin, is_operator
-from assistant.models import Assistant, Membership, Tenant
+from assistant.admin.scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
+from assistant.models import Assistant, Membership, Retention, Tenant
+from assistant.models.retention import KINDS
 from assistant.services import memberships
+
+
+class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
+    """How long the tenant's records are kept."""
+
+    model = Retention
+    fields = KINDS
+    verbose_name_plural = "retention"
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Empty periods say the same."""
+        return False
 
 
 @admin.register(Tenant)
@@ -42,6 +55,7 @@ class TenantAdmin(TenantScopedAdmin):
         "created_at",
     )
     readonly_fields = ("switchboard", "created_at")
+    inlines = (RetentionInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
         counted: QuerySet[Tenant] = (

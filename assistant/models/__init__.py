@@ -8,6 +8,7 @@ from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
 from assistant.models.mcp import McpCredential, McpServer, McpTool
+from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
 from assistant.models.usage import UsageEntry
@@ -31,6 +32,7 @@ __all__ = [
     "Message",
     "PromptVersion",
     "Provider",
+    "Retention",
     "Run",
     "Tenant",
     "ToolCall",

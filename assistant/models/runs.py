@@ -95,7 +95,7 @@ class ToolCall(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
-        on_delete=models.SET_NULL,
+        on_delete=models.CASCADE,
         related_name="+",
         help_text="Who called, where there is no run.",
     )

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+from django.db import connection
 
 from assistant.services.eventlog import Entry, MemoryLog, ThreadLog
 
@@ -26,6 +27,20 @@ LEFT_OVER_SECONDS = 24 * 3600.0
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Entry).decode
+
+
+def events_folder() -> Path | None:
+    """Where running runs are kept: beside a SQLite file; None with any other database."""
+    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's own
+        return None
+    return Path(f"{connection.settings_dict['NAME']}-events")
+
+
+def forget_files(threads: Iterable[str]) -> None:
+    """Delete what these threads' runs left behind."""
+    folder = events_folder()
+    for thread in threads if folder else ():
+        (folder / f"{thread}{SUFFIX}").unlink(missing_ok=True)  # type: ignore[operator]
 
 
 class FileWriter:

@@ -8,11 +8,10 @@ import logging
 import uuid
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from assistant.services import metrics
 from assistant.services.completions import StatelessInput
@@ -21,7 +20,7 @@ from assistant.services.database import in_database
 from assistant.services.draining import stop_with_daphne
 from assistant.services.eventlog import EventLog, MemoryLog
 from assistant.services.expiry import expire_approvals
-from assistant.services.filelog import FileLog
+from assistant.services.filelog import FileLog, events_folder
 from assistant.services.inputs import RunInput
 from assistant.services.leases import release, renew_leases, request_cancel
 from assistant.services.mcpcalls import session_pool
@@ -187,10 +186,8 @@ class Runs:
 
 def _log_of_one_process() -> EventLog:
     """Without Redis: in memory, and beside a SQLite file what a killed process must not take with it."""
-    database = str(connection.settings_dict["NAME"])
-    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's own
-        return MemoryLog()
-    return FileLog(Path(f"{database}-events"))
+    folder = events_folder()
+    return FileLog(folder) if folder else MemoryLog()
 
 
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = WeakKeyDictionary()

@@ -64,6 +64,13 @@ def search(*, tenant_id: int, query: str, limit: int) -> list[Hit]:
     return [Hit(rows[pk], scores[pk]) for pk in best if pk in rows]
 
 
+def forget_deleted() -> None:
+    """Take the words of deleted passages out of the index too: FTS5 only marks them, until it merges its parts."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO tools_passage_fts(tools_passage_fts) VALUES ('optimize')")
+
+
 def _words(query: str) -> list[str]:
     words = dict.fromkeys(word for word in _WORD.findall(query.lower()) if word not in STOP_WORDS)
     return list(words)[:MAX_WORDS]

@@ -1,0 +1,25 @@
+"""`manage.py apply_retention`: deletes what tenants no longer want to keep; for a timer, once a day."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from assistant.management.leaving import find_tenant
+from assistant.models import Tenant
+from assistant.services.retention import apply_retention
+
+
+class Command(BaseCommand):
+    help = "Delete records that are older than their tenant, or the deployment, wants to keep."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--tenant", help="Only this one's.")
+        parser.add_argument("--dry-run", action="store_true", help="Only count.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tenants = [find_tenant(options["tenant"])] if options["tenant"] else Tenant.objects.order_by("pk")
+        for tenant in tenants:
+            for kind, number in apply_retention(tenant=tenant, dry_run=options["dry_run"]).items():
+                self.stdout.write(f"{tenant.slug}: {number} {kind}")

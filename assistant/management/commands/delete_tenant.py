@@ -1,0 +1,28 @@
+"""`manage.py delete_tenant`: a tenant and everything of it, and the people who were here for it alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from assistant.management.leaving import add_actor, confirm, find_actor, find_tenant, show
+from assistant.services.erasure import count_tenant, erase_tenant
+
+
+class Command(BaseCommand):
+    help = "Delete a tenant completely: rows, files, people who belong to no other tenant, sessions, event logs."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("tenant")
+        add_actor(parser)
+        parser.add_argument("--dry-run", action="store_true", help="Only count.")
+        parser.add_argument("--noinput", action="store_false", dest="interactive", help="Do not ask.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tenant, actor = find_tenant(options["tenant"]), find_actor(options["by"])
+        if options["dry_run"]:
+            show(self, count_tenant(tenant))
+            return
+        confirm(options, tenant.slug)
+        show(self, erase_tenant(tenant=tenant, actor=actor))

@@ -1,0 +1,30 @@
+"""`manage.py delete_user`: a user and everything of them, in every tenant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from assistant.management.leaving import add_actor, add_subject, confirm, find_actor, find_subject, show
+from assistant.services.erasure import count_user, erase_user
+
+
+class Command(BaseCommand):
+    help = "Delete a user completely: rows, files, sessions, event logs, and their name in the audit."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_subject(parser)
+        add_actor(parser)
+        parser.add_argument("--dry-run", action="store_true", help="Only count.")
+        parser.add_argument("--noinput", action="store_false", dest="interactive", help="Do not ask.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user, actor = find_subject(options), find_actor(options["by"])
+        if user == actor:
+            raise CommandError("Nobody deletes themselves: the audit must name somebody who is there.")
+        if options["dry_run"]:
+            show(self, count_user(user))
+            return
+        confirm(options, options["username"] or options["end_user"][1])
+        show(self, erase_user(user=user, actor=actor))

@@ -1,0 +1,51 @@
+"""How long a tenant's records are kept; `manage.py apply_retention` deletes what is older."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.db import models
+
+from assistant.models.tenants import Tenant
+
+
+def _days(help_text: str) -> models.PositiveIntegerField[int | None, int | None]:
+    return models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text=f"{help_text} In days; empty: as long as "
+        "the deployment says."
+    )  # fmt: skip
+
+
+class Retention(models.Model):
+    """A tenant's own periods; `effective` is what holds, with the deployment's default and maximum."""
+
+    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="retention")
+    conversations = _days("Since the last message; runs, tool calls and files go along.")
+    tool_calls = _days("Arguments and results; who called what, when and how it ended stays.")
+    files = _days("What tools returned beside text.")
+    deliveries = _days("What was sent to webhooks, and what they answered.")
+    audit = _days("Who changed what, and incidents.")
+
+    class Meta:
+        verbose_name = verbose_name_plural = "retention"
+
+    def __str__(self) -> str:
+        return f"Retention of {self.tenant}"
+
+    def clean(self) -> None:
+        """Nothing is kept for longer than the deployment allows."""
+        limit = settings.RETENTION_MAX_DAYS
+        over = [name for name in KINDS if limit and (getattr(self, name) or 0) > limit]
+        if over:
+            raise ValidationError(dict.fromkeys(over, f"This deployment keeps nothing for longer than {limit} days."))
+
+
+KINDS = ("conversations", "tool_calls", "files", "deliveries", "audit")
+
+
+def effective(own: Retention | None, kind: str) -> int | None:
+    """For how many days records of a kind are kept; None for ever."""
+    days = (getattr(own, kind) if own else None) or settings.RETENTION_DEFAULT_DAYS
+    limits = [number for number in (days, settings.RETENTION_MAX_DAYS) if number]
+    return min(limits, default=None)

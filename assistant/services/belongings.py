@@ -1,0 +1,88 @@
+"""Which rows belong to a tenant or to a user: read from the models' relations, so that a new table is never forgotten.
+
+A row belongs to whatever it cannot exist without: the foreign keys that delete it, or forbid the deletion, lead there.
+A key that is only emptied (`SET_NULL`) is a mention: the row stays, without the name.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+from graphlib import TopologicalSorter
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.db import models
+from django.db.models import Q, QuerySet
+
+from assistant.models import Tenant
+
+Model = type[models.Model]
+Key = models.ForeignKey[Any, Any]
+_BINDING = (models.CASCADE, models.RESTRICT, models.PROTECT)
+
+
+def _keys() -> Iterator[tuple[Model, Key]]:
+    for model in apps.get_models(include_auto_created=True):
+        if model._meta.proxy or not model._meta.managed:
+            continue
+        for field in model._meta.concrete_fields:
+            if isinstance(field, models.ForeignKey) and field.remote_field.on_delete in _BINDING:
+                yield model, field
+
+
+@lru_cache
+def belongings(root: Model) -> dict[Model, tuple[str, ...]]:
+    """The models whose rows belong to rows of `root`, those first that nothing of the others needs.
+
+    Of each the look-ups that lead to the root. A model with a key of its own to a tenant goes by that alone.
+    """
+    to: dict[Model, list[tuple[Model, Key]]] = defaultdict(list)
+    for model, key in _keys():
+        to[key.related_model._meta.concrete_model].append((model, key))  # type: ignore[index]
+    # What must go before what.
+    needs: dict[Model, set[Model]] = {root: set()}
+    waiting = [root]
+    while waiting:
+        target = waiting.pop()
+        for model, _ in to[target]:
+            if model not in needs:
+                needs[model] = set()
+                waiting.append(model)
+            if model is not target:
+                needs[target].add(model)
+    order = list(TopologicalSorter(needs).static_order())
+    found: dict[Model, tuple[str, ...]] = {root: ("",)}
+    for target in reversed(order):
+        for model, key in to[target]:
+            if model is not target:
+                lookups = (f"{key.name}__{rest}".removesuffix("__") for rest in found[target])
+                found[model] = _shortest((*found.get(model, ()), *lookups))
+    return {model: found[model] for model in order if model is not root}
+
+
+def _shortest(lookups: tuple[str, ...]) -> tuple[str, ...]:
+    return ("tenant",) if "tenant" in lookups else lookups
+
+
+def rows_of(model: Model, root: Model, pks: list[Any]) -> QuerySet[Any]:
+    """The rows of a model that belong to any of these rows of the root, each once."""
+    wanted = Q(pk__in=[])
+    for lookup in belongings(root)[model]:
+        wanted |= Q(**{f"{lookup}__in": pks})
+    rows = model._base_manager.filter(wanted)
+    return model._base_manager.filter(pk__in=rows.values("pk"))
+
+
+def people_of(tenant: Tenant) -> QuerySet[Any]:
+    """The users who are here for this tenant alone: its end users, and members of no other; operators never."""
+    users = get_user_model()._base_manager.filter(memberships__tenant=tenant, is_superuser=False)
+    others = get_user_model()._base_manager.filter(memberships__in=_elsewhere(tenant))
+    return users.exclude(pk__in=others.values("pk")).distinct()
+
+
+def _elsewhere(tenant: Tenant) -> QuerySet[Any]:
+    memberships = apps.get_model("assistant", "Membership")
+    return memberships._base_manager.exclude(tenant=tenant)

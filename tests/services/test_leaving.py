@@ -1,0 +1,267 @@
+"""Leaving: a tenant or a user is exported whole and deleted whole, found again in no table, file or event log."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+import redis
+from django.apps import apps
+from django.conf import settings
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import CommandError, call_command
+from django.db import connection, models
+from django.test import Client
+
+from assistant.models import AuditEntry, Conversation, EndUser, Message, Tenant, ToolCall, ToolFile, UsageEntry
+from assistant.services import audit, erasure, filelog
+from assistant.services.belongings import belongings
+from assistant.services.endusers import keep_end_user
+from assistant.services.erasure import erase_tenant, erase_user
+from assistant.services.redislog import STREAM
+from assistant.services.takeout import export_tenant, export_user
+from tests.base import Cast
+from tests.factories import make_conversation, make_member, make_message, make_run
+from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
+
+# Emptied, not deleted: what these rows hold is no word of the person's.
+MENTIONS = {
+    "assistant.ToolCall.decided_by",
+    "assistant.UsageEntry.user",
+    "assistant.AuditEntry.actor",
+    "assistant.PromptVersion.created_by",
+    "assistant.Incident.user",
+}
+
+
+def found_in(text: str) -> list[str]:
+    """Every table of the database, those of indexes included, with a row that holds a text."""
+    tables = []
+    with connection.cursor() as cursor:
+        for name in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{name}"')
+            if any(text in _shown(value) for row in cursor.fetchall() for value in row):
+                tables.append(name)
+    return tables
+
+
+def _shown(value: object) -> str:
+    return bytes(value).decode("latin-1") if isinstance(value, bytes | memoryview) else str(value)
+
+
+def run(*arguments: str, **options: Any) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out, **options)
+    return out.getvalue()
+
+
+@pytest.fixture
+def planted(cast: Cast) -> Cast:
+    """Acme full of canaries, with an operator's clicks on its rows, and sessions of its people."""
+    rows = plant(cast)
+    for row in rows.values():
+        kind = ContentType.objects.get_for_model(row)
+        LogEntry.objects.create(
+            user=cast.root, content_type=kind, object_id=row.pk, object_repr=CANARY, action_flag=CHANGE
+        )
+    gone = ContentType.objects.get_for_model(Message)
+    LogEntry.objects.create(
+        user=cast.root, content_type=gone, object_id="987654", object_repr=CANARY, action_flag=CHANGE
+    )
+    Client().force_login(cast.alice)
+    return cast
+
+
+def test_a_deleted_tenant_leaves_nothing(planted: Cast) -> None:
+    people = [planted.alice.pk, planted.amy.pk]
+    assert len(found_in(CANARY)) > 25
+    rival = rows_of(planted.globex)
+    counts = erase_tenant(tenant=planted.acme, actor=planted.root)
+    assert found_in(CANARY_HEAD) == []
+    assert not get_user_model().objects.filter(pk__in=people).exists()
+    assert rows_of(planted.globex) == rival
+    assert counts["assistant.Tenant"] == 1
+    entry = AuditEntry.objects.get(action="tenant.erase")
+    assert (entry.actor, entry.tenant, entry.details["rows"]) == (planted.root, None, counts)
+
+
+def test_a_dry_run_counts_what_would_go_and_deletes_nothing(planted: Cast) -> None:
+    before = rows_of(planted.acme)
+    told = run("delete_tenant", "acme", "--by", "root", "--dry-run")
+    assert rows_of(planted.acme) == before
+    expected = dict(reversed(line.split()) for line in told.splitlines())
+    counts = erase_tenant(tenant=planted.acme, actor=planted.root)
+    assert {name: str(number) for name, number in counts.items()} == expected
+
+
+def test_who_belongs_to_another_tenant_too_stays(cast: Cast) -> None:
+    cast.globex.memberships.create(user=cast.alice)
+    erase_tenant(tenant=cast.acme, actor=cast.root)
+    assert set(User.objects.values_list("username", flat=True)) == {"alice", "mallory", "greta", "oscar", "root"}
+
+
+def test_a_deleted_user_leaves_nothing(planted: Cast, client: Client) -> None:
+    alice, name = planted.alice, planted.alice.username
+    audit.record(
+        actor=planted.root, action="membership.add", target=f"{name} in Acme (Member)", tenant=planted.acme,
+        details={"changes": [{"added": {"name": "membership", "object": name}}]},
+    )  # fmt: skip
+    other = make_conversation(planted.amy, planted.support, title="Amy's own")
+    client.force_login(alice)
+    assert "django_session" in found_in(client.session.session_key)
+    counts = erase_user(user=alice, actor=planted.root)
+    assert found_in(name) == []
+    assert Conversation.objects.filter(tenant=planted.acme).get() == other
+    assert "django_session" not in found_in(str(client.session.session_key))
+    assert not Message.objects.exists() and not ToolFile.objects.exists() and not ToolCall.objects.exists()
+    assert UsageEntry.objects.get().user is None
+    assert counts["auth.User"] == 1
+    entry = AuditEntry.objects.get(action="user.erase")
+    assert (entry.target, entry.actor) == (f"user {alice.pk or entry.target.split()[1]}", planted.root)
+
+
+def test_names_go_from_the_audit_but_words_with_them_within_stay(cast: Cast) -> None:
+    al = make_member(cast.acme, "ali")
+    audit.record(actor=cast.root, action="membership.add", target="ali in Acme, no alibi", tenant=cast.acme)
+    pk = al.pk
+    erase_user(user=al, actor=cast.root)
+    assert AuditEntry.objects.get(action="membership.add").target == f"user {pk} in Acme, no alibi"
+
+
+def test_an_end_user_is_found_by_the_tenant_s_id_of_them(cast: Cast) -> None:
+    keep_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
+    run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
+    assert not EndUser.objects.exists()
+    assert found_in("anary") == []
+
+
+def test_every_key_to_a_user_deletes_or_is_known_to_be_a_mention() -> None:
+    emptied = {
+        f"{model._meta.label}.{field.name}"
+        for model in apps.get_models()
+        if not model._meta.proxy
+        for field in model._meta.concrete_fields
+        if (
+            isinstance(field, models.ForeignKey)
+            and field.related_model is get_user_model()
+            and model not in belongings(get_user_model())
+        )
+        or (
+            isinstance(field, models.ForeignKey)
+            and field.related_model is get_user_model()
+            and field.remote_field.on_delete is models.SET_NULL
+        )
+    }
+    assert emptied == MENTIONS
+
+
+def test_every_table_of_ours_belongs_to_a_tenant() -> None:
+    ours = {model for app in ("assistant", "tools") for model in apps.get_app_config(app).get_models()}
+    assert {model for model in ours if not model._meta.proxy} - set(belongings(Tenant)) == {Tenant}
+
+
+@pytest.mark.services
+def test_event_logs_go_with_their_conversations(cast: Cast) -> None:
+    thread = make_conversation(cast.alice, cast.support)
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.xadd(STREAM + str(thread.pk), {"f": CANARY})
+        erase_tenant(tenant=cast.acme, actor=cast.root)
+        assert not client.exists(STREAM + str(thread.pk))
+
+
+def test_event_logs_on_the_disk_go_too(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filelog, "events_folder", lambda: tmp_path)
+    mine, hers = make_conversation(cast.alice, cast.support), make_conversation(cast.amy, cast.support)
+    for thread in (mine, hers):
+        (tmp_path / f"{thread.pk}{filelog.SUFFIX}").write_text(CANARY)
+    erase_user(user=cast.alice, actor=cast.root)
+    assert [path.stem for path in tmp_path.iterdir()] == [str(hers.pk)]
+
+
+def archive_of(export: Any, **who: Any) -> dict[str, str]:
+    file = io.BytesIO()
+    export(to=file, **who)
+    with ZipFile(file) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def test_an_exported_tenant_is_whole_without_its_secrets(planted: Cast) -> None:
+    found = archive_of(export_tenant, tenant=planted.acme, actor=planted.root)
+    for model in belongings(Tenant):
+        rows = model._base_manager.count() if model._meta.label != "assistant.Assistant_delegates" else 0
+        assert not rows or found[f"{model._meta.label}.jsonl"], model
+    assert CANARY in found["assistant.Message.jsonl"]
+    assert "mallory" not in "".join(found.values())
+    assert planted.alice.email in found["auth.User.jsonl"]
+    assert "api_key" not in found["assistant.Provider.jsonl"] and "secrets" not in found["assistant.ToolSetting.jsonl"]
+    assert "hashed" not in found["assistant.ApiKey.jsonl"] and "password" not in found["auth.User.jsonl"]
+    (path,) = [name for name in found if name.startswith("assistant.ToolFile/")]
+    assert found[path] == CANARY
+    assert json.loads(found["manifest.json"])["rows"]["assistant.Tenant"] == 1
+    assert AuditEntry.objects.get(action="tenant.export").actor == planted.root
+
+
+def test_an_exported_user_is_whole_and_alone(cast: Cast) -> None:
+    mine, hers = (make_conversation(user, cast.support, title=f"of {user}") for user in (cast.alice, cast.amy))
+    for thread in (mine, hers):
+        make_message(thread, content=f"said by {thread.user}", run=make_run(thread))
+    found = archive_of(export_user, user=cast.alice, actor=cast.root)
+    assert "said by alice" in found["assistant.Message.jsonl"]
+    assert str(mine.pk) in found["assistant.Run.jsonl"]
+    assert "amy" not in "".join(found.values())
+
+
+def test_the_commands_name_what_is_wrong_and_ask_first(
+    cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words, named in (
+        (["delete_tenant", "nowhere", "--by", "root"], "nowhere"),
+        (["delete_tenant", "acme", "--by", "amy"], "superuser"),
+        (["delete_user", "--by", "root"], "--end-user"),
+        (["delete_user", "nobody", "--by", "root"], "nobody"),
+        (["delete_user", "root", "--by", "root"], "themselves"),
+        (["export_user", "--end-user", "acme", "x", "--by", "root", "--file", str(tmp_path / "x")], "no end user"),
+        (["export_tenant", "acme", "--by", "root", "--file", str(tmp_path)], "exists"),
+    ):
+        with pytest.raises(CommandError, match=named):
+            run(*words)
+    monkeypatch.setattr("builtins.input", lambda _: "glob")
+    with pytest.raises(CommandError, match="Nothing was deleted"):
+        run("delete_tenant", "globex", "--by", "root")
+    monkeypatch.setattr("builtins.input", lambda _: "globex")
+    run("delete_tenant", "globex", "--by", "root")
+    assert not Tenant.objects.filter(slug="globex").exists()
+
+
+def test_an_export_is_for_its_maker_s_eyes(cast: Cast, tmp_path: Path) -> None:
+    file = tmp_path / "alice.zip"
+    assert "assistant.Membership" in run("export_user", "alice", "--by", "root", "--file", str(file))
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_an_interrupted_deletion_goes_on(planted: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(erasure, "_forget_orphans", cut)
+    with pytest.raises(KeyboardInterrupt):
+        erase_tenant(tenant=planted.acme, actor=planted.root)
+    monkeypatch.undo()
+    acme = Tenant.objects.get(slug="acme")
+    assert not acme.is_active
+    erase_tenant(tenant=acme, actor=planted.root)
+    assert found_in(CANARY_HEAD) == []
+
+
+def test_a_row_is_counted_once(cast: Cast) -> None:
+    thread = make_conversation(cast.alice, cast.support, id=uuid.uuid4())
+    make_run(thread)
+    assert "       1  assistant.Run" in run("delete_user", "alice", "--by", "root", "--dry-run")

@@ -1,0 +1,147 @@
+"""Retention: what is older than a tenant wants to keep goes, and nothing else does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.db.models import Model
+from django.utils import timezone
+
+from assistant.models import (
+    AuditEntry,
+    Conversation,
+    Incident,
+    Retention,
+    Run,
+    Tenant,
+    ToolCall,
+    ToolFile,
+    Webhook,
+    WebhookDelivery,
+)
+from assistant.models.retention import effective
+from assistant.services import audit, retention
+from tests.base import Cast
+from tests.factories import make_conversation, make_message, make_run
+
+
+def age(row: Model, days: int, field: str = "created_at") -> None:
+    type(row)._base_manager.filter(pk=row.pk).update(**{field: timezone.now() - timedelta(days=days)})
+
+
+def old_and_new(cast: Cast, tenant: Tenant) -> None:
+    """One row of each kind that is 40 days old, and one of today."""
+    user, assistant = (cast.alice, cast.support) if tenant == cast.acme else (cast.mallory, cast.rival_support)
+    hook = Webhook.objects.create(tenant=tenant, name="hook", url="https://example.com", secret="s")
+    for days in (40, 0):
+        thread = make_conversation(user, assistant, title=f"{days} days")
+        make_message(thread)
+        done = make_run(thread)
+        call = ToolCall.objects.create(
+            tenant=tenant, run=done, call_id="c", name="clock", arguments="canary", result="canary", told="canary",
+            error="canary", display={"a": "canary"}, status="ok",
+        )  # fmt: skip
+        file = ToolFile.objects.create(tenant=tenant, call=call, name="f", media_type="text/plain", size=1, data=b"x")
+        incident = Incident.objects.create(tenant=tenant, tool="clock", description="x")
+        sent = WebhookDelivery.objects.create(
+            tenant=tenant, webhook=hook, message_id=str(days), event="run.finished", body="{}"
+        )
+        entry = audit.record(actor=None, action="x", target="x", tenant=tenant)
+        age(thread, days, "updated_at")
+        age(call, days, "started_at")
+        for row in (file, incident, entry, sent):
+            age(row, days)
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command("apply_retention", *words, stdout=out)
+    return out.getvalue()
+
+
+def numbers(tenant: Tenant) -> list[int]:
+    kinds = (Conversation, ToolFile, AuditEntry, Incident, WebhookDelivery)
+    return [kind.objects.filter(tenant=tenant).count() for kind in kinds]
+
+
+@pytest.fixture
+def aged(cast: Cast) -> Cast:
+    AuditEntry.objects.all().delete()
+    for tenant in (cast.acme, cast.globex):
+        old_and_new(cast, tenant)
+    return cast
+
+
+def test_what_nobody_limits_is_kept_for_ever(aged: Cast) -> None:
+    assert run() == ""
+    assert numbers(aged.acme) == [2, 2, 2, 2, 2]
+
+
+def test_old_rows_of_the_tenant_that_says_so_go(aged: Cast) -> None:
+    Retention.objects.create(tenant=aged.acme, conversations=30, files=30, deliveries=30, audit=30)
+    told = run()
+    assert sorted(told.splitlines()) == [
+        "acme: 1 audit entries", "acme: 1 conversations", "acme: 1 incidents", "acme: 1 webhook deliveries",
+    ]  # fmt: skip
+    assert numbers(aged.acme) == [1, 1, 1, 1, 1]
+    assert numbers(aged.globex) == [2, 2, 2, 2, 2]
+    assert Conversation.objects.get(tenant=aged.acme).title == "0 days"
+    assert run() == ""
+
+
+def test_old_calls_are_emptied_and_stay_in_the_audit(aged: Cast) -> None:
+    Retention.objects.create(tenant=aged.acme, tool_calls=30)
+    assert run() == "acme: 1 tool calls emptied\n"
+    old, new = ToolCall.objects.filter(tenant=aged.acme).order_by("started_at")
+    assert (old.arguments, old.result, old.told, old.error, old.display) == ("", "", "", "", None)
+    assert (old.name, old.status) == ("clock", "ok")
+    assert new.result == "canary"
+    assert ToolCall.objects.filter(tenant=aged.globex, result="canary").count() == 2
+
+
+def test_a_dry_run_counts_and_changes_nothing(aged: Cast) -> None:
+    Retention.objects.create(tenant=aged.acme, conversations=30)
+    assert run("--dry-run", "--tenant", "acme") == "acme: 1 conversations\n"
+    assert numbers(aged.acme) == [2, 2, 2, 2, 2]
+
+
+def test_a_conversation_that_is_going_on_stays(aged: Cast) -> None:
+    Retention.objects.create(tenant=aged.acme, conversations=30)
+    Run.objects.filter(conversation__title="40 days").update(status=Run.Status.RUNNING)
+    run()
+    assert numbers(aged.acme)[0] == 2
+
+
+def test_a_call_that_waits_for_somebody_keeps_its_arguments(aged: Cast) -> None:
+    Retention.objects.create(tenant=aged.acme, tool_calls=30)
+    ToolCall.objects.update(status=ToolCall.Status.AWAITING_APPROVAL)
+    assert run() == ""
+
+
+def test_it_goes_on_batch_by_batch(aged: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "BATCH", 1)
+    Conversation.objects.update(updated_at=timezone.now() - timedelta(days=40))
+    Retention.objects.create(tenant=aged.acme, conversations=30)
+    assert run() == "acme: 2 conversations\n"
+    assert Conversation.objects.filter(tenant=aged.globex).count() == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "default", "most", "days"),
+    [(None, 0, 0, None), (30, 0, 0, 30), (None, 60, 0, 60), (30, 60, 0, 30), (90, 0, 60, 60), (None, 0, 60, 60)],
+)  # fmt: skip
+def test_the_deployment_has_a_default_and_a_maximum(
+    settings: object, own: int | None, default: int, most: int, days: int | None
+) -> None:
+    settings.RETENTION_DEFAULT_DAYS, settings.RETENTION_MAX_DAYS = default, most  # type: ignore[attr-defined]
+    assert effective(Retention(files=own), "files") == days
+
+
+def test_a_tenant_cannot_ask_for_more_than_the_maximum(settings: object, cast: Cast) -> None:
+    settings.RETENTION_MAX_DAYS = 60  # type: ignore[attr-defined]
+    with pytest.raises(ValidationError, match="60 days"):
+        Retention(tenant=cast.acme, files=61).full_clean()
