@@ -1,0 +1,110 @@
+"""What a server holds for readers that stop: `python -m benchmarks.stopped` prints the growth of its memory.
+
+So many clients attach to a run and stop reading, then its answer of 32 MB comes; another reads it to its end. What
+grows beyond what the same run takes without such clients is what the server buffers for them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import re
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from benchmarks.processes import Process, started
+from benchmarks.ways import QUIET, UVICORN, Site, free_port, site
+from benchmarks.wire import Socket
+from tests.fake_answers import Answer, Gate, chunk, event
+from tests.fake_provider import FakeProvider
+
+MEGABYTES = 32
+PIECE = "x" * 4096
+_END = re.compile(rb'^\{"type":"RUN_(?:FINISHED|ERROR)"')
+_BEGUN = re.compile(rb"Well")
+APPLICATION = "config.asgi:application"
+# What may still be on its way when the reader has all of it.
+SETTLE_SECONDS = 3.0
+
+
+def answer(gate: Gate) -> Answer:
+    """A word, and when the gate opens all the rest, as fast as it is taken."""
+    pieces = [event(chunk({"content": PIECE}))] * (MEGABYTES * 2**20 // len(PIECE))
+    return Answer([event(chunk({"content": "Well. "})), gate, *pieces, event(chunk(finish="stop")), event("[DONE]")])
+
+
+@contextmanager
+def served(kind: str, made: Site) -> Iterator[tuple[int, Process]]:
+    """The site under uvicorn or daphne."""
+    port = free_port()
+    command = {
+        "uvicorn": [sys.executable, "-m", *UVICORN, "--port", str(port), *QUIET, APPLICATION],
+        "daphne": [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", APPLICATION],
+    }[kind]
+    with started(command, made.env) as process:
+        process.wait_for(f"http://127.0.0.1:{port}/healthz")
+        yield port, process
+
+
+async def run(provider: FakeProvider, made: Site, port: int, process: Process, clients: int) -> int:
+    """One long run with so many clients that do not read; the most memory that the server took, in bytes."""
+    headers = {"Authorization": f"Bearer {made.keys[0]}"}
+    reader, *stopped = [
+        await Socket.open(f"ws://127.0.0.1:{port}/ws/bench/support/", headers) for _ in range(clients + 1)
+    ]
+    gate = provider.gate()
+    provider.queue(answer(gate))
+    thread = str(uuid.uuid4())
+    message = {"id": "m", "role": "user", "content": "Go"}
+    given = {"threadId": thread, "runId": thread, "protocolVersion": "1.0", "messages": [message]}
+    await said(reader, given, _BEGUN)
+    for socket in stopped:
+        await said(socket, {"type": "attach", "threadId": thread, "protocolVersion": "1.0"}, _BEGUN)
+        socket.transport.pause_reading()
+    ended = asyncio.ensure_future(reader.until(_END))
+    gate.release()
+    peak, loop = 0, asyncio.get_running_loop()
+    quiet_at = math.inf
+    while loop.time() < quiet_at:
+        peak = max(peak, process.memory())
+        await asyncio.sleep(0.1)
+        if ended.done() and quiet_at == math.inf:
+            quiet_at = loop.time() + SETTLE_SECONDS
+    await ended
+    for socket in (reader, *stopped):
+        socket.transport.abort()
+    return peak
+
+
+async def said(socket: Socket, frame: dict[str, object], wanted: re.Pattern[bytes]) -> None:
+    """Send a frame and wait for what it brings."""
+    came = asyncio.ensure_future(socket.until(wanted))
+    await asyncio.sleep(0)
+    socket.send(json.dumps(frame))
+    await came
+
+
+async def measure(provider: FakeProvider, made: Site, port: int, process: Process, clients: int) -> float:
+    """Megabytes that the server takes for clients that stop reading."""
+    for _ in range(2):  # what such a run takes by itself, caches and the log included
+        alone = await run(provider, made, port, process, 0)
+    return (await run(provider, made, port, process, clients) - alone) / 2**20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, default=20)
+    clients = parser.parse_args().clients
+    print(f"{clients} clients that read nothing of an answer of {MEGABYTES} MB")
+    for kind in ("uvicorn", "daphne"):
+        with FakeProvider() as provider, site(provider.url) as made, served(kind, made) as (port, process):
+            grown = asyncio.run(measure(provider, made, port, process, clients))
+        print(f"{kind:8} {grown:8.0f} MB more than without them", flush=True)
+
+
+if __name__ == "__main__":
+    main()
