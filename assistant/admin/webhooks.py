@@ -131,7 +131,11 @@ class WebhookAdmin(TenantScopedAdmin):
 
     def get_urls(self) -> list[Any]:
         return [
-            path(f"<path:object_id>/{name}/", self.admin_site.admin_view(require_POST(view)), name=f"webhook_{name}")
+            path(
+                f"<path:object_id>/{name}/",
+                self.admin_site.admin_view(require_POST(view)),
+                name=f"assistant_webhook_{name}",
+            )
             for name, view in (("test", self.test_view), ("rotate", self.rotate_view))
         ] + super().get_urls()
 
@@ -219,7 +223,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(require_POST(self.resend_view))
-        return [path("<path:object_id>/resend/", view, name="webhookdelivery_resend"), *super().get_urls()]
+        return [path("<path:object_id>/resend/", view, name="assistant_webhookdelivery_resend"), *super().get_urls()]
 
     def resend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         delivery = self.get_object(request, object_id)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -109,15 +109,20 @@ def tell_of_run(*, key: RunKey, status: str, error_code: str, input_tokens: int,
             tenant_id=key.tenant_id, run_id=key.pk, status=ToolCall.Status.AWAITING_APPROVAL
         )
         facts["calls"] = [{"id": call, "tool": name} for call, name in asked.values_list("call_id", "name")]
-        facts["approvals_url"] = f"{facts['url']}approvals/"
+        facts["approvals_url"] = f"{facts['url']}approvals/" if facts["url"] else ""
     else:
         facts |= {"error_code": error_code, "input_tokens": input_tokens, "output_tokens": output_tokens}
     _write(key.tenant_id, wanting, event, facts, f"run {key.pk}")
 
 
 def run_url(*, tenant: str, run_id: str) -> str:
-    """The path at which REST has a run; ids may hold characters that paths give a meaning."""
-    return reverse("run", kwargs={"tenant": tenant, "run_id": "-"}).removesuffix("-/") + quote(run_id, safe="") + "/"
+    """The path at which REST has a run; empty in a project that leaves the product's addresses out."""
+    try:
+        base = reverse("assistant:run", kwargs={"tenant": tenant, "run_id": "-"}).removesuffix("-/")
+    except NoReverseMatch:
+        return ""
+    # Ids may hold characters that paths give a meaning.
+    return f"{base}{quote(run_id, safe='')}/"
 
 
 @transaction.atomic
