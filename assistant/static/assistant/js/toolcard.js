@@ -34,6 +34,7 @@ export class ToolCard {
   #media = [];
   #areArgumentsStale = true;
   #isResultStale = false;
+  #hasAgent = false;
   #wasToggled = false;
   #timer = 0;
 
@@ -55,8 +56,10 @@ export class ToolCard {
     return parse(this.#arguments.join(""));
   }
 
+  /** A part of this card, not of the cards of what asked assistants do within it. */
   #part(selector) {
-    return this.element.querySelector(selector);
+    const places = ["", "> summary ", "> .tool-body > "].map((place) => `:scope ${place || "> "}${selector}`);
+    return this.element.querySelector(places.join(", "));
   }
 
   setArguments(text) {
@@ -140,7 +143,8 @@ export class ToolCard {
     this.#isResultStale = false;
     const value = this.#display ?? (this.#result === undefined ? undefined : parse(this.#result));
     if ((value === undefined || value === null) && !this.#media.length) return;
-    this.#part(".tool-result").hidden = false;
+    // The text of an assistant that was asked stands there already, in its own words.
+    this.#part(".tool-result").hidden = this.#hasAgent && this.#state === "ok" && typeof value === "string";
     const parts = value === undefined || value === null ? [] : [shown(value)];
     this.#part(".tool-result .value").replaceChildren(...this.#media.map(mediaShown), ...parts);
   }
@@ -162,6 +166,7 @@ export class ToolCard {
 
   /** Show what another assistant, whom this call asks, says and does; returns where its items go. */
   addAgent(element) {
+    this.#hasAgent = true;
     this.#part(".tool-body").insertBefore(element, this.#part(".tool-result"));
     return element.querySelector(".items");
   }
