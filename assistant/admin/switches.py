@@ -16,6 +16,7 @@ from django.urls import path, reverse
 from assistant.admin.assistants import tool_choices
 from assistant.admin.filters import TENANT, ToolFilter
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, administered, is_operator, tenants_of
+from assistant.admin.toolforms import CONFIG, config_in, declared_tool, fields_of, secrets_in
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services import catalogue
 from assistant.services.switches import (
@@ -71,6 +72,9 @@ class SettingForm(TenantForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        declared = declared_tool(self.instance if self.instance.pk else None)
+        if declared is not None:
+            cleaned["config"] = self.instance.config if declared.config is None else config_in(declared, cleaned)
         tool, tenant, config = cleaned.get("tool"), cleaned.get("tenant"), cleaned.get("config")
         if isinstance(tool, str) and tool in catalogue.registry() and tenant is not None and config is not None:
             layers = [config]
@@ -80,7 +84,9 @@ class SettingForm(TenantForm):
             try:
                 read_config(catalogue.registry().get(tool), layers)
             except ValueError as exc:
-                self.add_error("config", str(exc))
+                # The sentence begins with the name of the setting that is wrong.
+                field = CONFIG + str(exc).partition(":")[0].partition(".")[0]
+                self.add_error(field if field in self.fields else "config" if declared is None else None, str(exc))
         return cleaned
 
 
@@ -108,7 +114,27 @@ class ToolSettingAdmin(TenantScopedAdmin):
     readonly_fields = ("declared", "has_secrets")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("tenant", "assistant", "tool", "policy", "config", "new_secrets") if obj is None else self.fields
+        if obj is None:
+            return ("tenant", "assistant", "tool", "policy", "config", "new_secrets")
+        declared = declared_tool(obj)
+        if declared is None:
+            return self.fields
+        secrets = ("clear_secrets",) if declared.secrets else ()
+        return ("tenant", "assistant", "tool", "policy", *fields_of(declared, obj), *secrets)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """The form, with a field for each setting and secret that the tool of a stored row declares."""
+        declared = declared_tool(obj)
+        if declared is not None:
+            kwargs["form"] = type("DeclaredForm", (SettingForm,), fields_of(declared, obj))
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        """A tool with settings or secrets of its own goes on to their form."""
+        if declared_tool(obj) is not None and "_addanother" not in request.POST:
+            self.message_user(request, f"{obj} was saved. Here are the tool's own settings.", messages.SUCCESS)
+            return HttpResponseRedirect(reverse("admin:assistant_toolsetting_change", args=[obj.pk]))
+        return super().response_add(request, obj, post_url_continue)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolSetting]:
         stored = Case(When(~Q(secrets=""), then=Value(True)), default=Value(False), output_field=BooleanField())
@@ -131,8 +157,12 @@ class ToolSettingAdmin(TenantScopedAdmin):
         return "; ".join(told) or "No settings."
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        declared = declared_tool(obj) if change else None
         if form.cleaned_data.get("clear_secrets"):
             obj.secrets = ""
+        elif declared is not None:
+            obj.config = form.cleaned_data["config"]
+            obj.secrets = secrets_in(declared, obj, form.cleaned_data)
         elif form.cleaned_data["new_secrets"]:
             obj.secrets = form.cleaned_data["new_secrets"]
         super().save_model(request, obj, form, change)

@@ -1,13 +1,16 @@
-"""Tools that tests need: one never ends, one forgets its tenant, one draws, one breaks, one counts."""
+"""Tools that tests need: one never ends, others forget their tenant, draw, break, count, or have settings."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import itertools
+from typing import Literal
+
+from pydantic import BaseModel, Field
 
 from assistant.models import Assistant
-from tools import Media, ToolResult, tool
+from tools import Media, ToolContext, ToolResult, tool
 
 
 @tool(enabled_by_default=True, timeout=300)
@@ -52,3 +55,21 @@ _numbers = itertools.count(1)
 def count_calls(about: str) -> str:
     """Tell how often this was called."""
     return f"{about}: {next(_numbers)}"
+
+
+class PaySettings(BaseModel):
+    """What a tenant can set."""
+
+    currency: Literal["EUR", "USD"] = Field("EUR", description="What is paid in.")
+    most: int = Field(100, ge=1, le=1000, description="What one payment may be.")
+    is_careful: bool = True
+    greeting: str = Field("Hello", max_length=20)
+    payees: list[str] = []
+    rate: float | None = None
+
+
+@tool(config=PaySettings, secrets=["bank_key", "pin"], enabled_by_default=True)
+def pay_out(context: ToolContext) -> str:
+    """Pay out."""
+    secrets = [name for name in ("bank_key", "pin") if name in context.secrets]
+    return f"{context.config.model_dump_json()} {secrets}"

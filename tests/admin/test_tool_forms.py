@@ -1,0 +1,93 @@
+"""The admin form that a tool's declared settings and secrets become, and what a run makes of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from django.test import Client
+
+from assistant.models import AuditEntry, Provider, ToolSetting
+from tests.base import Cast
+from tests.factories import switch_tool
+from tests.fake_provider import FakeProvider
+from tests.live import Server, serve
+from tests.test_websocket import in_db
+from tests.ws import open_socket, session_cookie
+
+SETTINGS = "/admin/assistant/toolsetting/"
+FORM = {"policy": "on", "config_currency": '"USD"', "config_most": "50", "config_is_careful": "false"}
+FORM |= {"config_greeting": "", "config_payees": '["Ada"]', "config_rate": "0.5", "secret_bank_key": "sk-canary-1"}
+
+
+def test_each_setting_is_a_field_of_its_kind(amys: Client, cast: Cast) -> None:
+    setting = switch_tool(cast.acme, "get_weather")
+    address = f"{SETTINGS}{setting.pk}/change/"
+    page = amys.get(address).content.decode()
+    assert '<select name="config_units"' in page and "Of temperatures, wind and rain. Empty: metric." in page
+    assert 'name="config"' not in page and 'name="new_secrets"' not in page
+    form = {"tenant": cast.acme.pk, "assistant": "", "tool": "get_weather", "policy": "on"}
+    assert amys.post(address, {**form, "config_units": '"imperial"'}).status_code == 302
+    setting.refresh_from_db()
+    assert setting.config == {"units": "imperial"}
+    assert '<option value="&quot;imperial&quot;" selected>' in amys.get(address).content.decode()
+    for wrong in ('"parsecs"', "no json"):
+        assert amys.post(address, {**form, "config_units": wrong}).status_code == 200
+    assert amys.post(address, {**form, "config_units": ""}).status_code == 302
+    setting.refresh_from_db()
+    assert setting.config == {}
+
+
+def test_a_new_setting_leads_to_the_tools_own_form(amys: Client, cast: Cast) -> None:
+    form = {"tenant": cast.acme.pk, "assistant": "", "tool": "get_weather", "policy": "on", "config": "{}"}
+    answer = amys.post(f"{SETTINGS}add/", {**form, "new_secrets": ""}, follow=True)
+    assert "config_units" in answer.content.decode()
+
+
+async def _send(server: Server, user: Any, pk: int, form: dict[str, str]) -> httpx2.Response:
+    cookie, token = await in_db(session_cookie)(user), "t" * 32
+    headers = {"Cookie": f"{cookie}; csrftoken={token}", "Origin": server.url}
+    async with httpx2.AsyncClient(base_url=server.url, timeout=30) as client:
+        if not form:
+            return await client.get(f"{SETTINGS}{pk}/change/", headers=headers)
+        return await client.post(
+            f"{SETTINGS}{pk}/change/", data={**form, "csrfmiddlewaretoken": token}, headers=headers
+        )
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_run_has_the_settings_and_secrets_that_the_form_gave(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    setting = await in_db(switch_tool)(cast.acme, "pay_out")
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}) as server:
+        assert (await _send(server, cast.amy, setting.pk, FORM)).status_code == 302
+        wrong = await _send(server, cast.amy, setting.pk, {**FORM, "config_most": "5000", "config_payees": "Ada"})
+        assert (
+            wrong.status_code == 200 and "less than or equal to 1000" in wrong.text and "This is no JSON" in wrong.text
+        )
+        page = (await _send(server, cast.amy, setting.pk, {})).text
+        assert "sk-canary-1" not in page and page.count("A secret. Stored; empty: it stays.") == 1
+        more = {**FORM, "secret_bank_key": "", "secret_pin": "sk-canary-2"}
+        assert (await _send(server, cast.amy, setting.pk, more)).status_code == 302
+        fake_provider.call("pay_out", {})
+        fake_provider.reply("Paid.")
+        async with open_socket(server.url, user=cast.alice) as socket:
+            frames = await socket.ask("Pay")
+    (result,) = [frame["content"] for frame in frames if frame["type"] == "TOOL_CALL_RESULT"]
+    config, _, secrets = result.rpartition(" [")
+    assert json.loads(config) == {
+        "currency": "USD",
+        "most": 50,
+        "is_careful": False,
+        "greeting": "Hello",
+        "payees": ["Ada"],
+        "rate": 0.5,
+    }
+    assert secrets == "'bank_key', 'pin']"
+    stored = await ToolSetting.objects.aget()
+    assert json.loads(stored.secrets) == {"bank_key": "sk-canary-1", "pin": "sk-canary-2"}
+    assert "sk-canary" not in str([row async for row in AuditEntry.objects.values()])
+    assert "sk-canary" not in str(fake_provider.requests[-1].json)
