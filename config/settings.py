@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
 INSTALLED_APPS = [
-    "daphne",
+    # It gives `runserver` websockets, and is slow to import.
+    *(["daphne"] if "runserver" in sys.argv else []),
     "assistant",
     "django.contrib.admin",
     "django.contrib.auth",

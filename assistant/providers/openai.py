@@ -1,48 +1,47 @@
-"""Any OpenAI-compatible server as a `Model`; the only file that knows the openai package.
+"""Any OpenAI-compatible server as a `Model`.
 
-The openai client does keys, connections and retries; the stream is read by our own reader (`sse`, `core.assembling`),
-for building the package's chunk objects costs more than ten times as much.
+The openai client (`connections`) does keys, connections and retries; the stream is read by our own reader (`sse`,
+`core.assembling`), for building the package's chunk objects costs more than ten times as much.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import os
 import re
-import ssl
 import traceback
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from functools import cache
 from pathlib import Path
-from typing import Literal, cast
-from weakref import WeakKeyDictionary, WeakSet
-
-import httpx2
-import openai
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 from assistant.core.assembling import Assembler
-from assistant.core.failures import BROKEN, TOO_SLOW, failure
+from assistant.core.failures import BROKEN, TOO_SLOW
 from assistant.core.messages import Reply
 from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.output import OUTPUT_TOOL
 from assistant.providers.bodies import read_body
+from assistant.providers.refusals import OPENAI_URL, Refusal
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
-from tools.guardedhttp import guarded_client
 from tools.logs import request_id
 from tools.urlguard import UrlGuard
 
+if TYPE_CHECKING:
+    import httpx2
+
+    from assistant.providers.connections import Client
+
 log = logging.getLogger(__name__)
 
-OPENAI_URL = "https://api.openai.com/v1"
-CONNECT_SECONDS = 5.0
-LONGEST_RETRY_AFTER = 20.0
 
-_Clients = dict[tuple[str, str, UrlGuard | None], tuple[openai.AsyncOpenAI, AsyncGenerator[openai.AsyncOpenAI]]]
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients] = WeakKeyDictionary()
-_without_usage: WeakSet[openai.AsyncOpenAI] = WeakSet()
+_HOME = "assistant.providers.connections"
+_loaded: dict[str, ModuleType] = {}
+# Servers (by address) that have refused to count tokens.
+_without_usage: set[str] = set()
 # Servers (by address and model) that have refused to be asked for structured output.
 _without_format: set[tuple[str, str]] = set()
 _NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
@@ -141,67 +140,44 @@ class OpenAIModel:
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request; the answer's head is there when this returns, the body is not."""
-        client = await self._client()
+        connections = await _connections()
+        client = await connections.client_of(self._url, self._key, self._guard, self._http_client)
         async with asyncio.timeout(self._timeout):
             try:
-                response = await self._post(client, request)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as exc:
-                if request.response_format and _NAMES_FORMAT.search(str(exc)):
+                return await self._post(client, request)
+            except Refusal as refusal:
+                if request.response_format and _NAMES_FORMAT.search(refusal.reason):
                     _without_format.add((self._url, self.name))
-                    raise NoTypedAnswers("The provider does not know structured output.") from exc
-                if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(str(exc)):
-                    raise NoTypedAnswers("The provider does not know tools.") from exc
-                if "stream_options" not in str(exc) or client in _without_usage:
+                    raise NoTypedAnswers("The provider does not know structured output.") from refusal
+                if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
+                    raise NoTypedAnswers("The provider does not know tools.") from refusal
+                if "stream_options" not in refusal.reason or self._url in _without_usage:
                     raise
-                _without_usage.add(client)
-                response = await self._post(client, request)
-        return response
+                _without_usage.add(self._url)
+                return await self._post(client, request)
 
-    async def _post(self, client: openai.AsyncOpenAI, request: ModelRequest) -> httpx2.Response:
-        with_usage = client not in _without_usage
-        # With this `cast_to` the openai client hands out the bare response and makes no stream object.
-        response = await client.post(
-            "/chat/completions",
-            content=request_body(
-                request,
-                model=self.name,
-                strict=self._strict,
-                small=self.is_small,
-                with_usage=with_usage,
-                sees_images=self._sees_images,
-            ),
-            cast_to=httpx2.Response,
-            stream=True,
-            stream_cls=openai.AsyncStream[object],
-            options={
-                "max_retries": self._max_retries,
-                "timeout": httpx2.Timeout(self._timeout, connect=CONNECT_SECONDS),
-                "headers": _our_id(),
-                "follow_redirects": False,  # a redirect would carry the prompt to a host that nobody chose
-            },
+    async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
+        content = request_body(
+            request,
+            model=self.name,
+            strict=self._strict,
+            small=self.is_small,
+            with_usage=self._url not in _without_usage,
+            sees_images=self._sees_images,
         )
-        return cast(httpx2.Response, response)
-
-    async def _client(self) -> openai.AsyncOpenAI:
-        """The client of this address and key in this event loop; building one takes 30 ms."""
-        if self._http_client is not None:
-            return _new_client(self._url, self._key, self._http_client)
-        clients = _clients.setdefault(asyncio.get_running_loop(), {})
-        which = (self._url, self._key, self._guard)
-        if which not in clients:
-            keeper = _kept_open(*which)
-            clients[which] = (await anext(keeper), keeper)
-        return clients[which][0]
+        return await client.ask(content, seconds=self._timeout, max_retries=self._max_retries, headers=_our_id())
 
 
-async def _kept_open(url: str, key: str, guard: UrlGuard | None) -> AsyncGenerator[openai.AsyncOpenAI]:
-    """A client that is closed when the event loop shuts its asynchronous generators down, as `asyncio.run` does."""
-    client = _new_client(url, key, _new_http_client(guard))
-    try:
-        yield client
-    finally:
-        _clients.pop(asyncio.get_running_loop(), None)
-        await client.close()
+async def _connections() -> ModuleType:
+    """The module that imports the openai package: in a thread, for it takes a good part of a second."""
+    if _HOME not in _loaded:
+        _loaded[_HOME] = await asyncio.to_thread(load_connections)
+    return _loaded[_HOME]
+
+
+def load_connections() -> ModuleType:
+    """Import what the first question needs, so that it need not wait for it."""
+    return importlib.import_module(_HOME)
 
 
 def _our_id() -> dict[str, str]:
@@ -213,45 +189,10 @@ def _our_id() -> dict[str, str]:
     return {"X-Client-Request-Id": known} if known else {}
 
 
-def _new_client(url: str, key: str, http_client: httpx2.AsyncClient) -> openai.AsyncOpenAI:
-    client = openai.AsyncOpenAI(base_url=url, api_key=key, http_client=http_client)
-    client.admin_api_key = None
-    if not url.startswith(OPENAI_URL):  # what the environment says of OpenAI is not for others
-        client.organization = client.project = None
-    return client
-
-
-def _new_http_client(guard: UrlGuard | None) -> httpx2.AsyncClient:
-    hooks = {"response": [_forbid_long_waits]}
-    if guard is not None:
-        return guarded_client(guard, event_hooks=hooks)
-    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
-    try:
-        client = openai.DefaultAioHttpClient(verify=_ssl_context(), limits=limits)
-    except RuntimeError:  # without aiohttp
-        client = openai.DefaultAsyncHttpxClient(verify=_ssl_context(), limits=limits)
-    client.event_hooks = hooks
-    return client
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
-
-
-async def _forbid_long_waits(response: httpx2.Response) -> None:
-    """The openai client waits as long as Retry-After says, up to two minutes; somebody is sitting there waiting."""
-    wait = response.headers.get("retry-after", "")
-    if wait.isdecimal() and int(wait) > LONGEST_RETRY_AFTER:
-        response.headers["x-should-retry"] = "false"
-
-
 def _as_model_error(exc: Exception) -> ModelError:
     """What went wrong, without what was said: messages of exceptions can hold addresses, prompts and keys."""
     if isinstance(exc, ModelError):
         return exc
-    if isinstance(exc, openai.APIStatusError):
-        return failure(exc.status_code, exc.code, exc.type, exc.param)
     causes = list(_causes(exc))
     timed_out = any(isinstance(cause, TimeoutError) for cause in causes)
     error = ModelError(TOO_SLOW, "provider_timeout") if timed_out else ModelError(BROKEN)

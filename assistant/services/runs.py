@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from django.db import DatabaseError
 
+from assistant.providers.openai import load_connections
 from assistant.services import metrics
 from assistant.services.completions import StatelessInput
 from assistant.services.courier import Courier
@@ -50,6 +51,7 @@ class Runs:
         self._tasks: dict[int, RunTask] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._housekeeping: asyncio.Task[None] | None = None
+        self._warming: asyncio.Task[object] | None = None
         self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
         self.log: EventLog = self._redis_log or _log_of_one_process()
         self._courier = Courier()
@@ -61,6 +63,8 @@ class Runs:
             self._housekeeping = asyncio.create_task(
                 self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
             )
+            # So that the first question need not wait for it.
+            self._warming = asyncio.create_task(asyncio.to_thread(load_connections), name="warming")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
                 self._courier.start()

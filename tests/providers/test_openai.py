@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 import httpx2
+import openai
 import pytest
 
 from assistant.core.messages import Message, Reply, ToolCall, Usage
@@ -19,6 +20,7 @@ from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask, model, offered
 from tests.providers.quirks import end, say, sse
 from tools import Example, Tool
+from tools.logs import Request, begin_request, end_request
 
 SECRET = "sk-a-secret-key"
 
@@ -175,6 +177,23 @@ async def test_neither_prompt_nor_key_is_logged(fake_provider: FakeProvider, cap
     assert "status 400" in caplog.text
     assert "my prompt" not in caplog.text
     assert SECRET not in caplog.text
+
+
+async def test_every_request_has_the_head_that_the_openai_package_writes(fake_provider: FakeProvider) -> None:
+    async with openai.DefaultAioHttpClient() as http_client:
+        plain = openai.AsyncOpenAI(base_url=fake_provider.url, api_key=SECRET, timeout=60.0, http_client=http_client)
+        await plain.post("/chat/completions", content=b"{}", cast_to=httpx2.Response)
+    written = fake_provider.requests[-1].headers
+    for text in ("Hi", "A longer question", "½"):
+        token = begin_request(Request(f"request-{len(text)}"))
+        await ask(fake_provider, text, api_key=SECRET)
+        end_request(token)
+        last = fake_provider.requests[-1]
+        assert last.json["messages"][-1]["content"] == text
+        own = {"content-length": str(len(last.body)), "x-client-request-id": f"request-{len(text)}"}
+        assert last.headers == {**written, **own, "user-agent": last.headers["user-agent"]}
+    await ask(fake_provider, "Hi", api_key=SECRET)
+    assert "x-client-request-id" not in fake_provider.requests[-1].headers
 
 
 async def test_turns_share_one_connection(fake_provider: FakeProvider) -> None:

@@ -10,7 +10,6 @@ from pathlib import PurePath
 
 from django.core.files.base import File
 from django.db import models, transaction
-from pypdf import PdfReader
 
 from tools.library.passages import split
 from tools.models import Document, Passage
@@ -127,6 +126,8 @@ def read_file(file: File[bytes]) -> Content:
 
 
 def _read_pdf(content: bytes) -> str:
+    from pypdf import PdfReader  # a quarter of a second, which no start should wait for
+
     started = time.monotonic()
     try:
         reader = PdfReader(io.BytesIO(content))

@@ -1,0 +1,61 @@
+"""What a process imports before it serves: what takes long and is not needed for that comes later, by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from django.conf import settings
+
+LATE = ("openai", "aiohttp", "pypdf", "daphne", "twisted")
+SERVING = f"""
+import asyncio, json, sys
+import config.asgi
+before = [name for name in {LATE!r} if name in sys.modules]
+
+async def serve():
+    told, sent = asyncio.Queue(), asyncio.Queue()
+    lifespan = asyncio.create_task(config.asgi.application({{"type": "lifespan"}}, told.get, sent.put))
+    await told.put({{"type": "lifespan.startup"}})
+    assert (await sent.get())["type"] == "lifespan.startup.complete"
+    while "assistant.providers.connections" not in sys.modules:
+        await asyncio.sleep(0.01)
+    await told.put({{"type": "lifespan.shutdown"}})
+    assert (await sent.get())["type"] == "lifespan.shutdown.complete"
+    await lifespan
+
+asyncio.run(asyncio.wait_for(serve(), 60))
+print(json.dumps([before, "openai" in sys.modules]))
+"""
+TOOLS = "import json, sys; import tools; print(json.dumps([name for name in sys.modules if name in {'django', 'mcp'}]))"
+
+
+def printed_by(program: str) -> object:
+    environment = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=settings.BASE_DIR,
+        env=environment
+        | {
+            "ENV_FILE": os.devnull,
+            "SECRET_KEY": "x" * 60,
+            "DATABASE_URL": "sqlite://:memory:",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_process_serves_before_it_imports_what_only_answers_need() -> None:
+    assert printed_by(SERVING) == [[], True]
+
+
+def test_tools_alone_need_no_django() -> None:
+    assert printed_by(TOOLS) == []
