@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,10 +15,11 @@ from django.test import Client as Browser
 from assistant.models import ToolCall, ToolSetting
 from assistant.services.calling import MAX_CALLS
 from assistant.services.limits import MCP_BURST, may_request
+from assistant.services.members import create_api_key
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.live import Server
-from tests.mcp.talking import OLDER, Client, answers, streaming, text_of
+from tests.mcp.talking import OLDER, Client, Json, answers, events, headers, message, streaming, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -132,6 +134,49 @@ def test_a_client_that_goes_away_ends_its_tool(version: str, served: Server, ali
         assert next(messages)["method"] == "notifications/progress"
         assert audit_of("wait_for_ever").status == "running"
     assert wait_for_end("wait_for_ever").status == "cancelled"
+
+
+def running_call(client: Client, request_id: int, stack: ExitStack) -> Iterator[Json]:
+    """A call of an older client that has begun; what comes of it."""
+    body = message("tools/call", {"name": "wait_for_ever", "_meta": {"progressToken": "p"}}, version=OLDER)
+    sent = {"json": {**body, "id": request_id}, "headers": headers(client.key, version=OLDER)}
+    response = stack.enter_context(client.http.stream("POST", client.url, **sent))
+    messages = events(response.iter_lines())
+    assert next(messages)["method"] == "notifications/progress"
+    return messages
+
+
+def give_up(client: Client, request_id: int) -> None:
+    """The notice by which an older client cancels."""
+    notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
+    assert client.http.post(client.url, json=notice, headers=headers(client.key, version=OLDER)).status_code == 202
+
+
+def test_an_older_client_cancels_its_own_call_by_a_notice(
+    served: Server, cast: Cast, alice_key: str, mallory_key: str
+) -> None:
+    second_key = create_api_key(tenant=cast.acme, user=cast.alice, name="second")[1]
+    alice, *others = (Client(served.url, key, version=OLDER) for key in (alice_key, mallory_key, second_key))
+    with ExitStack() as stack:
+        messages = running_call(alice, 7, stack)
+        for other in others:
+            give_up(other, 7)
+        give_up(alice, 8)
+        assert alice.call("who_am_i")["structuredContent"]["username"] == "alice"
+        assert audit_of("wait_for_ever").status == "running"
+        give_up(alice, 7)
+        assert next(messages)["error"] == {"code": -32800, "message": "Request cancelled"}
+    assert wait_for_end("wait_for_ever").status == "cancelled"
+
+
+def test_a_notice_that_could_mean_two_calls_ends_neither(uvicorn_served: Server, alice_key: str) -> None:
+    alice = Client(uvicorn_served.url, alice_key, version=OLDER)
+    with ExitStack() as stack:
+        running = [running_call(alice, 7, stack) for _ in range(2)]
+        give_up(alice, 7)
+        assert alice.call("who_am_i")["structuredContent"]["username"] == "alice"
+        assert set(ToolCall.objects.filter(name="wait_for_ever").values_list("status", flat=True)) == {"running"}
+        assert len(running) == 2
 
 
 def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:

@@ -20,6 +20,7 @@ from mcp_types import (
 )
 
 from assistant.mcp.server.caller import Context, member_of
+from assistant.mcp.server.cancelling import cancellable
 from assistant.mcp.server.content import describe, failed, result_of
 from assistant.mcp.server.notices import Teller
 from assistant.mcp.server.paging import page
@@ -42,14 +43,15 @@ async def call(context: Context, params: CallToolRequestParams) -> CallToolResul
     """Call a tool; its caller may first be asked for an approval, or for what the tool itself needs to know.
 
     Raises:
-        MCPError: the member has no such tool.
+        MCPError: the member has no such tool, or has cancelled the call.
     """
 
     async def step(caller: Caller) -> CallToolResult | InputNeeded:
         return await _step(context, params, caller)
 
     try:
-        return await until_answered(context, step, answers=params.input_responses, state=params.request_state)
+        with cancellable(context):
+            return await until_answered(context, step, answers=params.input_responses, state=params.request_state)
     except (Unanswerable, TooManyCalls) as exc:
         return failed(str(exc))
 

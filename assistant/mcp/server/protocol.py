@@ -9,10 +9,15 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp_types import SetLevelRequestParams, SubscribeRequestParams, UnsubscribeRequestParams
+from mcp_types import (
+    CancelledNotificationParams,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
 from mcp_types.methods import CACHEABLE_METHODS
 
-from assistant.mcp.server import calls, listening, sessions, shelf
+from assistant.mcp.server import calls, cancelling, listening, sessions, shelf
 from assistant.mcp.server.caller import member_of, principal
 from assistant.services import catalogue
 
@@ -72,6 +77,8 @@ def build_server(*, with_sessions: bool) -> TenantServer:
         server.add_request_handler("logging/setLevel", SetLevelRequestParams, sessions.set_level)
         server.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.watch)
         server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unwatch)
+    else:
+        server.add_notification_handler("notifications/cancelled", CancelledNotificationParams, cancelling.cancel)
     # What a client must bring back unchanged is sealed, and good for the key that it was given to.
     security = RequestStateSecurity(
         keys=settings.FIELD_ENCRYPTION_KEYS,
