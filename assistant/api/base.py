@@ -64,6 +64,14 @@ class TenantView(APIView):
     def scope_of(self, method: str) -> str:
         return self.scope_to_read if method in READS else self.scope_to_write
 
+    def to_keep(self, body: Any) -> Any:
+        """What is kept of an answer for whoever repeats the request; secrets are to be left out."""
+        return body
+
+    def from_kept(self, kept: Any) -> Any:
+        """The answer again, from what `to_keep` made of it."""
+        return kept
+
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         return answer_error
 
@@ -108,15 +116,20 @@ def validated_query(serializer: type[Serializer[Any]], request: Request) -> dict
     return validated(serializer, request.query_params.dict())
 
 
-def _claim(view: TenantView, request: Request) -> Claim | None:
+def claim_request(member: Member, request: HttpRequest, body: Any) -> Claim | None:
+    """The claim that an `Idempotency-Key` makes; None without one. Raises `HttpRefusal` for one that is none."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
-    mark = fingerprint(method=request.method or "", path=request.path, body=request.data)
+    mark = fingerprint(method=request.method or "", path=request.path, body=body)
     try:
-        return claim(member=view.member, key=key, fingerprint=mark)
+        return claim(member=member, key=key, fingerprint=mark)
     except ValueError as exc:
         raise HttpRefusal(400, "invalid_input", str(exc), {"Idempotency-Key": [str(exc)]}) from exc
+
+
+def _claim(view: TenantView, request: Request) -> Claim | None:
+    return claim_request(view.member, request._request, request.data)
 
 
 def _settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
@@ -124,7 +137,7 @@ def _settle(view: TenantView, claimed: Claim, response: Response | None) -> None
     if response is not None and response.status_code < 300:
         # As it goes out: with moments and ids as texts.
         body = None if response.data is None else json.loads(JSONRenderer().render(response.data))
-        keep(member=view.member, claim=claimed, status=response.status_code, body=body)
+        keep(member=view.member, claim=claimed, status=response.status_code, body=view.to_keep(body))
     else:
         release(member=view.member, claim=claimed)
 
@@ -142,7 +155,7 @@ def idempotent(handler: Handler) -> Handler:
         if claimed is None:
             return handler(self, request, **kwargs)
         if claimed.status is not None:
-            return replay(claimed)
+            return replay(self, claimed)
         response: Response | None = None
         try:
             response = handler(self, request, **kwargs)
@@ -162,7 +175,7 @@ def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
         if claimed is None:
             return await handler(self, request, **kwargs)
         if claimed.status is not None:
-            return replay(claimed)
+            return replay(self, claimed)
         response: Response | None = None
         try:
             response = await handler(self, request, **kwargs)
@@ -173,6 +186,7 @@ def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
     return kept
 
 
-def replay(claimed: Claim) -> Response:
+def replay(view: TenantView, claimed: Claim) -> Response:
     """The answer that the first request got."""
-    return Response(claimed.body, status=claimed.status, headers={REPLAYED: "true"})
+    headers = {REPLAYED: "true", "Cache-Control": "no-store"}
+    return Response(view.from_kept(claimed.body), status=claimed.status, headers=headers)

@@ -1,6 +1,7 @@
 """OpenAI-compatible: a tenant's assistants as models, whose prompt, tools and limits are applied on the server.
 
-The caller keeps the history. A caller that goes away stops the run: nobody could fetch its answer.
+The caller keeps the history. A caller that goes away stops the run: nobody could fetch its answer, unless an
+`Idempotency-Key` came with it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -18,23 +20,28 @@ from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
+from assistant.api.base import REPLAYED, claim_request
 from assistant.api.bodies import parse_object
 from assistant.api.callers import HttpRefusal, bearer_key, key_holder
 from assistant.api.openai_shapes import Answer, CompletionFailed, Heading, error, model_body
 from assistant.api.visits import Visit
 from assistant.services.assistants import active_assistants
-from assistant.services.completions import CompletionRequest, InvalidRequest, parse_completion
+from assistant.services.completions import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.database import in_database
+from assistant.services.eventlog import Entry
+from assistant.services.idempotency import Claim, KeyReused, fingerprint, keep, release
 from assistant.services.inputs import Refused
-from assistant.services.leases import RunKey
 from assistant.services.members import Member
+from assistant.services.opening import OpenedRun
+from assistant.services.outcomes import run_outcome
 from assistant.services.runs import get_runs
 from assistant.services.tenancy import enter
 
 logger = logging.getLogger(__name__)
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
-_cancelling: set[asyncio.Task[bool]] = set()
+_working: set[asyncio.Task[Any]] = set()
+RUNS_BY_KEY = uuid.UUID("0b7f3a54-52a4-4f0e-8c55-7c6f4c1de0a3")
 
 
 def door(method: str, *scopes: str) -> Callable[[View], View]:
@@ -54,6 +61,8 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
                 return error(exc.status, str(exc), code=exc.code, headers=exc.headers)
             except InvalidRequest as exc:
                 return error(400, str(exc), code="invalid_value", param=exc.param)
+            except KeyReused as exc:
+                return error(409, str(exc), code="idempotency_conflict")
             except Refused as exc:
                 return CompletionFailed(exc.code, str(exc)).response(may_retry=True)
             except CompletionFailed as exc:
@@ -95,23 +104,64 @@ async def model(request: HttpRequest, member: Member, model: str) -> HttpRespons
 @door("POST", "chat")
 async def create(request: HttpRequest, member: Member) -> HttpResponseBase:
     """Answer the caller's messages, in one piece or as a stream."""
-    wanted = parse_completion(parse_object(request.body))
+    body = parse_object(request.body)
+    wanted = parse_completion(body)
     known = await in_database(active_assistants, tenant_id=member.tenant_id)
     if wanted.model not in {one.slug for one in known}:
         return _no_such_model(wanted.model)
+    claimed = await in_database(claim_request, member, request, body)
+    if claimed is not None:
+        if claimed.status is not None:
+            return _repeated(claimed, wanted)
+        wanted = replace(wanted, run=_named(member, request, wanted.run, body))
     heading = Heading.now(run_id=wanted.run.run_id, model=wanted.model)
-    texts = _texts(member, wanted, answer := Answer())
+    texts = _texts(member, wanted, answer := Answer(), heading, claimed)
     if not wanted.is_streamed:
         async for _ in texts:
             pass
         return JsonResponse(heading.whole(answer))
     # The first words are waited for, so that a provider's failure is still an HTTP status.
     first = await anext(texts, None)
-    return StreamingHttpResponse(
-        _stream(heading, answer, first, texts, with_usage=wanted.with_usage),
-        content_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return _as_stream(_stream(heading, answer, first, texts, with_usage=wanted.with_usage))
+
+
+def _as_stream(events: AsyncIterator[str], **headers: str) -> StreamingHttpResponse:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **headers}
+    return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)
+
+
+def _named(member: Member, request: HttpRequest, run: StatelessInput, body: dict[str, Any]) -> StatelessInput:
+    """The run under ids that are the same for a request that is sent again, so that it is joined and not begun anew."""
+    mark = fingerprint(method="POST", path=request.path, body=body)
+    name = f"{member.tenant_id} {member.user_id} {request.headers['Idempotency-Key']} {mark}"
+    thread_id = uuid.uuid5(RUNS_BY_KEY, name)
+    return replace(run, thread_id=thread_id, run_id=f"chatcmpl-{thread_id.hex}")
+
+
+def _repeated(claimed: Claim, wanted: CompletionRequest) -> HttpResponseBase:
+    """The answer that the first request got, be it an error of a run that was begun."""
+    status, body = claimed.status or 200, claimed.body
+    if status >= 400:
+        return JsonResponse(body, status=status, headers={REPLAYED: "true", "x-should-retry": "false"})
+    if not wanted.is_streamed:
+        return JsonResponse(body, headers={REPLAYED: "true"})
+    return _as_stream(_again(body, with_usage=wanted.with_usage), **{REPLAYED: "true"})
+
+
+async def _again(body: dict[str, Any], *, with_usage: bool) -> AsyncIterator[str]:
+    """A whole answer as a stream, its text in one piece."""
+    (choice,) = body["choices"]
+    message = choice["message"]
+    heading = Heading(body["id"], body["model"], body["created"])
+    more: dict[str, Any] = {"usage": None} if with_usage else {}
+    yield _event(heading.chunk({"role": "assistant", "content": message["content"] or ""}, **more))
+    if message.get("tool_calls"):
+        calls = [{"index": index, **call} for index, call in enumerate(message["tool_calls"])]
+        yield _event(heading.chunk({"tool_calls": calls}, **more))
+    yield _event(heading.chunk({}, choice["finish_reason"], **more))
+    if with_usage:
+        yield _event(heading.part("chat.completion.chunk", [], usage=body["usage"]))
+    yield "data: [DONE]\n\n"
 
 
 @csrf_exempt
@@ -124,30 +174,67 @@ def _no_such_model(name: str) -> JsonResponse:
     return error(404, f"The model {name[:100]!r} does not exist.", code="model_not_found", param="model")
 
 
-async def _texts(member: Member, wanted: CompletionRequest, answer: Answer) -> AsyncGenerator[str]:
-    """Run it, and give its text as it comes; whoever stops reading stops the run. Raises `CompletionFailed`."""
-    opened = await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=wanted.run)
-    ended = False
+async def _texts(
+    member: Member, wanted: CompletionRequest, answer: Answer, heading: Heading, claimed: Claim | None
+) -> AsyncGenerator[str]:
+    """Run it, or join it, and give its text as it comes; what comes of a claimed request is kept.
+
+    Whoever stops reading stops the run, unless it is claimed: then they can come back for it.
+
+    Raises:
+        CompletionFailed: the run ended in an error.
+    """
+    kept: tuple[int, dict[str, Any]] | None = None
     try:
-        async with aclosing(Visit(member).entries(opened.key)) as entries:
-            async for entry in entries:
-                if entry is None:
-                    continue
-                ended = entry.is_end
-                for text in answer.take(entry):
-                    yield text
-        if not answer.is_whole:
-            raise CompletionFailed("interrupted", "The answer broke off.")
+        opened = await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=wanted.run)
+        ended, goes_on = False, claimed is not None
+        try:
+            async with aclosing(_entries(member, opened, answer)) as entries:
+                async for entry in entries:
+                    ended = entry.is_end
+                    for text in answer.take(entry):
+                        yield text
+            goes_on = False
+            if not answer.is_whole:
+                raise CompletionFailed("interrupted", "The answer broke off.")
+        except CompletionFailed as exc:
+            kept = (exc.status, exc.body) if ended else None
+            raise
+        finally:
+            if not ended and not goes_on:
+                _soon(get_runs().cancel(member=member, run_id=opened.key.run_id))
+        kept = 200, heading.whole(answer)
     finally:
-        if not ended:
-            _cancel_soon(member, opened.key)
+        if claimed is not None:
+            await asyncio.shield(_soon(in_database(_settle, member, claimed, kept)))
 
 
-def _cancel_soon(member: Member, key: RunKey) -> None:
-    """Stop a run that nobody waits for; in a task of its own, for this one may be on its way out."""
-    task = asyncio.create_task(get_runs().cancel(member=member, run_id=key.run_id), name="cancelling-a-run")
-    _cancelling.add(task)
-    task.add_done_callback(_cancelling.discard)
+async def _entries(member: Member, opened: OpenedRun, answer: Answer) -> AsyncGenerator[Entry]:
+    """A run's events; of one that was begun by an earlier request the last alone, and its texts as they are stored."""
+    async with aclosing(Visit(member).entries(opened.key)) as entries:
+        async for entry in entries:
+            if entry is None or (opened.setup is None and not entry.is_end):
+                continue
+            if opened.setup is None:
+                outcome = await in_database(run_outcome, member=member, key=opened.key)
+                answer.recall(outcome.messages)
+            yield entry
+
+
+def _settle(member: Member, claimed: Claim, kept: tuple[int, dict[str, Any]] | None) -> None:
+    """What comes of a run that was begun is kept, errors too, for tools may have run; else the key is free again."""
+    if kept is None:
+        release(member=member, claim=claimed)
+    else:
+        keep(member=member, claim=claimed, status=kept[0], body=kept[1])
+
+
+def _soon(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """Do something in a task of its own, for this one may be on its way out."""
+    task = asyncio.create_task(work, name="after-a-completion")
+    _working.add(task)
+    task.add_done_callback(_working.discard)
+    return task
 
 
 async def _stream(

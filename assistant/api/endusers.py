@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assistant.api.assistants import ASSISTANT
-from assistant.api.base import TenantView, validated
+from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.callers import HttpRefusal, not_found
 from assistant.api.describing import operation
 from assistant.api.fields import JsonObject, Text
@@ -23,6 +23,8 @@ from assistant.services.endusers import (
     has_origins,
     keep_end_user,
     mint_token,
+    sign_token,
+    values_of_token,
 )
 from assistant.services.members import MINT
 
@@ -70,16 +72,26 @@ class EndUserTokens(TenantView):
 
     scope_to_write = MINT
 
+    def to_keep(self, body: Any) -> Any:
+        """Tokens are kept nowhere: what one is made of is no secret without its signature."""
+        return {**body, "token": values_of_token(body["token"])}
+
+    def from_kept(self, kept: Any) -> Any:
+        return {**kept, "token": sign_token(kept["token"])}
+
     @operation(
         "Mint a token for an end user",
         of=["assistant"],
         takes=TokenIn,
         given=GIVEN,
         gives={201: (TokenOut, MINTED)},
+        errors=[409],
         tag="end users",
+        is_idempotent=True,
         description="For your backend: a token with which a page of yours talks to the assistant as this end user. "
         "Needs an API key with the scope `end_users`, and an origin that the tenant allows for the assistant.",
     )
+    @idempotent
     def post(self, request: Request, assistant: str) -> Response:
         member = self.member
         if member.key_id is None:

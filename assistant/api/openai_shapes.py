@@ -17,6 +17,7 @@ from assistant.core.events import Event
 from assistant.models import Assistant
 from assistant.services.eventlog import Entry
 from assistant.services.frames import decode_event
+from assistant.services.listing import Said
 
 # By the code of a run's error: HTTP status and OpenAI's type.
 STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
@@ -124,6 +125,16 @@ class Answer:
     @property
     def text(self) -> str:
         return "".join(self._texts)
+
+    def recall(self, messages: Sequence[Said]) -> None:
+        """Take in what is stored of a run that was not watched; its last event is to be taken after it."""
+        self._texts = [
+            text if number == 0 else BETWEEN_TEXTS + text
+            for number, text in enumerate(one.content for one in messages if one.role == "assistant" and one.content)
+        ]
+        for call in (call for one in messages for call in one.tool_calls):
+            function = {"name": call["name"], "arguments": call["arguments"]}
+            self._calls[call["id"]] = {"id": call["id"], "type": "function", "function": function}
 
     def take(self, entry: Entry) -> Iterator[str]:
         """Take one event in; yields the text that it adds. Raises `CompletionFailed`."""

@@ -42,11 +42,15 @@ class InvalidRequest(Refused):
 
 @dataclass(frozen=True, slots=True)
 class StatelessInput:
-    """What a stateless run is started with; `new` of the messages, the last ones, are stored for the audit."""
+    """What a stateless run is started with; `new` of the messages, the last ones, are stored for the audit.
+
+    `thread_id` is set if the request may come again: it finds the run that has its id there.
+    """
 
     run_id: str
     messages: tuple[Message, ...]
     new: int
+    thread_id: uuid.UUID | None = None
     client_tools: tuple[Tool, ...] = ()
     tool_choice: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -6,7 +6,7 @@ only from a page of an origin that the tenant allows. Taking back any of these e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -80,13 +80,24 @@ def mint_token(*, end_user: EndUser, assistant: Assistant, key_id: int, seconds:
     """A token for `end_user` to talk to `assistant`, and the moment at which it ends."""
     until = timezone.now().replace(microsecond=0) + timedelta(seconds=seconds)
     values = [end_user.tenant_id, assistant.pk, str(end_user.user_id), key_id, int(until.timestamp())]
-    return TOKEN_PREFIX + _signer.sign_object(values), until
+    return sign_token(values), until
+
+
+def sign_token(values: Sequence[object]) -> str:
+    """The token of these values, which is the same each time."""
+    return TOKEN_PREFIX + _signer.sign_object(list(values))
+
+
+def values_of_token(token: str) -> list[Any]:
+    """What a token of ours is made of. Raises `BadSignature` for any other."""
+    values: list[Any] = _signer.unsign_object(token.removeprefix(TOKEN_PREFIX))
+    return values
 
 
 def visitor_by_token(*, token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Visitor | None:
     """Whom a token lets in from a page of `origin`; None unless all that it is bound to still holds."""
     try:
-        tenant_id, assistant_id, user_id, key_id, until = _signer.unsign_object(token.removeprefix(TOKEN_PREFIX))
+        tenant_id, assistant_id, user_id, key_id, until = values_of_token(token)
     except BadSignature:
         return None
     ends_at = datetime.fromtimestamp(until, UTC)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from assistant.models import Conversation
+from assistant.models import Conversation, Run
 from assistant.services.completions import StatelessInput
 from assistant.services.inputs import Refused
 from assistant.services.leases import key_of
@@ -20,10 +20,17 @@ from assistant.services.places import find_place
 def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
     """Open a run in a conversation of its own, which nobody can go on with and which is in no list.
 
+    A run of that id that is there already is the answer, as in `open_run`.
+
     Raises:
         Refused: `thread_not_found` if the tenant has no such assistant.
     """
-    thread_id = uuid.uuid4()
+    thread_id = given.thread_id or uuid.uuid4()
+    if given.thread_id is not None:
+        own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=thread_id)
+        same = own.filter(run_id=given.run_id).first()
+        if same is not None:
+            return OpenedRun(key_of(same, owner))
     place = find_place(member, assistant_slug, thread_id)
     if place is None:
         raise Refused("thread_not_found", "This assistant is not available.")

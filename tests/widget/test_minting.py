@@ -7,7 +7,7 @@ from django.contrib.auth import authenticate
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from assistant.models import ApiKey, EndUser, Membership
+from assistant.models import ApiKey, EndUser, IdempotentAnswer, Membership
 from assistant.models.endusers import validate_origin
 from assistant.services.members import create_api_key
 from tests.api.calling import Caller
@@ -40,6 +40,19 @@ def test_an_end_user_is_made_once_and_kept_up_to_date(cast: Cast) -> None:
     token_for(shop, "c-1", name="Dora D.", context={"plan": "gold"})
     again = end_user("c-1")
     assert (again.user_id, again.name, again.context) == (first, "Dora D.", {"plan": "gold"})
+
+
+def test_a_request_that_is_sent_again_gets_the_same_token_and_none_is_kept(cast: Cast) -> None:
+    allow(cast.support)
+    shop = backend(cast)
+    first = shop("post", DOOR, {"user_id": "c-1"}, Idempotency_Key="k")
+    seen = EndUser.objects.get().seen_at
+    again = shop("post", DOOR, {"user_id": "c-1"}, Idempotency_Key="k")
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert (again["Idempotent-Replayed"], again["Cache-Control"]) == ("true", "no-store")
+    assert EndUser.objects.get().seen_at == seen
+    assert first.json()["token"].removeprefix("eu_") not in str(IdempotentAnswer.objects.values())
+    assert shop("post", DOOR, {"user_id": "c-2"}, Idempotency_Key="k").status_code == 409
 
 
 def test_the_same_id_is_another_person_for_another_tenant(cast: Cast) -> None:
