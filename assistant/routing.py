@@ -8,6 +8,7 @@ from typing import Any
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.conf import settings
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
@@ -60,6 +61,8 @@ def _is_websocket_of_ours(address: str) -> bool:
 def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     """A project's ASGI application: the site, and beside it the websocket API and the MCP server.
 
+    With DEBUG it serves static files too, as `runserver` does: other servers do not.
+
     Args:
         site: What `get_asgi_application()` gave.
         websockets: The project's own websockets, if it has any: a `URLRouter`, say. It gets what is not ours.
@@ -72,6 +75,8 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
         raise ImproperlyConfigured(
             " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
         )
+    if settings.DEBUG:
+        site = ASGIStaticFilesHandler(site)
     chat = with_caller(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {

@@ -94,9 +94,14 @@ def _command(kind: str, port: int, application: str) -> list[str]:
 
 @contextmanager
 def serve(
-    kind: str = "uvicorn", *, env: Mapping[str, str] | None = None, application: str = "config.asgi:application"
+    kind: str = "uvicorn",
+    *,
+    env: Mapping[str, str] | None = None,
+    application: str = "config.asgi:application",
+    folder: Path = settings.BASE_DIR,
+    health: str = "/healthz",
 ) -> Iterator[Server]:
-    """Run the site in a process of its own; `env` adds to its environment.
+    """Run the site in a process of its own; `env` adds to its environment. Another project has its own `folder`.
 
     Needs rows that are committed: use it with the `transactional_db` fixture.
     """
@@ -109,19 +114,19 @@ def serve(
         "PYTHONUNBUFFERED": "1",
         **(env or {}),
     }
-    with tempfile.TemporaryDirectory(prefix="tenant-assistant-server-") as folder:
-        log_path = Path(folder) / "server.log"
+    with tempfile.TemporaryDirectory(prefix="tenant-assistant-server-") as scratch:
+        log_path = Path(scratch) / "server.log"
         with log_path.open("wb") as log:
             process = subprocess.Popen(
                 _command(kind, port, application),
-                cwd=settings.BASE_DIR,
+                cwd=folder,
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
         server = Server(kind, port, process, log_path)
         try:
-            server.wait_ready()
+            server.wait_ready(health)
             yield server
         finally:
             server.stop()

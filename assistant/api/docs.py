@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+import drf_spectacular_sidecar
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
@@ -34,6 +38,12 @@ SETTINGS: dict[str, Any] = {
         "assistant.api.docs.add_common_parts",
     ],
     "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
+}
+SWAGGER_UI = Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"
+ASSETS = {
+    "swagger-ui.css": "text/css",
+    "swagger-ui-bundle.js": "text/javascript",
+    "favicon-32x32.png": "image/png",
 }
 # The settings are changed for the whole process while a schema is made.
 _making = Lock()
@@ -64,6 +74,15 @@ def schema(request: HttpRequest) -> HttpResponse:
 def pages(request: HttpRequest) -> HttpResponse:
     """Swagger UI on the schema."""
     return render(request, "assistant/api/docs.html")
+
+
+@require_safe
+@cache_control(max_age=86400)
+def asset(request: HttpRequest, name: str) -> HttpResponseBase:
+    """A file of Swagger UI, from its package: a project need not install that as an app."""
+    if name not in ASSETS:
+        return not_found().response()
+    return FileResponse((SWAGGER_UI / name).open("rb"), content_type=ASSETS[name])
 
 
 @csrf_exempt

@@ -31,5 +31,6 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
     path("schema/", docs.schema, name="api-schema"),
     path("docs/", docs.pages, name="api-docs"),
+    path("docs/<str:name>", docs.asset, name="api-docs-asset"),
     re_path(r"^[\s\S]*/\Z", docs.nothing_here),
 ]

@@ -17,7 +17,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-ROOT = Path(__file__).resolve().parents[2]
+# An installed package carries its documents; in a checkout they lie beside it.
+_PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent
 FOLDER = ROOT / "docs"
 IMAGES = FOLDER / "images"
 # The one document that lies elsewhere.

@@ -29,7 +29,7 @@ SECONDS = 110
 # They run the suite itself or build what it stands on: .ci/run runs each of them for real.
 RUN_BY_CI = {"make test", "make lint", "make test-model", "make conformance"}
 # Documents whose snippets are run by tests of the room they tell of.
-ELSEWHERE = {"tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md", "openai.md", "webhooks.md"}
+ELSEWHERE = {"saas.md", "tools.md", "websocket.md", "widget.md", "mcp.md", "rest.md", "openai.md", "webhooks.md"}
 TOLD = [path for path in DOCUMENTS if path.name not in ELSEWHERE and blocks(path, "sh", "python")]
 
 

@@ -1,0 +1,60 @@
+"""docs/saas.md, word for word, on a blank project."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.docs.snippets import ROOT, blocks
+from tests.host_project.installed import installed, run
+from tests.live import Server, free_port
+
+DOCUMENT = ROOT / "docs/saas.md"
+PIP_INSTALL = "pip install ../tenant-assistant\n"
+
+
+@pytest.mark.timeout(900)
+def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
+    project, port = tmp_path / "product", free_port()
+    project.mkdir()
+    with installed(tmp_path / "site") as (environment, provider):
+        run([sys.executable, "-m", "django", "startproject", "mysite", "."], project, environment)
+        run([sys.executable, "manage.py", "startapp", "accounts"], project, environment)
+        # What a reader has set in a shell counts in the blocks after it.
+        said, process = "", None
+        try:
+            for block in blocks(DOCUMENT, "python", "sh"):
+                text = block.text.replace("127.0.0.1:8000", f"127.0.0.1:{port}").replace(
+                    "--port 8000", f"--port {port}"
+                )
+                if block.language == "python":
+                    with (project / block.words[0]).open("a") as file:
+                        file.write(text)
+                elif "serve" in block.words:
+                    log = tmp_path / "server.log"
+                    process = subprocess.Popen(
+                        ["bash", "-c", f"exec {text}"], cwd=project, env=environment, stdout=log.open("wb"),
+                        stderr=subprocess.STDOUT,
+                    )  # fmt: skip
+                    server = Server("uvicorn", port, process, log)
+                    server.wait_ready("/assistant/readyz")
+                    provider.call("list_invoices", {})
+                    provider.reply("One, of 12.50.")
+                elif text != PIP_INSTALL:
+                    said = run(["bash", "-euo", "pipefail", "-c", text], project, environment)
+            assert '"One, of 12.50."' in said
+            assert provider.requests[-1].messages[-1]["content"] == '{"company":"Initech","invoices":{"1":"12.50"}}'
+            page = httpx2.get(f"{server.url}/assistant/", follow_redirects=True, timeout=30).text
+            files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+            assert files and all(httpx2.get(server.url + name, timeout=30).status_code == 200 for name in files)
+        finally:
+            if process is not None:
+                os.kill(process.pid, signal.SIGTERM)
+                process.wait(30)
