@@ -147,6 +147,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         is_new_thread = opened.setup is not None and opened.key.number == 1
         if is_new_thread or opened.key.thread not in self._followers:
             log = await get_runs().log.open(opened.key.thread)
+            if opened.is_fresh:
+                await log.begun(opened.key.number)
             is_whole = opened.setup is not None or log.holds(start)
             await self._follow(given.thread_id, start if is_whole else None, renders=renders)
 
@@ -168,6 +170,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")
         log = await get_runs().log.open(str(thread_id))
+        if state.run.is_fresh:
+            await log.begun(state.run.number)
         position = state.after if can_catch_up(state, log) else None
         await self._follow(thread_id, position, renders=frame.get("render") == "html")
 

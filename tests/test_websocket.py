@@ -225,14 +225,17 @@ async def test_two_tabs_see_the_same_events(
 async def test_the_same_run_id_is_one_run(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    frame = run_input("Only once")
+    frame, ready = run_input("Only once"), asyncio.Barrier(10)
 
     async def ask() -> list[Frame]:
         async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+            await ready.wait()
             await socket.send(frame)
             return await socket.until_end()
 
     answers = await asyncio.gather(*(ask() for _ in range(10)))
+    for frames in answers:
+        check_run(frames)
     assert {text_of(frames) for frames in answers} == {text_of(answers[0])}
     assert await Run.objects.acount() == 1
     assert len(fake_provider.requests) == 1

@@ -67,6 +67,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.run_id} ({self.get_status_display()})"
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it is running and nothing of it is known to be written yet."""
+        return self.status == self.Status.RUNNING and self.checkpoint_seq == 0
+
 
 class ToolCall(models.Model):
     """The audit of one tool call: who decided, what ran, with what, and what came of it."""

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
 from weakref import WeakSet
 
@@ -20,6 +20,8 @@ MAX_BYTES = 8 * 1024 * 1024
 IDLE_SECONDS = 600.0
 MAX_TOTAL_BYTES = 256 * 1024 * 1024
 SWEEP_SECONDS = 10.0
+# Between the row of a run and its first event lie milliseconds.
+BEGIN_SECONDS = 2.0
 
 
 ENDINGS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
@@ -106,6 +108,14 @@ class ThreadLog:
     def is_in_use(self) -> bool:
         """Whether somebody reads it, or works on a run that writes to it."""
         return bool(self._waiters or self.writers)
+
+    async def begun(self, number: int) -> None:
+        """Wait for the first event of a run that was opened in this moment; not for long, its process may be gone."""
+        with self.watching() as changed, suppress(TimeoutError):
+            async with asyncio.timeout(BEGIN_SECONDS):
+                while self.last is None or self.last.number < number:
+                    changed.clear()
+                    await changed.wait()
 
     def holds(self, after: Position) -> bool:
         """Whether every event since `after` is still here."""

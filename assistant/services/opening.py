@@ -63,10 +63,14 @@ class RunSetup:
 
 @dataclass(frozen=True, slots=True)
 class OpenedRun:
-    """A run that was opened; without a `setup` it is the one that had this id already."""
+    """A run that was opened; without a `setup` it is the one that had this id already.
+
+    `is_fresh`: nothing of it is known to be written yet.
+    """
 
     key: RunKey
     setup: RunSetup | None = None
+    is_fresh: bool = False
 
 
 def open_run(
@@ -100,8 +104,8 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
     if place is None:
         raise Refused("thread_not_found", "This assistant is not available.")
     if place.same_run is not None:
-        runs = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id)
-        return OpenedRun(key_of(runs.get(pk=place.same_run), owner))
+        run = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id).get(pk=place.same_run)
+        return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)
     if place.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
     found = place.conversation
