@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import DatabaseError
 
 from assistant.core.events import Custom
 from assistant.following import Follower
@@ -19,10 +20,12 @@ from assistant.services.eventlog import Position
 from assistant.services.frames import bare_frame, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
 from assistant.services.keylimits import TooManyRequests, spend_anew
+from assistant.services.leases import key_of
 from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, Bucket, member_bucket
 from assistant.services.members import Member
 from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state
 from assistant.services.presence import Presence
+from assistant.services.reading import tell_stored_end
 from assistant.services.runs import get_runs
 from assistant.services.tenancy import enter
 
@@ -149,6 +152,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             log = await get_runs().log.open(opened.key.thread)
             if opened.is_fresh:
                 await log.begun(opened.key.number)
+            elif opened.setup is None and log.last is not None:
+                await tell_stored_end(key=opened.key)
             is_whole = opened.setup is not None or log.holds(start)
             await self._follow(given.thread_id, start if is_whole else None, renders=renders)
 
@@ -172,6 +177,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
             await log.begun(state.run.number)
+        if state.after is not None and not state.is_running and log.last is not None:
+            await tell_stored_end(key=key_of(state.run, ""))
         position = state.after if can_catch_up(state, log) else None
         await self._follow(thread_id, position, renders=frame.get("render") == "html")
 
@@ -192,6 +199,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             log=await get_runs().log.open(thread),
             send=self._send_frame,
             refresh=lambda: self._picture(thread_id),
+            settle=lambda: self._settle(thread_id),
             renders=renders,
             speaks_outcomes=self._speaks_outcomes,
         )
@@ -220,6 +228,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
             raise Refused("thread_not_found", "There is no such conversation.")
         stored = await in_database(stored_thread, member=self.member, thread_id=thread_id)
         return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
+
+    async def _settle(self, thread_id: uuid.UUID) -> bool:
+        try:
+            state = await in_database(thread_state, member=self.member, thread_id=thread_id)
+            return state is None or await tell_stored_end(key=key_of(state.run, ""))
+        except DatabaseError:
+            return False  # away for a moment: it is asked again
 
     async def _refuse(self, frame: Mapping[str, Any], code: str, message: str) -> None:
         run_id, thread = frame.get("runId"), frame.get("threadId")

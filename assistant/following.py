@@ -15,26 +15,40 @@ from assistant.services.pictures import Picture
 
 Send = Callable[[str], Awaitable[None]]
 Refresh = Callable[[], Awaitable[Picture]]
+Settle = Callable[[], Awaitable[bool]]
 
 # Rendering a long history is work: other connections get their turn after this many texts.
 TEXTS_PER_TURN = 5
+# A run that says nothing for so long works, or its process was killed.
+SILENCE_SECONDS = 8.0
 
 
 class Follower:
     """Follows a thread from a position on.
 
-    `refresh` paints a fresh picture when the reader has fallen out of the log. A client that did not say which protocol
-    version it speaks does not get what its own does not know (`for_earlier_clients`).
+    `refresh` paints a fresh picture when the reader has fallen out of the log. `settle` is asked when a run says
+    nothing for long: it puts the run's end into the log if that is missing there, and returns whether the run has
+    ended. A client that did not say which protocol version it speaks does not get what its own does not know
+    (`for_earlier_clients`).
     """
 
     def __init__(
-        self, *, thread: str, log: ThreadLog, send: Send, refresh: Refresh, renders: bool, speaks_outcomes: bool
+        self,
+        *,
+        thread: str,
+        log: ThreadLog,
+        send: Send,
+        refresh: Refresh,
+        settle: Settle,
+        renders: bool,
+        speaks_outcomes: bool,
     ) -> None:
         self.thread = thread
         self.speaks_outcomes = speaks_outcomes
         self._log = log
         self._send = send
         self._refresh = refresh
+        self._settle = settle
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
 
@@ -51,12 +65,21 @@ class Follower:
                     position = await self._send_picture()
                 entries = self._log.read(position)
                 if not entries:
-                    await changed.wait()
+                    await self._wait(changed)
                     continue
                 for entry in entries:
                     await self._send_entry(entry)
                 position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
+
+    async def _wait(self, changed: asyncio.Event) -> None:
+        """Wait for more; within a run, silence is looked into."""
+        while not changed.is_set():
+            try:
+                async with asyncio.timeout(None if self._is_at_end else SILENCE_SECONDS):
+                    await changed.wait()
+            except TimeoutError:
+                self._is_at_end = await self._settle()
 
     def _is_reachable(self, position: Position) -> bool:
         """Whether the log has all that follows: a run's last event is followed by the next run's first."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 
 from assistant.services.database import in_database
-from assistant.services.eventlog import Entry, Position
+from assistant.services.eventlog import Entry, Fenced, Position
 from assistant.services.leases import RunKey
 from assistant.services.pictures import run_ending
 from assistant.services.runs import get_runs
@@ -38,7 +39,26 @@ async def run_entries(*, key: RunKey, after: int = 0, patience: float = 15.0) ->
                 async with asyncio.timeout(patience):
                     await changed.wait()
             except TimeoutError:
+                await tell_stored_end(key=key)
                 yield None
+
+
+async def tell_stored_end(*, key: RunKey) -> bool:
+    """Put a stored run's last event into the log if it is missing there; returns whether the run is stored.
+
+    A process can be killed after it has stored a run and before it has told of that. Nobody finishes such a run again.
+    """
+    ending = await in_database(run_ending, key=key)
+    if ending is None:
+        return False
+    end = Entry(key.number, *ending)
+    log = await get_runs().log.open(key.thread)
+    if log.last is None or log.last < end.position:
+        writer = get_runs().log.writer(key.thread, lambda: None)
+        writer.write(end)
+        with suppress(Fenced):  # it was told in this moment
+            await writer.flush()
+    return True
 
 
 async def wait_for_end(*, key: RunKey) -> None:
