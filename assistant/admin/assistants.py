@@ -141,7 +141,6 @@ class AssistantAdmin(TenantScopedAdmin):
     search_fields = ("name", "slug", "description")
     list_select_related = ("tenant", "provider", "tenant__default_provider")
     readonly_fields = ("answers_with", "published_prompt", "pages")
-    filter_horizontal = ("delegates",)
     inlines = (PromptVersionInline, SwitchInline)
     fieldsets = (
         (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
@@ -163,6 +162,23 @@ class AssistantAdmin(TenantScopedAdmin):
             },
         ),
     )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Whom an assistant may ask is chosen once it has its tenant."""
+        found = super().get_fieldsets(request, obj)
+        return [part for part in found if obj is not None or part[1]["fields"] != ("delegates",)]
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if obj is not None and "delegates" in form.base_fields:
+            field: Any = form.base_fields["delegates"]
+            field.queryset = Assistant.objects.filter(tenant_id=obj.tenant_id).exclude(pk=obj.pk).order_by("name")
+        return form
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "delegates":
+            kwargs["widget"] = forms.CheckboxSelectMultiple()
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     @admin.display(description="answers with")
     def answers_with(self, assistant: Assistant) -> str:

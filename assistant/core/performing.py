@@ -20,7 +20,7 @@ from assistant.core.guard import Guard
 from assistant.core.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript
-from tools import ToolContext, ToolError
+from tools import ToolContext, ToolError, ToolResult
 
 logger = logging.getLogger(__name__)
 
@@ -88,12 +88,20 @@ async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: E
         blank,
         status="error" if result.is_error else "ok",
         content=edited + result.content,
-        display=_displayable(work, result.display),
+        display=_displayable(work, _shown(result) if edited and result.display is None else result.display),
         media=result.media,
         full=result.full,
         error=result.content if result.is_error else "",
         return_direct=tool.return_direct,
     )
+
+
+def _shown(result: ToolResult) -> Any:
+    """What a page shows of a result that the model reads with a note before it."""
+    try:
+        return pydantic_core.from_json(result.content)
+    except ValueError:
+        return result.content
 
 
 def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseException) -> ToolOutcome:

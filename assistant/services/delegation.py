@@ -53,10 +53,12 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
     rows = with_prompt(
         Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True).order_by("slug")
     )
+    # Slugs that differ in a dash and an underscore alone would be one tool.
+    named = {tool_name_of(row.slug): row for row in reversed(rows)}
     return [
         Delegate(
             assistant_id=row.pk,
-            tool_name=tool_name_of(row.slug),
+            tool_name=tool_name,
             name=row.name,
             description=row.description or row.name,
             prompt=prompt_of(row),
@@ -68,7 +70,7 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
             answer_schema=row.answer_schema,
             tenant_slug=row.tenant.slug,
         )
-        for row in rows
+        for tool_name, row in sorted(named.items())
     ]
 
 

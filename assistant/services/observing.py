@@ -6,9 +6,11 @@ is recorded when `TRACE_CONTENT` is on. Without an OpenTelemetry SDK in the proc
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.conf import settings
 from opentelemetry import metrics, trace
@@ -21,8 +23,19 @@ from tools import ToolError, ToolResult
 
 _tracer = trace.get_tracer("assistant")
 _meter = metrics.get_meter("assistant")
-_tokens = _meter.create_histogram("gen_ai.client.token.usage", "{token}", "Tokens of one model call.")
-_duration = _meter.create_histogram("gen_ai.client.operation.duration", "s", "Duration of one model or tool call.")
+# The buckets are those that the conventions ask for.
+_tokens = _meter.create_histogram(
+    "gen_ai.client.token.usage",
+    "{token}",
+    "Tokens of one model call.",
+    explicit_bucket_boundaries_advisory=[4**exponent for exponent in range(14)],
+)
+_duration = _meter.create_histogram(
+    "gen_ai.client.operation.duration",
+    "s",
+    "Duration of one run, model call or tool call.",
+    explicit_bucket_boundaries_advisory=[0.01 * 2**exponent for exponent in range(14)],
+)
 
 
 def is_observed() -> bool:
@@ -31,22 +44,43 @@ def is_observed() -> bool:
 
 
 @contextmanager
-def run_span(*, assistant: str, tenant: str, thread: str, run_id: str) -> Iterator[Span]:
-    """The span of one run."""
+def run_span(*, assistant: str, tenant: str, thread: str, run_id: str, model: Model) -> Iterator[Span]:
+    """The span of one run; `fail` says of it that the run failed."""
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": model.provider,
+        "gen_ai.request.model": model.name,
         "gen_ai.agent.name": assistant,
         "gen_ai.conversation.id": thread,
         "tenant.slug": tenant,
         "run.id": run_id,
     }
+    named = (
+        "gen_ai.operation.name",
+        "gen_ai.provider.name",
+        "gen_ai.request.model",
+        "gen_ai.agent.name",
+        "tenant.slug",
+    )
+    labels = {name: attributes[name] for name in named}
     began = time.perf_counter()
     with _tracer.start_as_current_span(f"invoke_agent {assistant}", attributes=attributes) as span:
         try:
             yield span
         finally:
-            labels = {name: attributes[name] for name in ("gen_ai.operation.name", "gen_ai.agent.name", "tenant.slug")}
-            _duration.record(time.perf_counter() - began, labels)
+            _duration.record(time.perf_counter() - began, labels | _error_of(span))
+
+
+def fail(span: Span, kind: str) -> None:
+    """Say of a span that what it stands for failed."""
+    span.set_attribute("error.type", kind)
+    span.set_status(Status(StatusCode.ERROR))
+
+
+def _error_of(span: Span) -> dict[str, str]:
+    """The label of a failure, if the span has one."""
+    kind = (getattr(span, "attributes", None) or {}).get("error.type")
+    return {"error.type": str(kind)} if kind else {}
 
 
 def observed(model: Model, *, tenant: str) -> Model:
@@ -72,25 +106,39 @@ def _model_spans(model: Model, tenant: str) -> ModelInterceptor:
                     _note_reply(span, item, labels)
                 yield item
         except ModelError as exc:
-            span.set_attribute("error.type", exc.code)
-            span.set_status(Status(StatusCode.ERROR))
+            fail(span, exc.code)
             raise
         finally:
-            _duration.record(time.perf_counter() - began, labels)
+            _duration.record(time.perf_counter() - began, labels | _error_of(span))
             span.end()
 
     return ask
 
 
 def _note_reply(span: Span, reply: Reply, labels: dict[str, str]) -> None:
+    usage = reply.usage
     span.set_attribute("gen_ai.response.model", reply.model)
     span.set_attribute("gen_ai.response.finish_reasons", [reply.finish_reason])
-    span.set_attribute("gen_ai.usage.input_tokens", reply.usage.input_tokens)
-    span.set_attribute("gen_ai.usage.output_tokens", reply.usage.output_tokens)
-    _tokens.record(reply.usage.input_tokens, labels | {"gen_ai.token.type": "input"})
-    _tokens.record(reply.usage.output_tokens, labels | {"gen_ai.token.type": "output"})
+    span.set_attribute("gen_ai.usage.input_tokens", usage.input_tokens)
+    span.set_attribute("gen_ai.usage.output_tokens", usage.output_tokens)
+    if usage.cached_input_tokens:
+        span.set_attribute("gen_ai.usage.cache_read.input_tokens", usage.cached_input_tokens)
+    if usage.reasoning_tokens:
+        span.set_attribute("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens)
+    _tokens.record(usage.input_tokens, labels | {"gen_ai.token.type": "input"})
+    _tokens.record(usage.output_tokens, labels | {"gen_ai.token.type": "output"})
     if settings.TRACE_CONTENT:
-        span.set_attribute("gen_ai.output.messages", reply.text)
+        span.set_attribute("gen_ai.output.messages", json.dumps([_told(reply)], ensure_ascii=False))
+
+
+def _told(reply: Reply) -> dict[str, Any]:
+    """A reply in the form that the conventions give to messages."""
+    parts: list[dict[str, Any]] = [{"type": "text", "content": reply.text}] if reply.text else []
+    parts += [
+        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in reply.tool_calls
+    ]
+    return {"role": "assistant", "parts": parts, "finish_reason": reply.finish_reason}
 
 
 async def observe_call(invocation: Invocation, call: CallTool) -> ToolResult:
@@ -105,17 +153,20 @@ async def observe_call(invocation: Invocation, call: CallTool) -> ToolResult:
     began = time.perf_counter()
     with _tracer.start_as_current_span(f"execute_tool {tool.name}", attributes=labels, record_exception=False) as span:
         span.set_attribute("gen_ai.tool.call.id", context.tool_call_id)
+        span.set_attribute("gen_ai.tool.description", tool.description)
         if settings.TRACE_CONTENT:
-            span.set_attribute("gen_ai.tool.call.arguments", str(invocation.arguments))
+            given = invocation.arguments
+            span.set_attribute(
+                "gen_ai.tool.call.arguments", given if isinstance(given, str) else json.dumps(dict(given))
+            )
         try:
             result = await call(invocation)
         except Exception as exc:
             # The exception's text may hold what must not be recorded; its kind may not.
-            span.set_attribute("error.type", "tool_error" if isinstance(exc, ToolError) else type(exc).__name__)
-            span.set_status(Status(StatusCode.ERROR))
+            fail(span, "tool_error" if isinstance(exc, ToolError) else type(exc).__name__)
             raise
         finally:
-            _duration.record(time.perf_counter() - began, labels)
+            _duration.record(time.perf_counter() - began, labels | _error_of(span))
         if settings.TRACE_CONTENT:
             span.set_attribute("gen_ai.tool.call.result", result.content)
         return result

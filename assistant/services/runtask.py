@@ -30,7 +30,7 @@ from assistant.services.database import in_database
 from assistant.services.eventlog import Entry, EventLog, Fenced
 from assistant.services.frames import Numbering, as_mapping
 from assistant.services.leases import LostRun, RunKey, checkpoint_run
-from assistant.services.observing import run_span
+from assistant.services.observing import fail, run_span
 from assistant.services.summaries import summarise_if_long
 from tools.logs import labelled
 
@@ -69,6 +69,7 @@ class RunTask:
         self._wants_cancel = False
         self._is_lost = False
         self._is_ending = False
+        self._failure = ""
         self._is_storable = True
 
     @property
@@ -108,10 +109,16 @@ class RunTask:
         with (
             labelled(context),
             run_span(
-                assistant=context.assistant, tenant=context.tenant.slug, thread=self.key.thread, run_id=self.key.run_id
-            ),
+                assistant=context.assistant,
+                tenant=context.tenant.slug,
+                thread=self.key.thread,
+                run_id=self.key.run_id,
+                model=self._plan.model,
+            ) as span,
         ):
             await self._drive()
+            if self._failure:
+                fail(span, self._failure)
 
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._keep_checkpoints(), name=f"checkpoints-{self.key.pk}")
@@ -169,6 +176,7 @@ class RunTask:
     async def _end(self, event: RunFinished | RunError, checkpoints: asyncio.Task[None]) -> None:
         """Store the run, then show its last event: who has seen the end can start the next run."""
         self._is_ending = True
+        self._failure = event.code or "" if isinstance(event, RunError) else ""
         checkpoints.cancel()
         await asyncio.gather(checkpoints, return_exceptions=True)
         await self._writer.flush()

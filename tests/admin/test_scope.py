@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -9,7 +11,7 @@ from django.test import Client
 from assistant.models import Assistant, Membership, Provider, Tenant
 from tests.admin.conftest import signed_in
 from tests.base import Cast
-from tests.factories import make_provider, make_tenant
+from tests.factories import make_assistant, make_provider, make_tenant
 
 ADD_MEMBER = "/admin/assistant/membership/add/"
 
@@ -32,6 +34,20 @@ def test_an_admin_makes_assistants_in_their_tenant(amys: Client, cast: Cast) -> 
     answer = amys.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.acme.pk, starters="Hi\n\nHelp me"))
     assert answer.status_code == 302
     assert Assistant.objects.get(slug="sales").starters == ["Hi", "Help me"]
+
+
+def test_whom_an_assistant_may_ask_is_a_box_for_each_of_the_tenants_others(root: Client, cast: Cast) -> None:
+    expert = make_assistant(cast.acme, "expert", name="The expert")
+    address = f"/admin/assistant/assistant/{cast.support.pk}/change/"
+    page = root.get(address).content.decode()
+    boxes = re.findall(r'<input type="checkbox" name="delegates" value="(\d+)"', page)
+    assert boxes == [str(expert.pk)]
+    form = new_assistant(tenant=cast.acme.pk, slug="support", delegates=[expert.pk])
+    assert root.post(address, form).status_code == 302
+    assert list(cast.support.delegates.all()) == [expert]
+    for other in (cast.rival_support, cast.support):
+        assert root.post(address, {**form, "delegates": [other.pk]}).status_code == 200
+    assert list(cast.support.delegates.all()) == [expert]
 
 
 def test_an_admin_makes_no_assistant_in_another_tenant(amys: Client, cast: Cast) -> None:

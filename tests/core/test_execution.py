@@ -357,6 +357,7 @@ async def test_edited_arguments_run_in_place_of_the_models_and_it_is_told() -> N
     decisions = {"c-add": Decision(True, {"a": 40, "b": 2})}
     played = await play(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
     assert played.results == ['(The user changed the arguments to {"a": 40, "b": 2})\n42']
+    assert played.custom("tool.finished")[0]["display"] == 42
 
 
 async def test_edited_arguments_are_validated() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 
 from django.conf import settings
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
 # An SDK is set once for a process, so each test observes one of its own.
 SCRIPT = """
@@ -28,12 +32,13 @@ metrics.set_meter_provider(MeterProvider([reader]))
 
 from assistant.core.loop import run_turn
 from assistant.core.messages import ToolCall
+from assistant.core.model import ModelError
 from assistant.core.plan import Plan
 from assistant.core.messages import Message
 from assistant.core.toolbox import FixedToolset
 from assistant.core.transcript import Transcript
 from assistant.providers import ScriptedModel
-from assistant.services.observing import observe_call, observed, run_span
+from assistant.services.observing import fail, observe_call, observed, run_span
 from tools import TenantInfo, ToolContext, tool
 
 @tool
@@ -41,13 +46,25 @@ def greet(name: str) -> str:
     "Greet somebody."
     return f"Hello {name}"
 
+@tool
+def break_down() -> str:
+    "Break down."
+    raise RuntimeError("canary-error")
+
 async def main():
     model = observed(ScriptedModel([ToolCall("c", "greet", '{"name": "canary-name"}'), "canary-answer"]), tenant="acme")
     plan = Plan(model, [Message("user", "canary-question")], FixedToolset([greet]),
                 context=ToolContext(tenant=TenantInfo(1, "acme")), interceptors=(observe_call,))
-    with run_span(assistant="support", tenant="acme", thread="t", run_id="r"):
+    with run_span(assistant="support", tenant="acme", thread="t", run_id="r", model=model):
         async for event in run_turn(plan, Transcript()):
             pass
+    broken = observed(ScriptedModel([ToolCall("c", "break_down", "{}"), ModelError("No.", "provider_timeout")]),
+                      tenant="acme")
+    plan = Plan(broken, [Message("user", "hi")], FixedToolset([break_down]), interceptors=(observe_call,))
+    with run_span(assistant="support", tenant="acme", thread="t", run_id="r2", model=broken) as span:
+        async for event in run_turn(plan, Transcript()):
+            pass
+        fail(span, event.code)
     for span in exporter.get_finished_spans():
         print(span.name, dict(span.attributes))
     for scope in reader.get_metrics_data().resource_metrics[0].scope_metrics:
@@ -90,3 +107,25 @@ def test_what_was_said_is_recorded_when_asked_for() -> None:
     told = spans(TRACE_CONTENT="true")
     assert "canary-name" in told and "canary-answer" in told
     assert "canary-question" not in told
+
+
+def test_names_are_those_of_the_conventions_and_failures_say_what_kind() -> None:
+    told = spans()
+    known = {value for value in vars(gen_ai_attributes).values() if isinstance(value, str)}
+    known |= {value for value in vars(gen_ai_metrics).values() if isinstance(value, str)}
+    used = set(re.findall(r"gen_ai\.[\w.]+\w", told))
+    assert used <= known, used - known
+    for line in told.splitlines():
+        if "execute_tool" not in line:
+            assert "'gen_ai.provider.name': 'scripted'" in line, line
+    metrics = [line for line in told.splitlines() if line.startswith("metric gen_ai.client.operation.duration")]
+    for operation, kind in (("invoke_agent", "provider_timeout"), ("chat", "provider_timeout"), ("execute_tool", "R")):
+        assert any(f"'{operation}'" in line and f"'error.type': '{kind}" in line for line in metrics), operation
+
+
+def test_answers_have_the_form_that_the_conventions_give_them() -> None:
+    told = spans(TRACE_CONTENT="true")
+    (first, *_) = re.findall(r"'gen_ai.output.messages': '(.*?)'[,}]", told)
+    (message,) = json.loads(first.encode().decode("unicode_escape"))
+    assert message["role"] == "assistant" and message["finish_reason"] == "tool_calls"
+    assert message["parts"][0]["type"] == "tool_call" and message["parts"][0]["name"] == "greet"
