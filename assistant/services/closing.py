@@ -63,11 +63,12 @@ def close_run(
     ending: Ending,
     last_seq: int,
     position: int | None = None,
+    has_webhooks: bool = True,
 ) -> None:
     """Store a run's messages, usage and ending, whose event has the number `last_seq`.
 
     `position` is where its first message stands in the conversation, if the caller knows: while a run is open, nobody
-    else adds any.
+    else adds any. Without `has_webhooks` nobody is told, and nobody is looked for.
 
     Raises:
         LostRun: `key.owner` no longer holds the run.
@@ -103,13 +104,14 @@ def close_run(
         raise LostRun(key.run_id)
     store_messages(conversation_id=key.conversation_id, run_id=key.pk, messages=messages, first_position=position)
     write_usage(key=key, usage=usage)
-    tell_of_run(
-        key=key,
-        status=ending.status,
-        error_code=ending.error_code,
-        input_tokens=total.input_tokens,
-        output_tokens=total.output_tokens,
-    )
+    if has_webhooks:
+        tell_of_run(
+            key=key,
+            status=ending.status,
+            error_code=ending.error_code,
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+        )
 
 
 def _given_messages(key: RunKey) -> int:

@@ -37,8 +37,9 @@ _RUNS, _CONVERSATIONS = PreparedInsert(Run), PreparedInsert(Conversation)
 class RunSetup:
     """What a new run is made of: everything that the loop's plan is built from.
 
-    `position` is where the run's first message will stand in the conversation. The caller of a stateless run keeps the
-    history: nobody can be asked for an approval there, and nothing is summarised.
+    `position` is where the run's first message will stand in the conversation; `has_webhooks`: somebody may want to be
+    told of its end. The caller of a stateless run keeps the history: nobody can be asked for an approval there, and
+    nothing is summarised.
     """
 
     assistant_slug: str
@@ -56,6 +57,7 @@ class RunSetup:
     answer_schema: Mapping[str, Any] | None
     ends_on_tool_failure: bool
     position: int
+    has_webhooks: bool
     is_stateless: bool = False
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
@@ -183,6 +185,7 @@ def begin_run(
         answer_schema=assistant.answer_schema,
         ends_on_tool_failure=assistant.tenant.ends_runs_on_tool_failure,
         position=conversation.message_count + len(new),
+        has_webhooks=place.has_webhooks,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Subquery
 
-from assistant.models import Assistant, Conversation, Message, Run
+from assistant.models import Assistant, Conversation, Message, Run, Webhook
 from assistant.services.assistants import with_prompt
 from assistant.services.members import Member, membership_of
 from assistant.services.prepared import Prepared, UserKey
@@ -22,11 +22,12 @@ class Place:
     """An active assistant of an active member's tenant, and what of a thread's past matters to a new run.
 
     `conversation` is None if the member has none of that id with this assistant. `same_run` is the run that has the new
-    one's id, `has_message` whether the given message is stored already.
+    one's id, `has_message` whether the given message is stored already, `has_webhooks` whether anybody is told of runs.
     """
 
     assistant: Assistant
     standing: Standing
+    has_webhooks: bool
     conversation: Conversation | None = None
     same_run: int | None = None
     is_busy: bool = False
@@ -54,8 +55,8 @@ def find_place(
     standing = Standing(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
     conversation = getattr(row, "thread", None)  # not set where there is none
     if conversation is None:
-        return Place(row, standing)
-    return Place(row, standing, conversation, row.same_run, row.is_busy, row.has_message)
+        return Place(row, standing, row.has_webhooks)
+    return Place(row, standing, row.has_webhooks, conversation, row.same_run, row.is_busy, row.has_message)
 
 
 def _place(
@@ -78,6 +79,7 @@ def _place(
             same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
             is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
             has_message=Exists(messages.filter(message_id=message_id)),
+            has_webhooks=Exists(Webhook.objects.filter(tenant_id=tenant_id, is_active=True)),
             **switch_columns(tenant_id=tenant_id, assistant=OuterRef("pk")),
         )
         # "thread" is no field of the model.

@@ -113,6 +113,7 @@ class Runs:
                     plan,
                     self.log,
                     position=opened.setup.position,
+                    has_webhooks=opened.setup.has_webhooks,
                     is_stateless=opened.setup.is_stateless,
                 )
             except Exception:

@@ -51,14 +51,17 @@ INTERRUPTED = "The server stopped while this answer was being written."
 class RunTask:
     """Works on one run until it has ended; a connection is only a view of it.
 
-    `position` is where its first message will stand in the conversation.
+    `position` is where its first message will stand in the conversation; `has_webhooks` as in `close_run`.
     """
 
-    def __init__(self, key: RunKey, plan: Plan, log: EventLog, *, position: int, is_stateless: bool = False) -> None:
+    def __init__(
+        self, key: RunKey, plan: Plan, log: EventLog, *, position: int, has_webhooks: bool, is_stateless: bool = False
+    ) -> None:
         self.key = key
         self._is_stateless = is_stateless
         self._plan = plan
         self._position = position
+        self._has_webhooks = has_webhooks
         self._transcript = Transcript()
         self._numbering = Numbering(run_id=key.run_id, thread=key.thread)
         self._seq = 0
@@ -220,6 +223,7 @@ class RunTask:
                     ending=ending,
                     last_seq=self._seq + 1,
                     position=self._position,
+                    has_webhooks=self._has_webhooks,
                 )
                 return
             except (OperationalError, InterfaceError):

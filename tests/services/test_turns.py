@@ -19,7 +19,7 @@ from assistant.services.opening import OpenedRun, open_run
 from tests.base import Cast
 from tests.factories import switch_tool
 
-QUERIES_OF_A_TURN = 9
+QUERIES_OF_A_TURN = 8
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
 
 
@@ -51,7 +51,13 @@ def take_turn(alice: Member, thread: uuid.UUID) -> None:
     answer = Message("assistant", "Hi", id=str(uuid.uuid4()))
     usage = {("provider", "model"): Usage(10, 5)}
     close_run(
-        key=opened.key, messages=[answer], usage=usage, ending=FINISHED, last_seq=7, position=opened.setup.position
+        key=opened.key,
+        messages=[answer],
+        usage=usage,
+        ending=FINISHED,
+        last_seq=7,
+        position=opened.setup.position,
+        has_webhooks=opened.setup.has_webhooks,
     )
 
 

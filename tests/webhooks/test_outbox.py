@@ -40,6 +40,16 @@ def told() -> dict[str, object]:
     return body
 
 
+@pytest.mark.parametrize(("has_own", "is_active"), [(True, True), (True, False), (False, True)])
+def test_a_run_knows_from_its_beginning_whether_anybody_may_want_to_be_told(
+    cast: Cast, has_own: bool, is_active: bool
+) -> None:
+    hook(cast.acme if has_own else cast.globex, URL, is_active=is_active)
+    setup = opened_by_alice(cast).setup
+    assert setup is not None
+    assert setup.has_webhooks is (has_own and is_active)
+
+
 def test_a_runs_end_is_told_in_ids_and_kinds(cast: Cast) -> None:
     webhook = hook(cast.acme, URL)
     hook(cast.acme, URL, is_active=False)
