@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
 
@@ -35,27 +34,9 @@ RUNS, MESSAGES, CALLS, DIFFERENT = (
 ANSWER = "".join(f"word{n} " for n in range(20))
 
 
-def forget_runs() -> None:
-    """Nobody looks whether a run or a message is there already."""
-    from dataclasses import replace
+FORGETS = "a client that tries again makes up new ids"
 
-    from assistant.services import opening
-
-    find = opening._find_thread
-
-    def blind(member: Any, slug: str, given: Any) -> Any:
-        thread = find(member, slug, given)
-        return thread and replace(thread, same_run=None, has_message=False)
-
-    take, create = opening._take, opening.begin_run
-    opening._find_thread = blind
-    opening.begin_run = lambda **rest: create(**{**rest, "run_id": str(uuid.uuid4())})  # type: ignore[assignment]
-    opening._take = lambda given, history, by, thread: take(  # type: ignore[assignment]
-        replace(given, message=replace(given.message, id=str(uuid.uuid4()))), history, by, thread
-    )
-
-
-FAULTS = (Fault("nobody looks whether a run or a message is there already", RUNS, forget_runs),)
+FAULTS = (Fault(FORGETS, RUNS),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +80,7 @@ async def _send_all(ground: Ground, site: Site, servers: Sequence[Server]) -> li
     done = [await _at_once(ground, site, servers)]
     rounds = ground.many(10, 2)
     done += await asyncio.gather(*(_double_click(site, servers, n) for n in range(rounds)))
-    done += await asyncio.gather(*(_retry(site, servers, n) for n in range(rounds)))
+    done += await asyncio.gather(*(_retry(ground, site, servers, n) for n in range(rounds)))
     done += await asyncio.gather(*(_two_tabs(site, servers, n) for n in range(rounds)))
     return done
 
@@ -138,7 +119,7 @@ async def _double_click(site: Site, servers: Sequence[Server], number: int) -> S
         return Sent(given, [_shown(client.frames) == ANSWER])
 
 
-async def _retry(site: Site, servers: Sequence[Server], number: int) -> Sent:
+async def _retry(ground: Ground, site: Site, servers: Sequence[Server], number: int) -> Sent:
     """The first answer is lost with its connection; the second is read; the third time it is there already."""
     given, key = run_input("A retry"), site.keys[number % len(site.keys)]
     async with connected(servers[0].port, key) as lost:
@@ -147,7 +128,8 @@ async def _retry(site: Site, servers: Sequence[Server], number: int) -> Sent:
     async with connected(servers[1].port, key) as client:
         wholes = [await _send_and_read(client, given)]
     async with connected(servers[0].port, key) as client:
-        return Sent(given, [*wholes, await _send_and_read(client, given)])
+        again = run_input("A retry", thread=given["threadId"]) if ground.has(FORGETS) else given
+        return Sent(given, [*wholes, await _send_and_read(client, again)])
 
 
 async def _two_tabs(site: Site, servers: Sequence[Server], number: int) -> Sent:
