@@ -11,7 +11,7 @@ REASONING_SUFFIX = "-reasoning"
 class Draft:
     """An assistant's message as it grows; `open` counts the spans of it that have no end yet."""
 
-    __slots__ = ("calls", "id", "is_cut", "open", "reasoning", "text")
+    __slots__ = ("_whole", "calls", "id", "is_cut", "open", "reasoning", "text")
 
     def __init__(self, message_id: str) -> None:
         self.id = message_id
@@ -20,8 +20,22 @@ class Draft:
         self.calls: list[CallDraft] = []
         self.open = 0
         self.is_cut = False
+        self._whole: Message | None = None
+
+    def begin(self) -> None:
+        """Open a span, in which the message grows."""
+        self.open += 1
+        self._whole = None
 
     def message(self) -> Message:
+        """The message as it is; the same object again until another span is opened."""
+        if self._whole is None or self.open or self.is_cut:
+            made = self._make()
+            self._whole = None if self.open or self.is_cut else made
+            return made
+        return self._whole
+
+    def _make(self) -> Message:
         return Message(
             "assistant",
             "".join(self.text),
@@ -33,6 +47,7 @@ class Draft:
 
     def restore(self, message: Message) -> None:
         """Go on from what `message` gave."""
+        self._whole = None
         self.text = [message.content]
         self.reasoning = [message.reasoning]
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]

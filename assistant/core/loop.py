@@ -15,7 +15,7 @@ from assistant.core.estimating import usage_of, usage_of_cut
 from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
-from assistant.core.memory import clear_results, fit, repair
+from assistant.core.memory import Estimates, repair, trim
 from assistant.core.messages import Message, Reply, ToolCall
 from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.plan import Limits, Plan
@@ -76,6 +76,7 @@ class _Turn:
         self._plan = plan
         self._transcript = transcript
         self._deadline = deadline
+        self._estimates = Estimates()
         self._rounds = 0
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
@@ -177,9 +178,8 @@ class _Turn:
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         conversation = repair([*plan.messages, *self._transcript.with_images()])
-        cleared = clear_results(conversation, tokens=plan.history_tokens)
         request = ModelRequest(
-            messages=fit(cleared, tokens=plan.history_tokens),
+            messages=trim(conversation, tokens=plan.history_tokens, estimates=self._estimates),
             tools=tools,
             options=plan.options,
             tool_choice=plan.tool_choice,

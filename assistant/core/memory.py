@@ -27,8 +27,28 @@ def estimate_tokens(text: str) -> int:
 
 def estimate(message: Message) -> int:
     """About how many tokens a message takes."""
-    calls = sum(estimate_tokens(call.name) + estimate_tokens(call.arguments) for call in message.tool_calls)
-    return MESSAGE_OVERHEAD + estimate_tokens(message.content) + calls + IMAGE_TOKENS * len(message.media)
+    tokens = MESSAGE_OVERHEAD + estimate_tokens(message.content) + IMAGE_TOKENS * len(message.media)
+    for call in message.tool_calls:
+        tokens += estimate_tokens(call.name) + estimate_tokens(call.arguments)
+    return tokens
+
+
+class Estimates:
+    """What messages take, as `estimate` says, worked out once for each: a run asks again with every question."""
+
+    def __init__(self) -> None:
+        # With the message, so that no other object gets its id.
+        self._known: dict[int, tuple[Message, int]] = {}
+
+    def of(self, messages: Iterable[Message]) -> int:
+        """About how many tokens the messages take together."""
+        total = 0
+        for message in messages:
+            known = self._known.get(id(message))
+            if known is None:
+                known = self._known[id(message)] = (message, estimate(message))
+            total += known[1]
+        return total
 
 
 def repair(messages: Iterable[Message]) -> list[Message]:
@@ -39,22 +59,36 @@ def repair(messages: Iterable[Message]) -> list[Message]:
     """
     units: list[tuple[Message, dict[str, Message]]] = []
     waiting: dict[str, dict[str, Message]] = {}
+    nothing: dict[str, Message] = {}
     for message in messages:
         if message.role == "tool":
             results = waiting.pop(message.tool_call_id, None)
             if results is not None:
                 results[message.tool_call_id] = message
-        elif message.role != "assistant" or message.content or message.tool_calls:
+        elif message.tool_calls:
             found: dict[str, Message] = {}
             units.append((message, found))
             waiting.update((call.id, found) for call in message.tool_calls)
+        elif message.content or message.role != "assistant":
+            units.append((message, nothing))
     valid: list[Message] = []
     for message, results in units:
         valid.append(message)
-        valid.extend(
-            results.get(call.id) or Message("tool", NO_RESULT, tool_call_id=call.id) for call in message.tool_calls
-        )
+        if message.tool_calls:
+            valid.extend(
+                results.get(call.id) or Message("tool", NO_RESULT, tool_call_id=call.id) for call in message.tool_calls
+            )
     return valid
+
+
+def trim(messages: Sequence[Message], *, tokens: int, estimates: Estimates) -> list[Message]:
+    """What a model is sent of a valid conversation: old results go first (`clear_results`), then old parts (`fit`)."""
+    if not tokens:
+        return list(messages)
+    begins = next((message.role for message in messages if message.role != "system"), "user")
+    if begins == "user" and estimates.of(messages) <= tokens:
+        return list(messages)
+    return fit(clear_results(messages, tokens=tokens), tokens=tokens)
 
 
 def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:

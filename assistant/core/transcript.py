@@ -74,7 +74,7 @@ class Transcript:
     @property
     def messages(self) -> tuple[Message, ...]:
         """Everything said so far; a message that is still open, or was cut off, has `is_partial` set."""
-        return tuple(entry.message() if isinstance(entry, Draft) else entry for entry in self._entries)
+        return tuple([entry.message() if isinstance(entry, Draft) else entry for entry in self._entries])
 
     def with_images(self) -> list[Message]:
         """The same, with the images of this run's tool results, which are neither stored nor sent to clients here."""
@@ -107,7 +107,7 @@ class Transcript:
             case events.TextMessageStart() | events.ReasoningStart() | events.ReasoningMessageStart():
                 self._open[event.type, event.message_id] = event
                 if is_own:
-                    self._draft(event.message_id).open += 1
+                    self._draft(event.message_id).begin()
             case events.TextMessageEnd() | events.ReasoningEnd() | events.ReasoningMessageEnd():
                 if self._open.pop((_START_OF[type(event)], event.message_id), None) is not None and is_own:
                     self._draft(event.message_id).open -= 1
@@ -142,7 +142,7 @@ class Transcript:
 
     def _start_call(self, event: events.ToolCallStart) -> None:
         draft = self._draft(event.parent_message_id or event.tool_call_id)
-        draft.open += 1
+        draft.begin()
         if event.tool_call_id not in self._calls:
             call = CallDraft(draft, event.tool_call_id, event.tool_call_name)
             self._calls[call.id] = call

@@ -75,6 +75,8 @@ def _choice(choice: str) -> str | dict[str, Any]:
 
 def _messages(messages: Sequence[Message], sees_images: bool) -> list[dict[str, Any]]:
     """The messages; images follow the results they came with, as a user's, since results can only be texts there."""
+    if not any(message.media for message in messages):
+        return [_message(message) for message in messages]
     wires: list[dict[str, Any]] = []
     images: list[Media] = []
     shown = {id(one) for one in [one for message in messages for one in message.media][-MAX_IMAGES:]}

@@ -85,7 +85,7 @@ def _lean(rows: Iterable[_Row]) -> list[Message]:
             role=role,  # type: ignore[arg-type]  # the column's choices are core roles
             content=content,
             id=message_id,
-            tool_calls=tuple(ToolCall(**call) for call in calls),
+            tool_calls=tuple(ToolCall(**call) for call in calls) if calls else (),
             tool_call_id=call_id,
             is_partial=is_partial,
         )

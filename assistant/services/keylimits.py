@@ -10,11 +10,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from assistant.models import ApiKey, ApiKeyUse, Webhook
 from assistant.services.members import KeyLimits, Member
+from assistant.services.prepared import Prepared
 from assistant.services.webhooks import tell
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
@@ -55,12 +56,18 @@ def spend(*, member: Member) -> None:
     raise TooManyRequests(member.limits.per_minute or 0, "minute", minute + MINUTE)
 
 
+def _limits(*, pk: int, tenant_id: int) -> QuerySet[ApiKey, tuple[int | None, int | None]]:
+    return ApiKey.objects.filter(pk=pk, tenant_id=tenant_id).values_list("requests_per_minute", "requests_per_day")
+
+
+_LIMITS = Prepared(_limits, pk=int, tenant_id=int)
+
+
 def spend_anew(*, member: Member) -> None:
     """As `spend`, by the limits that the key has now: for connections, which outlive a change of them."""
     if member.key_id is None or member.assistant_id is not None:
         return
-    found = ApiKey.objects.filter(pk=member.key_id, tenant_id=member.tenant_id)
-    limits = found.values_list("requests_per_minute", "requests_per_day").first()
+    limits = _LIMITS.first(pk=member.key_id, tenant_id=member.tenant_id)
     if limits is not None and limits != (None, None):
         spend(member=replace(member, limits=KeyLimits(*limits)))
 

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from assistant.client import ChatClient
-from assistant.core.messages import Reply, ToolCall
+from assistant.core.messages import Message, Reply, ToolCall
 from assistant.core.model import Delta, Model, ModelRequest, TextDelta
 from assistant.core.scripted import ScriptedModel
 from tools import tool
@@ -16,7 +16,9 @@ from tools import tool
 # Calls of Python functions, and resumptions of generators, that one streamed delta may cost on its way to a caller.
 CALLS_PER_DELTA = 10
 # That a round may cost in which the model calls one tool, and the tool answers: question, call, result and all.
-CALLS_PER_ROUND = 900
+CALLS_PER_ROUND = 480
+# That each message of the history adds to a round; two are the scripted model's, which counts tokens itself.
+CALLS_PER_MESSAGE = 2.1
 
 
 @tool
@@ -39,7 +41,9 @@ class Flood:
         yield Reply(text="word " * len(self._deltas))
 
 
-async def calls_of_a_turn(model: Model) -> int:
+async def calls_of_a_turn(model: Model, history: int = 0) -> int:
+    """How many functions are called in a turn after so many messages."""
+    said = [Message("assistant" if place % 2 else "user", "Some words", id=f"m{place}") for place in range(history)]
     client, calls = ChatClient(model=model, tools=[add]), 0
 
     def count(frame: FrameType, event: str, argument: Any) -> None:
@@ -48,7 +52,7 @@ async def calls_of_a_turn(model: Model) -> int:
 
     sys.setprofile(count)
     try:
-        await client.call("Go")
+        await client.call("Go", history=said)
     finally:
         sys.setprofile(None)
     return calls
@@ -70,3 +74,10 @@ async def test_a_tool_round_costs_a_bounded_number_of_calls() -> None:
     await calls_of_a_turn(rounds(1))
     few, many = await calls_of_a_turn(rounds(1)), await calls_of_a_turn(rounds(9))
     assert (many - few) / 8 <= CALLS_PER_ROUND
+
+
+async def test_a_history_is_not_worked_through_again_with_every_round() -> None:
+    await calls_of_a_turn(rounds(1))
+    short = await calls_of_a_turn(rounds(9)) - await calls_of_a_turn(rounds(1))
+    long = await calls_of_a_turn(rounds(9), history=400) - await calls_of_a_turn(rounds(1), history=400)
+    assert (long - short) / (8 * 400) <= CALLS_PER_MESSAGE

@@ -48,6 +48,17 @@ async def test_the_same_events_give_the_same_messages() -> None:
     assert [m.role for m in rebuilt.messages] == ["assistant", "tool", "assistant"]
 
 
+async def test_looking_at_any_moment_changes_nothing_of_what_follows() -> None:
+    told, transcript = await whole_run()
+    for looked_at in range(len(told)):
+        watched = Transcript()
+        for place, event in enumerate(told):
+            watched.apply(event)
+            if place == looked_at:
+                assert len(watched.messages) <= len(transcript.messages)
+        assert watched.messages == transcript.messages
+
+
 async def test_a_checkpoint_after_any_event_goes_on_as_if_nothing_had_happened() -> None:
     told, transcript = await whole_run()
     for cut in range(len(told) + 1):
