@@ -23,6 +23,9 @@ _TOLD = {
 }
 
 
+_NOTHING = object()
+
+
 class _NotStrict(Exception):
     """The schema says something that the strict form cannot."""
 
@@ -30,7 +33,7 @@ class _NotStrict(Exception):
 def strict_form(schema: JsonSchema) -> JsonSchema | None:
     """A schema with every property required, optional ones nullable; None if it cannot be put so.
 
-    Objects with free keys, tuples and values of any type cannot.
+    Objects with free keys, tuples, values of any type, and what can be null or left out with different meanings cannot.
     """
     try:
         made = _strict(schema, schema)
@@ -87,6 +90,8 @@ def _object(node: JsonSchema, root: JsonSchema) -> JsonSchema:
 def _nullable(made: JsonSchema, wanted: JsonSchema, root: JsonSchema) -> JsonSchema:
     kinds = kinds_of(wanted, root)
     if kinds is None or "null" in kinds:
+        if wanted.get("default", _NOTHING) is not None:
+            raise _NotStrict  # null and nothing are two things here, of which a model could say one only
         return made
     rest = {key: value for key, value in made.items() if key != "description"}
     described = {"description": made["description"]} if "description" in made else {}

@@ -29,6 +29,13 @@ def tool_choices() -> list[tuple[str, str]]:
     return [(tool.name, tool.name) for tool in catalogue.registry()]
 
 
+class SchemaField(forms.JSONField):
+    """A JSON Schema, or nothing."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return "" if value is None else super().prepare_value(value)
+
+
 class AssistantForm(TenantForm):
     """Starter prompts are edited as lines."""
 
@@ -42,6 +49,7 @@ class AssistantForm(TenantForm):
     class Meta:
         model = Assistant
         exclude = ("created_at", "updated_at")
+        field_classes = {"answer_schema": SchemaField, "task_schema": SchemaField}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
