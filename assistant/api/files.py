@@ -1,26 +1,62 @@
-"""Files that tools returned, for the member in whose conversation they did."""
+"""Files that tools returned, for the member in whose conversation they did, or the end user whose page shows it."""
 
 from __future__ import annotations
 
 import uuid
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_http_methods
 
-from assistant.api.callers import HttpRefusal, caller_of, not_found
-from assistant.services.tenancy import enter
+from assistant.api.callers import HttpRefusal, bearer_key, caller_of, not_found
+from assistant.services.endusers import is_token, shows_any, visitor_by_token
+from assistant.services.members import Member
+from assistant.services.tenancy import all_tenants, enter
 from assistant.services.toolfiles import file_response, find_file
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "OPTIONS"])
 def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpResponse:
     """One file, by its id: an image to be shown, anything else to be saved."""
+    origin = request.headers.get("Origin", "")
+    if request.method == "OPTIONS":
+        return _preflight(tenant, origin)
     try:
-        member = caller_of(request, tenant, "read")
+        member = _reader(request, tenant, origin)
         enter(member.tenant_id)
         found = find_file(member=member, file_id=file)
         if found is None:
             raise not_found()
     except HttpRefusal as refusal:
         return refusal.response()
-    return file_response(found)
+    answer = file_response(found)
+    if member.assistant_id is not None:
+        answer["Access-Control-Allow-Origin"] = origin
+    patch_vary_headers(answer, ["Authorization", "Origin"])
+    return answer
+
+
+def _reader(request: HttpRequest, tenant: str, origin: str) -> Member:
+    """Who asks for a file: an end user by their token, from a page that may show the assistant; else as everywhere."""
+    token = bearer_key(request)
+    if token is None or not is_token(token):
+        return caller_of(request, tenant, "read")
+    with all_tenants():
+        visitor = visitor_by_token(token=token, tenant_slug=tenant, origin=origin)
+    if visitor is None:
+        raise HttpRefusal(401, "unauthorized", "The token has ended, or does not count from this page.")
+    return visitor.member
+
+
+def _preflight(tenant: str, origin: str) -> HttpResponse:
+    """What a browser asks before it sends a token from a page of another origin."""
+    if not shows_any(tenant_slug=tenant, origin=origin):
+        return not_found().response()
+    headers = {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Allow-Methods": "GET",
+        "Access-Control-Allow-Headers": "Authorization",
+        "Access-Control-Max-Age": "600",
+        "Vary": "Origin",
+    }
+    return HttpResponse(status=204, headers=headers)

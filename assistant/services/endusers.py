@@ -19,6 +19,7 @@ from assistant.models import Assistant, EndUser, Membership, WidgetOrigin
 from assistant.models.endusers import validate_origin
 from assistant.services.members import Member, find_end_user
 from assistant.services.memberships import make_nameless_user
+from assistant.services.tenancy import all_tenants
 
 TOKEN_PREFIX = "eu_"  # noqa: S105 - it tells a token from a key, and is no secret  # nosec B105
 DEFAULT_SECONDS = 900
@@ -44,6 +45,12 @@ def is_token(credentials: str) -> bool:
 def has_origins(*, tenant_id: int, assistant_id: int) -> bool:
     """Whether any page may show the assistant to end users."""
     return WidgetOrigin.objects.filter(tenant_id=tenant_id, assistant_id=assistant_id).exists()
+
+
+@all_tenants()
+def shows_any(*, tenant_slug: str, origin: str) -> bool:
+    """Whether pages of an origin may show any assistant of a tenant."""
+    return WidgetOrigin.objects.filter(tenant__slug=tenant_slug, tenant__is_active=True, origin=origin).exists()
 
 
 def allow_origin(*, assistant: Assistant, origin: str) -> WidgetOrigin:
@@ -94,8 +101,11 @@ def values_of_token(token: str) -> list[Any]:
     return values
 
 
-def visitor_by_token(*, token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Visitor | None:
-    """Whom a token lets in from a page of `origin`; None unless all that it is bound to still holds."""
+def visitor_by_token(*, token: str, tenant_slug: str, assistant_slug: str | None = None, origin: str) -> Visitor | None:
+    """Whom a token lets in from a page of `origin`; None unless all that it is bound to still holds.
+
+    `assistant_slug` is None where the token's own assistant is meant.
+    """
     try:
         tenant_id, assistant_id, user_id, key_id, until = values_of_token(token)
     except BadSignature:
@@ -105,9 +115,11 @@ def visitor_by_token(*, token: str, tenant_slug: str, assistant_slug: str, origi
         tenant_id=tenant_id,
         tenant__slug=tenant_slug,
         assistant_id=assistant_id,
-        assistant__slug=assistant_slug,
+        assistant__is_active=True,
         origin=origin,
     )
+    if assistant_slug is not None:
+        allowed = allowed.filter(assistant__slug=assistant_slug)
     if ends_at <= timezone.now() or not allowed.exists():
         return None
     member = find_end_user(tenant_id=tenant_id, user_id=user_id, key_id=key_id, assistant_id=assistant_id)

@@ -48,9 +48,12 @@ def files_of_calls(*, member: Member, call_pks: Iterable[int]) -> dict[int, list
 
 def find_file(*, member: Member, file_id: uuid.UUID) -> ToolFile | None:
     """A file of a member's own conversation; None if it is somebody else's, or nobody's."""
-    return ToolFile.objects.filter(
+    own = ToolFile.objects.filter(
         pk=file_id, tenant_id=member.tenant_id, call__tenant_id=member.tenant_id, call__run__user_id=member.user_id
-    ).first()
+    )
+    if member.assistant_id is not None:
+        own = own.filter(call__run__assistant_id=member.assistant_id)
+    return own.first()
 
 
 def file_response(found: ToolFile) -> HttpResponse:

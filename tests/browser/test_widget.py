@@ -17,7 +17,7 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import ApiKey, Conversation, WidgetOrigin
+from assistant.models import ApiKey, Conversation, ToolCall, ToolFile, WidgetOrigin
 from assistant.services.endusers import allow_origin
 from tests.api.calling import key_of
 from tests.base import Cast
@@ -27,6 +27,7 @@ from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.line import Line
 from tests.live import free_port
+from tests.slow_tool.tools import PIXEL
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 PANEL = "tenant-assistant section"
@@ -201,6 +202,31 @@ async def test_an_approval_is_asked_and_given(shop: Shop, cast: Cast, fake_provi
     await ask(page, "What time is it?")
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator(".answer")).to_have_text("It is nine.")
+
+
+async def test_files_of_tools_are_shown_and_saved(shop: Shop, cast: Cast, fake_provider: FakeProvider) -> None:
+    def keep(name: str, media_type: str, content: bytes) -> None:
+        call = ToolCall.objects.get()
+        fields = {"name": name, "media_type": media_type, "size": len(content), "data": content}
+        ToolFile.objects.create(tenant=cast.acme, call=call, **fields)
+
+    await sync_to_async(switch_tool)(cast.acme, "current_time")
+    fake_provider.call("current_time", {})
+    fake_provider.reply("Here it is.")
+    page = await shop.visit()
+    await open_widget(page)
+    await ask(page, "Draw")
+    await done(page)
+    await sync_to_async(keep)("sales.png", "image/png", PIXEL)
+    await sync_to_async(keep)("sales.html", "text/html", b"<script>alert(1)</script>")
+    await page.reload()
+    await open_widget(page)
+    image = page.get_by_role("img", name="sales.png")
+    await expect(image).to_be_visible()
+    assert await image.evaluate("(e) => [e.src.startsWith('blob:'), e.naturalWidth]") == [True, 1]
+    async with page.expect_download() as saved:
+        await page.get_by_role("button", name="sales.html (1 KB)").click()
+    assert (await saved.value).suggested_filename == "sales.html"
 
 
 async def test_a_revoked_key_ends_it_and_a_new_one_mends_it(shop: Shop, fake_provider: FakeProvider) -> None:

@@ -12,12 +12,22 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from websockets.exceptions import InvalidStatus
 
-from assistant.models import ApiKey, Assistant, Conversation, EndUser, Membership, Provider, ToolCall, WidgetOrigin
+from assistant.models import (
+    ApiKey,
+    Assistant,
+    Conversation,
+    EndUser,
+    Membership,
+    Provider,
+    ToolCall,
+    ToolFile,
+    WidgetOrigin,
+)
 from assistant.services.endusers import mint_token
 from assistant.services.members import find_member
 from tests.api.calling import Caller
 from tests.base import Cast
-from tests.factories import make_assistant
+from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.isolation.planting import CANARY
 from tests.isolation.test_websocket import leaks, try_all
@@ -195,6 +205,46 @@ async def test_an_end_users_token_is_no_key_of_the_other_doors(path: str, uvicor
     async with httpx2.AsyncClient() as client:
         answer = await client.get(uvicorn_server.url + path, headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code in {401, 404}
+
+
+async def test_a_token_fetches_the_files_of_its_own_threads(
+    uvicorn_server: Server, cast: Cast, shop: Caller, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    def keep() -> str:
+        file = ToolFile.objects.create(
+            tenant=cast.acme, call=ToolCall.objects.get(), name="a.png", media_type="image/png", size=5, data=b"bytes"
+        )
+        return f"{uvicorn_server.url}/api/v1/tenants/acme/files/{file.pk}/"
+
+    def other_token() -> str:
+        other = make_assistant(cast.acme, "other")
+        allow(other)
+        key = ApiKey.objects.get(tenant=cast.acme)
+        return mint_token(end_user=end_user("c-1"), assistant=other, key_id=key.pk, seconds=60)[0]
+
+    await sync_to_async(switch_tool)(cast.acme, "current_time")
+    fake_provider.call("current_time", {})
+    hers, his = [await sync_to_async(token_for)(shop, name) for name in ("c-1", "c-2")]
+    async with visit(uvicorn_server.url, hers) as socket:
+        await socket.ask("What time is it?")
+    url = await sync_to_async(keep)()
+    async with httpx2.AsyncClient() as client:
+
+        async def status(token: str, origin: str = SHOP) -> int:
+            return (await client.get(url, headers={"Authorization": f"Bearer {token}", "Origin": origin})).status_code
+
+        answer = await client.get(url, headers={"Authorization": f"Bearer {hers}", "Origin": SHOP})
+        assert (answer.content, answer.headers["Access-Control-Allow-Origin"]) == (b"bytes", SHOP)
+        assert await status(his) == 404
+        assert await status(hers, "https://evil.example.com") == 401
+        assert await status(await sync_to_async(other_token)()) == 404
+        asked = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+        allowed = await client.options(url, headers={"Origin": SHOP, **asked})
+        assert (allowed.status_code, allowed.headers["Access-Control-Allow-Origin"]) == (204, SHOP)
+        refused = await client.options(url, headers={"Origin": "https://evil.example.com", **asked})
+        assert "Access-Control-Allow-Origin" not in refused.headers
+        await ApiKey.objects.aupdate(revoked_at=timezone.now())
+        assert await status(hers) == 401
 
 
 def test_who_acts_for_an_end_user_is_told_who_that_is(cast: Cast, shop: Caller) -> None:

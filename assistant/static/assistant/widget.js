@@ -1,6 +1,6 @@
 /* <tenant-assistant>: puts a tenant's assistant into a page of any allowed site. See docs/widget.md. */
 
-import { afterFlush } from "./js/dom.js";
+import { afterFlush } from "./js/moments.js";
 import { Conversation } from "./widget/conversation.js";
 import { icon, make } from "./widget/elements.js";
 import { Line } from "./widget/line.js";

@@ -1,6 +1,6 @@
 /* One conversation's place in the event stream: sends, attaches, and lets every event through exactly once. */
 
-import { newId } from "./dom.js";
+import { newId } from "./moments.js";
 
 const VERSION = "1.0";
 const MAX_FRAME = 256 * 1024;

@@ -1,6 +1,6 @@
 /* One answer as it streams: closed blocks as the server's HTML, and the open one as plain text. */
 
-import { touch } from "../js/dom.js";
+import { touch } from "../js/moments.js";
 import { make, nodesOf } from "./elements.js";
 
 export class Answer {

@@ -1,6 +1,6 @@
 /* One conversation in the panel: the thread that lets each event through once, and what it shows. */
 
-import { newId } from "../js/dom.js";
+import { newId } from "../js/moments.js";
 import { Thread } from "../js/thread.js";
 import { Transcript } from "./transcript.js";
 
@@ -20,6 +20,7 @@ export class Conversation extends EventTarget {
     this.#transcript = new Transcript(panel.log, {
       retry: () => this.#thread.retry(),
       resume: (entries) => this.#thread.resume(entries),
+      media: async (list) => (await import("./media.js")).shown(list, line),
     });
     // What is unsent is not kept in the page's storage: the next visitor of this browser may be another.
     const parts = { id: id || newId(), isNew: !id, connection: this, storageKey: null };

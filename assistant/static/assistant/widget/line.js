@@ -13,7 +13,6 @@ class NotSignedIn extends Error {}
 export class Line {
   state = "idle";
   #tokenUrl;
-  #server;
   #listener;
   #socket = null;
   #attempt = 0;
@@ -23,7 +22,7 @@ export class Line {
 
   constructor({ tokenUrl, server, listener }) {
     this.#tokenUrl = tokenUrl;
-    this.#server = server;
+    this.server = server;
     this.#listener = listener;
     const { signal } = this.#events;
     addEventListener("online", () => this.retryNow(), { signal });
@@ -43,7 +42,8 @@ export class Line {
     try {
       const grant = await this.#ask();
       if (attempt !== this.#attempt) return;
-      const url = new URL(grant.socket, this.#server.replace(/^http/, "ws"));
+      this.token = grant.token;
+      const url = new URL(grant.socket, this.server.replace(/^http/, "ws"));
       const socket = new WebSocket(url, ["agui.v1", `bearer.${grant.token}`]);
       this.#socket = socket;
       socket.onopen = () => this.#opened(socket, grant);

@@ -50,6 +50,8 @@ h2{flex:1;margin:0;font-size:1rem;font-weight:650;overflow:hidden;text-overflow:
 .closed :is(th,td){padding:.3rem .6rem;border:1px solid var(--line);text-align:start;vertical-align:top}
 .closed :is(th,td).right{text-align:end}
 .closed :is(th,td).center{text-align:center}
+.media{display:grid;gap:.5rem;justify-items:start}
+.media img{max-inline-size:100%;border:1px solid var(--line);border-radius:8px}
 .plain{white-space:pre-wrap}
 a{color:var(--accent)}
 code{font:.9em var(--mono)}

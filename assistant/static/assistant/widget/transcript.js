@@ -13,7 +13,7 @@ export class Transcript {
   #answers = new Map();
   #calls = new Map();
 
-  /** `actions`: retry(), resume(entries). */
+  /** `actions`: retry(), resume(entries), media(list). */
   constructor(root, actions) {
     this.#root = root;
     this.#actions = actions;
@@ -69,15 +69,19 @@ export class Transcript {
     else if (type === "TOOL_CALL_START") this.#call(toolCallId, event.toolCallName);
     else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).input += delta;
     else if (type === "TOOL_CALL_RESULT") this.#settle(toolCallId, "ok");
-    else if (type === "CUSTOM" && event.name === "tool.finished") this.#settle(event.value.toolCallId, event.value.status);
+    else if (type === "CUSTOM" && event.name === "tool.finished") this.#settle(event.value.toolCallId, event.value.status, event.value.media);
     else if (type === "CUSTOM" && event.name === "message.cut") this.#remark("The answer was cut off.");
   }
 
-  #settle(id, status) {
+  #settle(id, status, media) {
     const call = this.#call(id);
     if (!call.isSettled) call.state.textContent = STATES[status] ?? status;
     call.isSettled = true;
     call.box?.remove();
+    if (media?.length && !call.media) {
+      call.element.after((call.media = make("div.media")));
+      this.#actions.media(media).then((shown) => call.media.append(...shown));
+    }
   }
 
   block(value) {
@@ -147,7 +151,7 @@ export class Transcript {
       if (message.subagentRunId) continue;
       if (message.role === "user") this.addUser(message);
       else if (message.role === "assistant") this.#addStored(message);
-      else if (message.role === "tool") this.#settle(message.toolCallId, message.metadata?.tool?.status ?? "ok");
+      else if (message.role === "tool") this.#settle(message.toolCallId, message.metadata?.tool?.status ?? "ok", message.metadata?.tool?.media);
     }
     if (pending) this.addUser(pending);
   }
