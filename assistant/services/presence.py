@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from django.contrib.auth import get_user_model
@@ -43,6 +44,12 @@ class Presence:
     assistant_id: int | None = None
     origin: str = ""
     until: datetime | None = None
+
+    @property
+    def right(self) -> tuple[Any, ...]:
+        """By what it may be here; connections with the same are welcome together, or not at all."""
+        who = (self.member.tenant_id, self.member.user_id, self.member.key_id)
+        return (*who, self.session_key, self.session_hash, self.assistant_id, self.origin, self.until)
 
 
 @dataclass(slots=True)
@@ -96,7 +103,19 @@ metrics.watch("assistant_open_connections", "Open websockets and event streams."
 
 @all_tenants()
 def unwelcome(present: list[Presence]) -> list[Presence]:
-    """Those whose tenant, user, membership, key, token or session has ended; five queries for any number."""
+    """Those whose tenant, user, membership, key, token or session has ended; five queries for any number.
+
+    All connections by one session, key or token are judged as one: a thousand open tabs are looked at every few
+    seconds, for as long as they are open.
+    """
+    alike: dict[tuple[Any, ...], list[Presence]] = {}
+    for presence in present:
+        alike.setdefault(presence.right, []).append(presence)
+    refused = _unwelcome([same[0] for same in alike.values()])
+    return [presence for one in refused for presence in alike[one.right]]
+
+
+def _unwelcome(present: list[Presence]) -> list[Presence]:
     now = timezone.now()
     members = set(
         Membership.objects.filter(
@@ -117,6 +136,7 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
         )
     )
     users = get_user_model().objects.in_bulk({p.member.user_id for p in with_session}) if with_session else {}
+    hashes = {pk: user.get_session_auth_hash() for pk, user in users.items()}
 
     def is_in_time_and_place(p: Presence) -> bool:
         if p.until is not None and p.until <= now:
@@ -128,12 +148,8 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
             return False
         if p.member.key_id is not None:
             return (p.member.tenant_id, p.member.key_id) in keys and is_in_time_and_place(p)
-        user = users.get(p.member.user_id)
-        return (
-            p.session_key in sessions
-            and user is not None
-            and constant_time_compare(user.get_session_auth_hash(), p.session_hash)
-        )
+        expected = hashes.get(p.member.user_id)
+        return p.session_key in sessions and expected is not None and constant_time_compare(expected, p.session_hash)
 
     return [p for p in present if not is_welcome(p)]
 
