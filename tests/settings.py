@@ -44,3 +44,6 @@ def _forget_content_types(**_: object) -> None:
 
 
 request_started.connect(_forget_content_types)
+
+if os.environ.get("RECORD_RUNS"):
+    INSTALLED_APPS = [*INSTALLED_APPS, "tests.recording"]  # noqa: F405
