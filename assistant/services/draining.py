@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from types import FrameType
+from typing import Any
 
 _listeners: set[Callable[[], object]] = set()
 _has_begun = False
@@ -32,19 +33,22 @@ def begin() -> None:
         listener()
 
 
-def notice_sigterm() -> None:
+def notice_signals() -> None:
     """Begin when the process is asked to end, before the server does what it does then (uvicorn: stops listening)."""
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()
-    servers_own = signal.getsignal(signal.SIGTERM)
 
-    def end(number: int, frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(begin)
-        if callable(servers_own):
-            servers_own(number, frame)
+    def end_with(servers_own: Callable[[int, FrameType | None], Any] | int | None) -> Callable[..., None]:
+        def end(number: int, frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(begin)
+            if callable(servers_own):
+                servers_own(number, frame)
 
-    signal.signal(signal.SIGTERM, end)
+        return end
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end_with(signal.getsignal(number)))
 
 
 def stop_with_daphne(stop: Callable[[], Awaitable[None]]) -> None:

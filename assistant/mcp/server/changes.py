@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import signal
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from pydantic import BaseModel
 
 from assistant.mcp.server.content import describe
 from assistant.mcp.server.library import every_source
-from assistant.services import news, presence
+from assistant.services import draining, news, presence
 from assistant.services.calling import tools_for
 from assistant.services.database import in_database
 from assistant.services.members import Member
@@ -149,6 +148,7 @@ async def watching(
 async def _sweep(room: _Room) -> None:
     loop = asyncio.get_running_loop()
     stop_listening = news.listen(lambda: loop.call_soon_threadsafe(room.wake.set))
+    stop_awaiting = draining.listen(room.wake.set)
     try:
         while room.watches:
             try:
@@ -157,7 +157,7 @@ async def _sweep(room: _Room) -> None:
             except TimeoutError:
                 pass
             room.wake.clear()
-            if _is_server_ending():
+            if draining.has_begun():  # the server waits for open streams, and tells them nothing of it
                 for watch in room.watches:
                     watch.close()
                 return
@@ -168,9 +168,4 @@ async def _sweep(room: _Room) -> None:
                     logger.warning("The lists of an MCP client could not be looked at", exc_info=True)
     finally:
         stop_listening()
-
-
-def _is_server_ending() -> bool:
-    """Whether uvicorn was asked to end: it waits for open streams, and tells them nothing of it."""
-    handler = signal.getsignal(signal.SIGTERM)
-    return bool(getattr(getattr(handler, "__self__", None), "should_exit", False))
+        stop_awaiting()
