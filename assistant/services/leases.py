@@ -18,6 +18,8 @@ from tools.context import UserId
 
 # A run whose process has not renewed its lease for this long is taken for dead.
 LEASE = timedelta(seconds=15)
+# Finishing a dead run takes milliseconds; whoever dies over it too must not make its reader wait for as long again.
+RECOVERY_LEASE = timedelta(seconds=5)
 
 
 class LostRun(Exception):
@@ -91,7 +93,7 @@ def take_over_dead_runs(*, owner: str, limit: int = 20) -> list[DeadRun]:
     now = timezone.now()
     expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=now).select_for_update(skip_locked=True)
     runs = list(expired.order_by("lease_until")[:limit])
-    Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + LEASE)
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + RECOVERY_LEASE)
     # An approved call runs in the row of the run that asked, and of a conversation one run runs at a time.
     threads = [run.conversation_id for run in runs]
     ToolCall.objects.filter(run__conversation__in=threads, status=ToolCall.Status.RUNNING).update(

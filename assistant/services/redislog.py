@@ -31,6 +31,8 @@ KEEP_SECONDS = 3600
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
 PATIENCE_SECONDS = 20.0
+# What a command raises then. A subscription finds no writer (AttributeError) while the listener connects anew.
+AWAY = (RedisError, OSError, AttributeError)
 
 # One script, so that either all events of an append are added or none: XADD raises where the place is taken.
 APPEND = """
@@ -136,7 +138,7 @@ class RedisLog:
                 return await command()
             except ResponseError:
                 raise
-            except (RedisError, OSError):
+            except AWAY:
                 if asyncio.get_running_loop().time() > deadline:
                     raise
                 await asyncio.sleep(RETRY_SECONDS)
@@ -153,7 +155,11 @@ class RedisLog:
         log = self._memory.thread(thread)
         if thread not in self._followed:
             self._followed.add(thread)
-            await self._patiently(lambda: self._pubsub.subscribe(STREAM + thread))
+            try:
+                await self._patiently(lambda: self._pubsub.subscribe(STREAM + thread))
+            except BaseException:
+                self._followed.discard(thread)
+                raise
         await self._fill(thread)
         return log
 
@@ -174,7 +180,7 @@ class RedisLog:
         for idle in self._memory.sweep():
             if idle in self._followed:
                 self._followed.discard(idle)
-                with contextlib.suppress(RedisError, OSError):
+                with contextlib.suppress(*AWAY):
                     await self._pubsub.unsubscribe(STREAM + idle)
 
     async def publish_control(self, message: str) -> None:

@@ -81,10 +81,10 @@ class Chatter:
             await self._resume(client, turn)
             while turn.end is None:
                 frame = await client.next(PATIENCE_SECONDS)
-                if run_of(frame) == turn.given["runId"] and seq_of(frame):
+                is_refusal = frame["type"] == "RUN_ERROR" and not turn.seq
+                if run_of(frame) == turn.given["runId"] and seq_of(frame) and not is_refusal:
                     turn.take(frame)
-                elif frame["type"] == "RUN_ERROR":
-                    # Refused: nothing of this run exists here.
+                elif is_refusal:
                     turn.refusals.append(str(frame.get("code")))
                     await asyncio.sleep(RETRY_SECONDS)
                     await self._resume(client, turn)

@@ -22,7 +22,7 @@ HOW = (
     "needed. Half on SQLite, half on PostgreSQL and Redis."
 )
 CRASHES = 100
-AT_ONCE = 10
+AT_ONCE = 25
 TWICE, UNKNOWN, BUSY = "effects beyond distinct keys", "effects that the audit does not know", "threads left unusable"
 AUDITED = "SELECT r.conversation_id, c.call_id FROM assistant_toolcall c JOIN assistant_run r ON r.id = c.run_id"
 ARGUMENTS = '{"cents": 5, "before": 150, "after": 150}'

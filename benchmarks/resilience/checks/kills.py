@@ -24,7 +24,7 @@ HOW = (
     "and Redis."
 )
 KILLS = 100
-AT_ONCE = 10
+AT_ONCE = 25
 LOST, NOT_PREFIX, LATE, INVALID = (
     "user messages lost or doubled",
     "answers seen that are no prefix of what is stored",
