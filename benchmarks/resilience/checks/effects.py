@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,17 +42,22 @@ def pay_twice() -> None:
     tools.write_payment = twice
 
 
-def forget_the_audit() -> None:
-    """A tool runs before its call is written down."""
-    from assistant.services import journal
+def pay_under_another_key() -> None:
+    """A tool makes up a key for each payment."""
+    from benchmarks.resilience.effects import tools
 
-    journal.note_start = lambda **_: ({}, {})
-    journal.note_outcomes = lambda **_: None
+    write = tools.write_payment
+
+    def unknown(line: str) -> None:
+        key, _, rest = line.partition(" ")
+        write(f"{key}-{uuid.uuid4()} {rest}")
+
+    tools.write_payment = unknown
 
 
 FAULTS = (
     Fault("what was paid is paid twice", TWICE, pay_twice),
-    Fault("a tool runs without being written down", UNKNOWN, forget_the_audit),
+    Fault("a tool makes up a key for each payment", UNKNOWN, pay_under_another_key),
 )
 
 
