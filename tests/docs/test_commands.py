@@ -97,6 +97,7 @@ def deployment(tmp_path: Path, migrated: Path, fake_provider: FakeProvider) -> I
             "VENV": sys.prefix,
             "PORT": str(port),
             "MODEL": "none",
+            "FILES": str(tmp_path),
             "ENV_FILE": os.devnull,
             "DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3",
             "REDIS_URL": "",
@@ -111,17 +112,32 @@ def deployment(tmp_path: Path, migrated: Path, fake_provider: FakeProvider) -> I
     )
 
 
+# Whom a document tells of; zip files go where nothing is kept.
+PEOPLE = """
+from django.contrib.auth import get_user_model
+from assistant.services.memberships import add_member
+from assistant.services.tenants import create_tenant
+get_user_model().objects.create_superuser("boss", password="a-better-one-than-this")
+get_user_model().objects.create_user("milton")
+add_member(tenant=create_tenant(slug="initech", name="Initech", owner="boss"), username="milton", role="member")
+"""
+PREPARED = {"incidents.md": PEOPLE}
+
+
 def prepare(block: Block, port: int) -> str:
     """The block as a reader runs it, but on a free port and without what only CI runs."""
     lines = [line for line in block.text.splitlines() if line.split("  #")[0].strip() not in RUN_BY_CI]
     # Collected files would be served in place of the checkout's own, to every later run.
     lines = [line.replace("collectstatic --noinput", "collectstatic --noinput --dry-run") for line in lines]
+    lines = [line.replace("--file ", '--file "$FILES"/') for line in lines]
     return re.sub(r"(127\.0\.0\.1:|--port )8000", rf"\g<1>{port}", "\n".join(lines)) + "\n"
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("document", TOLD, ids=lambda path: path.name)
 def test_the_commands_and_snippets_of_a_document_run(document: Path, deployment: Deployment) -> None:
+    if document.name in PREPARED:
+        deployment.run([sys.executable, "manage.py", "shell", "-v0", "-c", PREPARED[document.name]])
     story = told = ""
     for block in [*blocks(document, "sh", "python"), None]:
         if story != told and (block is None or block.language != "python"):
