@@ -19,7 +19,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from assistant.models import Webhook, WebhookDelivery
-from assistant.services import audit
+from assistant.services import audit, metrics
 from assistant.services.tenancy import all_tenants
 from assistant.services.webhooks import TEST, secrets_of
 
@@ -149,6 +149,7 @@ def settle(*, work: Claimed, attempt: Attempt) -> None:
     row.claim, row.tried_at = "", now
     row.response_code, row.error, row.duration_ms = attempt.code, attempt.error[:300], attempt.duration_ms
     row.status, row.next_try_at = _what_next(row.attempts, attempt, now)
+    metrics.count_delivery(row.status)
     row.save(
         update_fields=[
             "attempts", "claim", "tried_at", "response_code", "error", "duration_ms", "status", "next_try_at",

@@ -54,6 +54,7 @@ _tokens = Counter("assistant_tokens", "Tokens as providers counted them.", ["ten
 _provider_errors = Counter("assistant_provider_errors", "Runs that a provider failed.", ["provider", "code"])
 _tool_calls = Counter("assistant_tool_calls", "Tool calls that have ended.", ["tenant", "tool", "outcome"])
 _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls.", ["tool"], buckets=_SECONDS)
+_deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 _answers = Counter("assistant_http_answers", "Answered requests and websocket handshakes.", ["method", "status"])
 _sweep_seconds = Gauge("assistant_presence_sweep_seconds", "How long the last look at open connections took.")
 _swept_at = Gauge("assistant_presence_sweep_timestamp_seconds", "When open connections were last looked at.")
@@ -98,6 +99,11 @@ def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], begun: Callable
 def count_answer(method: str, status: int) -> None:
     """A request has been answered, or a connection's handshake."""
     _answers.labels(method if method in METHODS else OTHER, str(status)).inc()
+
+
+def count_delivery(outcome: str) -> None:
+    """A message was sent to a webhook, or was not: `delivered`, `pending` (to be tried again) or `failed`."""
+    _deliveries.labels(outcome).inc()
 
 
 def note_sweep(seconds: float) -> None:

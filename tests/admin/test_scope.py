@@ -7,8 +7,9 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django.fixtures import Settings
 
-from assistant.models import Assistant, Membership, Provider, Tenant
+from assistant.models import Assistant, AuditEntry, Membership, Provider, Retention, Tenant
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider, make_tenant
@@ -99,17 +100,38 @@ def test_a_tenants_provider_must_name_its_tenant(amys: Client, cast: Cast) -> No
 
 
 def test_tenants_are_made_by_operators(amys: Client, root: Client, cast: Cast) -> None:
-    data = {"slug": "initech", "name": "Initech", "timezone": "UTC", "is_active": "on"}
+    data = {"slug": "initech", "name": "Initech", "timezone": "UTC", "is_active": "on", **retention_form()}
     assert amys.post("/admin/assistant/tenant/add/", data).status_code == 403
     assert root.post("/admin/assistant/tenant/add/", data).status_code == 302
     assert Tenant.objects.filter(slug="initech").exists()
 
 
 def test_an_admin_changes_their_tenants_zone_but_not_its_standing(amys: Client, cast: Cast) -> None:
-    data = {"name": "Acme", "timezone": "Asia/Tokyo", "slug": "stolen"}
+    data = {"name": "Acme", "timezone": "Asia/Tokyo", "slug": "stolen", **retention_form()}
     amys.post(f"/admin/assistant/tenant/{cast.acme.pk}/change/", data)
     cast.acme.refresh_from_db()
     assert (cast.acme.timezone, cast.acme.slug, cast.acme.is_active) == ("Asia/Tokyo", "acme", True)
+
+
+def retention_form(**days: int) -> dict[str, str | int]:
+    """The part of a tenant's form that says how long its records are kept."""
+    form = {"retention-TOTAL_FORMS": 1, "retention-INITIAL_FORMS": 0, "retention-MAX_NUM_FORMS": 1}
+    return {**form, **{f"retention-0-{name}": number for name, number in days.items()}}
+
+
+def test_an_admin_says_how_long_their_tenants_records_are_kept_up_to_the_deployments_maximum(
+    amys: Client, cast: Cast, settings: Settings
+) -> None:
+    settings.RETENTION_MAX_DAYS = 365
+    page, data = f"/admin/assistant/tenant/{cast.acme.pk}/change/", {"name": "Acme", "timezone": "UTC"}
+    assert b"for longer than 365 days" in amys.post(page, data | retention_form(audit=400)).content
+    assert amys.post(page, data | retention_form(conversations=30)).status_code == 302
+    assert cast.acme.retention.conversations == 30
+    entry = AuditEntry.objects.filter(tenant=cast.acme, action="tenant.change").latest("pk")
+    assert (entry.actor, "etention" in str(entry.details)) == (cast.amy, True)
+    rival = f"/admin/assistant/tenant/{cast.globex.pk}/change/"
+    assert amys.post(rival, data | retention_form(conversations=1)).status_code in {302, 403, 404}
+    assert not Retention.objects.filter(tenant=cast.globex).exists()
 
 
 @pytest.mark.parametrize("path", ["user/", "user/add/", "group/", "user/1/password/"])
