@@ -14,6 +14,7 @@ QUERY, SQL, HTML = "a query without its tenant", "SQL by hand", "trusted HTML"
 CSRF, LOGGED = "csrf_exempt", "a secret in a log call"
 
 ALL_TENANTS = "the deployment's own housekeeping, of all tenants"
+LEAVING = "an operator's command: what belongs to one tenant or one person, in all tenants"
 OF_A_ROW = "by a row that the caller found in its tenant"
 OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
 USERS = "of users, who belong to no tenant"
@@ -25,6 +26,18 @@ ALLOWED = {
     (QUERY, "assistant/hosting.py:_forget"): "a tenant that the host project deleted",
     (QUERY, "assistant/hosting.py:sync_all"): ALL_TENANTS,
     (QUERY, "assistant/mcp/server/library.py:_documents"): "none()",
+    (QUERY, "assistant/management/leaving.py:find_actor"): USERS,
+    (QUERY, "assistant/management/leaving.py:find_subject"): USERS,
+    (QUERY, "assistant/services/belongings.py:rows_of"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:_delete"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:_erase_person"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:_forget_names"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:_forget_orphans"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:_forget_threads"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:_names_of"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:count_tenant"): LEAVING,
+    (QUERY, "assistant/services/erasure.py:erase_tenant"): LEAVING,
+    (QUERY, "assistant/services/takeout.py:export_user"): LEAVING,
     (QUERY, "assistant/services/assistants.py:with_prompt"): OF_A_ROW,
     (QUERY, "assistant/services/callaudit.py:expire_calls"): ALL_TENANTS,
     (QUERY, "assistant/services/deliveries.py:delete_old_deliveries"): ALL_TENANTS,
@@ -57,6 +70,7 @@ ALLOWED = {
     (SQL, "assistant/services/rowsecurity.py:install"): "an operator's command, with quoted names",
     (SQL, "assistant/services/rowsecurity.py:problems"): "of PostgreSQL's own tables",
     (SQL, "assistant/services/rowsecurity.py:remove"): "an operator's command, with quoted names",
+    (SQL, "tools/library/fulltext.py:forget_deleted"): "the index of all tenants, without a parameter",
     (SQL, "assistant/services/rowsecurity.py:with_tenants"): "hands on the statement that it was given",
     (SQL, "tools/library/fulltext.py:_matches"): "a full-text search in the tenant's own passages",
     (HTML, "templates/assistant/manual.html"): "the documents of this repository",
