@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from django.db import DatabaseError
 
-from assistant.providers.openai import load_connections
 from assistant.services import metrics
 from assistant.services.completions import StatelessInput
 from assistant.services.courier import Courier
@@ -33,6 +32,7 @@ from assistant.services.redislog import RedisLog
 from assistant.services.runtask import RunTask
 from assistant.services.stateless import open_stateless_run
 from assistant.services.tenancy import enter, enter_all
+from assistant.services.warming import warm
 from tools.context import UserId
 
 logger = logging.getLogger(__name__)
@@ -63,8 +63,7 @@ class Runs:
             self._housekeeping = asyncio.create_task(
                 self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
             )
-            # So that the first question need not wait for it.
-            self._warming = asyncio.create_task(asyncio.to_thread(load_connections), name="warming")
+            self._warming = asyncio.create_task(asyncio.to_thread(warm), name="warming")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
                 self._courier.start()
