@@ -204,13 +204,17 @@ class RedisLog:
         while True:
             try:
                 message = await self._pubsub.get_message(timeout=5.0)
-                if message is not None:
-                    self._take(message)
-            except (RedisError, OSError):
+            except Exception as exc:
+                if not isinstance(exc, AWAY):
+                    logger.exception("The event log could not be listened to")
                 # The client reconnects and subscribes again by itself; what was published meanwhile is fetched.
                 await asyncio.sleep(RETRY_SECONDS)
                 for thread in list(self._followed):
                     self._fill_soon(thread)
+                continue
+            try:
+                if message is not None:
+                    self._take(message)
             except Exception:
                 # What cannot be read was not written by this version; the next message may be.
                 logger.exception("A message of the event log was not understood")
