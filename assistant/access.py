@@ -62,10 +62,11 @@ class _Visit:
         self._began = time.perf_counter()
         self._status = 0
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
+        # No coroutine of its own: every frame of every answer comes this way.
         if self._status == 0:
             self._begin(message)
-        await self._send(message)
+        return self._send(message)
 
     def _begin(self, message: Message) -> None:
         kind = message["type"]

@@ -1,0 +1,43 @@
+"""The deployment files say the same as production.md, and settle in time."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.docs.snippets import ROOT
+
+DEPLOY = ROOT / "docs/deploy"
+UNIT = (DEPLOY / "tenant-assistant@.service").read_text()
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+
+
+def flags(command: str) -> set[str]:
+    """The options of a uvicorn command, without where it listens."""
+    said = re.findall(r"(--[a-z-]+)(?: ([^\s-]\S*))?", command)
+    return {f"{name} {value}".strip() for name, value in said if name not in {"--host", "--port", "--no-server-header"}}
+
+
+def test_every_file_starts_the_server_as_the_document_does() -> None:
+    (told,) = re.findall(r"^uvicorn config.asgi.*$", (ROOT / "docs/production.md").read_text(), re.MULTILINE)
+    (unit,) = re.findall(r"^ExecStart=\S+(.*)$", UNIT, re.MULTILINE)
+    container = " ".join(json.loads(re.findall(r"^CMD (.*)$", DOCKERFILE, re.MULTILINE)[-1]))
+    assert flags(told) == flags(unit) == flags(container)
+
+
+def test_the_container_is_given_all_that_the_site_needs() -> None:
+    copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE)) | {"manage.py"}
+    assert copied == {"manage.py", "config", "assistant", "tools", "templates", "docs"}
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+def test_proxies_keep_inside_what_is_for_machines(name: str) -> None:
+    text = (DEPLOY / name).read_text()
+    assert "/metrics" in text and "/readyz" in text
+
+
+def test_every_file_is_told_of() -> None:
+    told = (ROOT / "docs/production.md").read_text()
+    assert [path.name for path in DEPLOY.iterdir() if path.name not in told and path.suffix != ".service"] == []
