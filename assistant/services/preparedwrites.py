@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
@@ -44,11 +45,11 @@ class PreparedInsert(Generic[Row]):
         else:
             self._model._default_manager.bulk_create(rows)
 
-    @property
+    @cached_property
     def _is_keyed_by_database(self) -> bool:
         return bool(self._key.db_returning)
 
-    @property
+    @cached_property
     def _given(self) -> list[Field[Any, Any]]:
         return [field for field in self._fields if not (field is self._key and self._is_keyed_by_database)]
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -20,6 +23,8 @@ from tests.base import Cast
 from tests.factories import switch_tool
 
 QUERIES_OF_A_TURN = 8
+# Of Python functions, to open and to close a run.
+CALLS_OF_A_TURN = {"sqlite": 2_450, "postgresql": 3_100}
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
 
 
@@ -92,6 +97,23 @@ def test_a_turn_takes_the_same_few_queries_with_any_history(alice: Member, befor
     assert sorted(positions) == list(range(before + 2))
     conversation = Conversation.objects.get(pk=thread)
     assert (conversation.run_count, conversation.message_count) == (2 if before else 1, before + 2)
+
+
+def test_a_turn_costs_a_bounded_number_of_calls(alice: Member) -> None:
+    thread, calls = uuid.uuid4(), 0
+    for _ in range(2):  # SQL is written at first use
+        take_turn(alice, thread)
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(note)
+    try:
+        take_turn(alice, thread)
+    finally:
+        sys.setprofile(None)
+    assert calls <= CALLS_OF_A_TURN[connection.vendor]
 
 
 def test_a_run_that_another_process_ends_is_counted_all_the_same(alice: Member) -> None:
