@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.pytests import printed
 
 TITLE = "Isolation"
 HOW = (
@@ -19,7 +15,6 @@ HOW = (
     "calls, frames and headers under names that look like fields of the context. PostgreSQL's row-level security with "
     "the application's filters switched off: tests/isolation/test_row_security.py."
 )
-ROOT = Path(__file__).resolve().parents[3]
 TRIES, CONTEXT_TRIES = 10_000, 1_000
 ON_SQLITE, ON_POSTGRES = "leaks on SQLite", "leaks on PostgreSQL"
 CONTEXT = "contexts that were moved"
@@ -27,7 +22,7 @@ UNFILTERED = "foreign rows with the application's filters off"
 LEAKY = "an address forgets whose rows it shows"
 BARE = "row-level security is off too"
 FAULTS = (Fault(LEAKY, ON_SQLITE), Fault(LEAKY, ON_POSTGRES), Fault(BARE, UNFILTERED))
-_SAID = re.compile(r"^(isolation|context|unfiltered): (\d+) tries, (\d+) (?:leaks|moved)(.*)$", re.MULTILINE)
+_SAID = r"^(isolation|context|unfiltered): (\d+) tries, (\d+) (?:leaks|moved)(.*)$"
 
 
 def measure(ground: Ground) -> Sequence[Line]:
@@ -61,11 +56,5 @@ def measure(ground: Ground) -> Sequence[Line]:
 
 def _run(test: str, env: dict[str, str], *options: str) -> tuple[int, int, str]:
     """What a test says of itself: tries, bad ones among them, and more about them; nothing if it broke off."""
-    command = [sys.executable, "-m", "pytest", test, "-q", "-s", "-p", "no:cacheprovider", *options]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TEST_")}
-    done = subprocess.run(command, cwd=ROOT, env=inherited | env, capture_output=True, text=True, check=False)
-    said = _SAID.search(done.stdout)
-    if said is None:
-        print(done.stdout[-3000:], done.stderr[-1000:], file=sys.stderr)
-        return 0, 0, ""
-    return int(said[2]), int(said[3]), said[4]
+    said = printed(_SAID, test, env, *options)
+    return (int(said[0][2]), int(said[0][3]), said[0][4]) if said else (0, 0, "")

@@ -1,0 +1,211 @@
+"""Whoever loses the right to be here is out: each loss, on every socket and stream that stays open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from assistant.models import ApiKey, Membership, Provider, Tenant
+from assistant.services import presence
+from assistant.services.members import create_api_key
+from tests.base import Cast
+from tests.fake_provider import FakeProvider
+from tests.live import Server, serve
+from tests.test_sse import RUNS
+from tests.test_websocket import in_db
+from tests.ws import open_socket, run_input, session_cookie
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+PATIENCE = 30
+BY_SESSION = ("websocket by session", "SSE by session")
+BY_KEY = ("websocket by key", "SSE by key", "/v1 by key", "MCP by key")
+cookies: list[str] = []
+
+
+def sign_out(cast: Cast) -> None:
+    browser = Client()
+    name, _, value = cookies[-1].partition("=")
+    browser.cookies[name] = value
+    assert browser.post("/accounts/logout/").status_code == 302
+
+
+def change_password(cast: Cast) -> None:
+    cast.alice.set_password("another-horse-battery-staple")
+    cast.alice.save()
+
+
+def disable(cast: Cast) -> None:
+    type(cast.alice).objects.filter(pk=cast.alice.pk).update(is_active=False)
+
+
+# What is lost, and who is out for it.
+LOSSES: dict[str, tuple[Callable[[Cast], object], tuple[str, ...]]] = {
+    "session expired": (lambda cast: Session.objects.update(expire_date=timezone.now()), BY_SESSION),
+    "logged out": (sign_out, BY_SESSION),
+    "password changed": (change_password, BY_SESSION),
+    "user disabled": (disable, (*BY_SESSION, *BY_KEY)),
+    "member removed": (
+        lambda cast: Membership.objects.filter(tenant=cast.acme, user=cast.alice).delete(),
+        (*BY_SESSION, *BY_KEY),
+    ),
+    "tenant suspended": (
+        lambda cast: Tenant.objects.filter(pk=cast.acme.pk).update(is_active=False),
+        (*BY_SESSION, *BY_KEY),
+    ),
+    "key revoked": (lambda cast: ApiKey.objects.update(revoked_at=timezone.now()), BY_KEY),
+    "key expired": (lambda cast: ApiKey.objects.update(expires_at=timezone.now()), BY_KEY),
+}
+
+
+@pytest.fixture
+def watched(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[Server]:
+    """The site, or another that ENDINGS_APPLICATION names, as `make resilience` does to see its own check fail."""
+    application = os.environ.get("ENDINGS_APPLICATION")
+    if application is None:
+        yield request.getfixturevalue("uvicorn_server")
+        return
+    with serve(application=application) as server:
+        yield server
+
+
+@asynccontextmanager
+async def everything_open(server: Server, cast: Cast) -> AsyncIterator[dict[str, Callable[[], Awaitable[object]]]]:
+    """Sockets and streams of Alice's; each with what waits for its end."""
+    cookie = await in_db(session_cookie)(cast.alice)
+    cookies.append(cookie)
+    key = (await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="streams"))[1]
+    bearer = {"Authorization": f"Bearer {key}"}
+    browser = {"Cookie": f"{cookie}; csrftoken={'c' * 32}", "X-CSRFToken": "c" * 32}
+    completion = {"model": "support", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+    async with AsyncExitStack() as stack:
+        http = await stack.enter_async_context(httpx2.AsyncClient(base_url=server.url, timeout=PATIENCE + 10))
+
+        async def socket(**options: Any) -> Callable[[], Awaitable[object]]:
+            opened = await stack.enter_async_context(open_socket(server.url, **options))
+            await opened.send({"type": "ping"})
+            await opened.until_custom("pong")
+            return opened.closed
+
+        async def stream(method: str, path: str, **options: Any) -> Callable[[], Awaitable[object]]:
+            answer = await stack.enter_async_context(http.stream(method, path, **options))
+            assert answer.status_code == 200, await answer.aread()
+            pieces = answer.aiter_text()
+            if method == "POST":
+                assert await anext(pieces)
+
+            async def ended() -> None:
+                async for _ in pieces:
+                    pass
+
+            return ended
+
+        runs = RUNS.format(tenant="acme")
+        yield {
+            "websocket by session": await socket(headers={"Cookie": cookie}, origin=server.url),
+            "websocket by key": await socket(key=key),
+            "SSE by session": await stream("POST", runs, json=run_input("Hi"), headers=browser),
+            "SSE by key": await stream("POST", runs, json=run_input("Hi"), headers=bearer),
+            "/v1 by key": await stream("POST", "/v1/chat/completions", json=completion, headers=bearer),
+            "MCP by key": await stream(
+                "GET", "/mcp/", headers=bearer | {"Accept": "text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+            ),
+        }
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_all_that_is_open_ends(
+    loss: str, watched: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    lose, who = LOSSES[loss]
+    gate = fake_provider.gate()
+    for _ in range(3):
+        fake_provider.reply(chunks=["Hello ", gate, "there"])
+    async with everything_open(watched, cast) as everything:
+        await in_db(lose)(cast)
+        began = time.monotonic()
+        tasks = {asyncio.create_task(wait()): door for door, wait in everything.items()}
+        waited = [task for task, door in tasks.items() if door in who]
+        done, _ = await asyncio.wait(waited, timeout=PATIENCE)
+        seconds = time.monotonic() - began
+        still_open = [tasks[task] for task in waited if task not in done]
+        out_for_no_reason = [door for task, door in tasks.items() if door not in who and task.done()]
+        gate.release()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    print(f"\nending: {loss}: {len(done)} of {len(waited)} closed within {seconds:.2f} s")
+    assert (still_open, out_for_no_reason) == ([], [])
+
+
+async def test_without_the_sweep_nothing_ends(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
+    gate = fake_provider.gate()
+    for _ in range(3):
+        fake_provider.reply(chunks=["Hello ", gate, "there"])
+    with serve(application="tests.isolation.forgetful_asgi:application") as server:
+        async with everything_open(server, cast) as everything:
+            await in_db(LOSSES["user disabled"][0])(cast)
+            tasks = [asyncio.create_task(everything[door]()) for door in ("websocket by session", "SSE by key")]
+            done, _ = await asyncio.wait(tasks, timeout=2 * presence.SWEEP_SECONDS)
+            assert not done
+            gate.release()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+REFUSED: dict[str, Callable[[Cast], object]] = {
+    name: LOSSES[name][0]
+    for name in ("user disabled", "member removed", "tenant suspended", "key revoked", "key expired")
+}
+
+
+@pytest.mark.parametrize("loss", REFUSED)
+async def test_nothing_opens_after_a_loss(loss: str, uvicorn_server: Server, cast: Cast) -> None:
+    key = (await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="streams"))[1]
+    await in_db(REFUSED[loss])(cast)
+    statuses = await _statuses(uvicorn_server, {"Authorization": f"Bearer {key}"})
+    assert statuses == {"websocket": 403, "SSE": 401, "/v1": 401, "MCP": 401}
+
+
+FOREIGN: dict[str, dict[str, str]] = {
+    "no login": {},
+    "a foreign origin": {"Origin": "https://evil.example"},
+    "an opaque origin": {"Origin": "null"},
+    "no origin": {},
+}
+
+
+@pytest.mark.parametrize("how", FOREIGN)
+async def test_no_cookie_opens_anything_from_elsewhere(how: str, uvicorn_server: Server, cast: Cast) -> None:
+    cookie = {} if how == "no login" else {"Cookie": await in_db(session_cookie)(cast.alice)}
+    statuses = await _statuses(uvicorn_server, cookie | FOREIGN[how])
+    assert set(statuses.values()) <= {401, 403} and statuses["websocket"] == 403, statuses
+
+
+async def _statuses(server: Server, headers: dict[str, str]) -> dict[str, int]:
+    completion = {"model": "support", "messages": [{"role": "user", "content": "Hi"}]}
+    upgrade = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "x" * 22 + "==",
+    }
+    async with httpx2.AsyncClient(base_url=server.url, headers=headers, timeout=PATIENCE) as http:
+        answers = {
+            "websocket": await http.get("/ws/acme/support/", headers=upgrade),
+            "SSE": await http.post(RUNS.format(tenant="acme"), json=run_input("Hi")),
+            "/v1": await http.post("/v1/chat/completions", json=completion),
+            "MCP": await http.get("/mcp/", headers={"Accept": "text/event-stream"}),
+        }
+    return {door: answer.status_code for door, answer in answers.items()}
