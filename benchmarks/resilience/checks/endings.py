@@ -10,9 +10,9 @@ from benchmarks.resilience.pytests import printed
 
 TITLE = "Losing the right to be here"
 HOW = (
-    "Websockets and event streams by session and by key, a stream of /v1 and one of MCP are open when the session ends, "
-    "its user signs out, changes the password or is disabled, the member is removed, the tenant suspended, the key "
-    "revoked or expired. What opens after that, or from a foreign page, is refused: tests/isolation/test_endings.py."
+    "Websockets and event streams by session and by key, a stream of /v1 and one of MCP are open when the session "
+    "ends, its user signs out, changes the password or is disabled, the member is removed, the tenant suspended, a "
+    "key revoked or expired. What opens after that, or from a foreign page, is refused: tests/isolation/test_endings."
 )
 LATEST, OPEN = "closed at the latest after", "still open"
 UNSEEN = "nobody looks again whether they are welcome"
