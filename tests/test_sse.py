@@ -79,13 +79,27 @@ async def test_a_client_that_goes_away_stops_nothing_and_resumes(
     assert text_of(whole) == "Hello"
 
 
+async def test_who_has_seen_the_end_and_asks_again_is_not_kept_waiting(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hello")
+    given = run_input("Hi")
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        seen = await client.post(RUNS.format(tenant="acme"), json=given)
+        address = f"/api/v1/tenants/acme/runs/{given['runId']}/events/"
+        for last in (events_of(seen.text)[-1][0], 999):
+            assert events_of((await client.get(address, headers={"Last-Event-ID": str(last)})).text) == []
+
+
 async def test_a_refused_run_is_a_run_error(uvicorn_server: Server, cast: Cast, provider: Provider) -> None:
     async with http(uvicorn_server, **await bearer(cast)) as client:
         answer = await client.post(RUNS.format(tenant="acme"), json=run_input("Hi", thread="no-uuid"))
     assert events_of(answer.text)[0][1]["code"] == "invalid_input"
 
 
-@pytest.mark.parametrize("body", ["", "[]", "{", '{"x": NaN}', "[" * 50_000, '"\\ud800"'])
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{", '{"x": NaN}', "[" * 50_000, '"\\ud800"', '{"x": "\\u0000"}', '{"\\ud800": 1}']
+)
 async def test_a_hostile_body_is_a_400(uvicorn_server: Server, cast: Cast, body: str) -> None:
     async with http(uvicorn_server, **await bearer(cast)) as client:
         answer = await client.post(RUNS.format(tenant="acme"), content=body.encode())

@@ -12,7 +12,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from rest_framework.request import Request
 
 from assistant.api.base import AsyncTenantView
-from assistant.api.bodies import parse_object
+from assistant.api.bodies import check_texts, parse_object
 from assistant.api.callers import not_found, session_of
 from assistant.api.describing import operation
 from assistant.api.visits import Visit
@@ -96,6 +96,7 @@ class StartRun(EventStream):
         if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
             raise not_found()
         body = parse_object(request._request.body)
+        check_texts(body)
         try:
             given = parse_input(body)
             opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=given)

@@ -39,7 +39,8 @@ async def run_entries(*, key: RunKey, after: int = 0, patience: float = 15.0) ->
                 async with asyncio.timeout(patience):
                     await changed.wait()
             except TimeoutError:
-                await tell_stored_end(key=key)
+                if await tell_stored_end(key=key) and not log.read(position):
+                    return  # the reader had seen its end already
                 yield None
 
 

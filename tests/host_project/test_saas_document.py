@@ -35,7 +35,8 @@ def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
                     "--port 8000", f"--port {port}"
                 )
                 if block.language == "python":
-                    with (project / block.words[0]).open("a") as file:
+                    name = text.splitlines()[0].removeprefix("# ")
+                    with (project / name).open("a") as file:
                         file.write(text)
                 elif "serve" in block.words:
                     log = tmp_path / "server.log"
