@@ -20,6 +20,7 @@ OPERATOR = "an operator's, or narrowed to the tenants that the user administers"
 USERS = "of users, who belong to no tenant"
 BY_KEY = "by API key, in whose door no cookie counts"
 ALLOWED = {
+    (QUERY, "assistant/admin/keys.py:ApiKeyAdmin.used"): OF_A_ROW,
     (QUERY, "assistant/admin/scope.py:choices_of"): OPERATOR,
     (QUERY, "assistant/admin/scope.py:tenants_of"): OPERATOR,
     (QUERY, "assistant/hosting.py:_follow_many.receive"): "the host project's own tenants",
@@ -46,6 +47,8 @@ ALLOWED = {
     (QUERY, "assistant/services/encryption.py:_rotate"): "the deployment's keys, an operator's command",
     (QUERY, "assistant/services/expiry.py:expire_approvals"): ALL_TENANTS,
     (QUERY, "assistant/services/feedback.py:_answer"): "within the member's own conversations",
+    (QUERY, "assistant/services/keylimits.py:_count"): "by the key that the caller came with",
+    (QUERY, "assistant/services/keylimits.py:_take"): "by the key that the caller came with",
     (QUERY, "assistant/services/leases.py:renew_leases"): ALL_TENANTS,
     (QUERY, "assistant/services/leases.py:take_over_dead_runs"): ALL_TENANTS,
     (QUERY, "assistant/services/mcpcredentials.py:delete_own_credentials"): OF_A_ROW,
@@ -56,6 +59,7 @@ ALLOWED = {
     (QUERY, "assistant/services/members.py:good_keys"): "a condition on keys, whose tenant the caller compares",
     (QUERY, "assistant/services/memberships.py:add_member"): USERS,
     (QUERY, "assistant/services/memberships.py:find_user"): USERS,
+    (QUERY, "assistant/services/pictures.py:stored_thread"): "within the member's own conversations",
     (QUERY, "assistant/services/preparedwrites.py:PreparedInsert.insert_all"): "rows that the caller made",
     (QUERY, "assistant/services/presence.py:_unwelcome"): USERS,
     (QUERY, "assistant/services/prompts.py:_lock"): OF_A_ROW,

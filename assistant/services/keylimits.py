@@ -16,6 +16,7 @@ from django.utils import timezone
 from assistant.models import ApiKey, ApiKeyUse, Webhook
 from assistant.services.members import KeyLimits, Member
 from assistant.services.prepared import Prepared
+from assistant.services.tenancy import tenants
 from assistant.services.webhooks import tell
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
@@ -43,17 +44,22 @@ def spend(*, member: Member) -> None:
     """
     if member.limits is None or member.key_id is None:
         return
+    # It is counted before the request enters the tenant.
+    with tenants(member.tenant_id):
+        _spend(member, member.key_id, member.limits)
+
+
+def _spend(member: Member, key_id: int, limits: KeyLimits) -> None:
     now = timezone.now()
     minute, day = now.replace(second=0, microsecond=0), now.replace(hour=0, minute=0, second=0, microsecond=0)
-    key_id = member.key_id
-    if _take(key_id, member.limits, minute, day):
+    if _take(key_id, limits, minute, day):
         return
     use = ApiKeyUse.objects.get(key=key_id, key__tenant_id=member.tenant_id)
-    per_day = member.limits.per_day
+    per_day = limits.per_day
     if per_day is not None and use.day_at == day and use.day_count >= per_day:
         _tell(key_id, member.tenant_id, per_day, day)
         raise TooManyRequests(per_day, "day", day + DAY)
-    raise TooManyRequests(member.limits.per_minute or 0, "minute", minute + MINUTE)
+    raise TooManyRequests(limits.per_minute or 0, "minute", minute + MINUTE)
 
 
 def _limits(*, pk: int, tenant_id: int) -> QuerySet[ApiKey, tuple[int | None, int | None]]:
