@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminURLFieldWidget
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -35,6 +36,7 @@ class WebhookForm(TenantForm):
         label="URL",
         max_length=500,
         assume_scheme="https",
+        widget=AdminURLFieldWidget,
         help_text="Events are sent there by POST. It must lie on the public Internet, and redirects are not followed.",
     )
     events = forms.MultipleChoiceField(choices=Webhook.Event.choices, widget=forms.CheckboxSelectMultiple)
@@ -167,12 +169,12 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         "created_at",
         "event",
         "webhook",
-        "tenant",
         "status",
         "attempts",
         "response_code",
-        "error",
         "next_try_at",
+        "error",
+        "tenant",
     )
     list_filter = ("status", "event", TENANT, "created_at")
     search_fields = ("message_id", "webhook__name", "error")
