@@ -21,7 +21,7 @@ from assistant.services.frames import bare_frame, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
 from assistant.services.keylimits import TooManyRequests, spend_anew
 from assistant.services.leases import key_of
-from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, Bucket, member_bucket
+from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, Bucket, member_bucket, picture_gate
 from assistant.services.members import Member
 from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state
 from assistant.services.presence import Presence
@@ -60,6 +60,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.member = caller.member
         enter(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
+        self._picture_gate = picture_gate(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
         await get_runs().start()
         offered = self.scope.get("subprotocols") or ()
         await self.accept(PROTOCOL if PROTOCOL in offered else None)
@@ -200,6 +201,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             send=self._send_frame,
             refresh=lambda: self._picture(thread_id),
             settle=lambda: self._settle(thread_id),
+            gate=self._picture_gate,
             renders=renders,
             speaks_outcomes=self._speaks_outcomes,
         )

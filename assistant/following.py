@@ -21,6 +21,8 @@ Settle = Callable[[], Awaitable[bool]]
 TEXTS_PER_TURN = 5
 # A run that says nothing for so long works, or its process was killed.
 SILENCE_SECONDS = 8.0
+# Whoever does not take a picture in this time is dropped: it holds up the member's other connections.
+PICTURE_SECONDS = 30.0
 
 
 class Follower:
@@ -28,8 +30,8 @@ class Follower:
 
     `refresh` paints a fresh picture when the reader has fallen out of the log. `settle` is asked when a run says
     nothing for long: it puts the run's end into the log if that is missing there, and returns whether the run has
-    ended. A client that did not say which protocol version it speaks does not get what its own does not know
-    (`for_earlier_clients`).
+    ended. `gate` lets a member's connections get pictures one after the other. A client that did not say which protocol
+    version it speaks does not get what its own does not know (`for_earlier_clients`).
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Follower:
         send: Send,
         refresh: Refresh,
         settle: Settle,
+        gate: asyncio.Semaphore,
         renders: bool,
         speaks_outcomes: bool,
     ) -> None:
@@ -49,6 +52,7 @@ class Follower:
         self._send = send
         self._refresh = refresh
         self._settle = settle
+        self._gate = gate
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
 
@@ -104,6 +108,10 @@ class Follower:
                 await self._send(numbering.frame(block, entry.seq))
 
     async def _send_picture(self) -> Position:
+        async with self._gate, asyncio.timeout(PICTURE_SECONDS):
+            return await self._paint()
+
+    async def _paint(self) -> Position:
         picture = await self._refresh()
         for frame in picture.frames[: picture.head]:
             await self._send(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from weakref import WeakValueDictionary
@@ -11,6 +12,8 @@ from tools.context import UserId
 # Frames a connection may send: a burst, then so many a second; and all of a member's connections together.
 CONNECTION_BURST, CONNECTION_RATE = 60, 20.0
 MEMBER_BURST, MEMBER_RATE = 600, 100.0
+# Fresh pictures that a member's connections are sent at the same time: a reader that stops holds one in memory.
+PICTURES_AT_ONCE = 1
 # Requests that a member may send over MCP, to this process.
 MCP_BURST, MCP_RATE = 300, 30.0
 # Buckets of members that are kept; one that is forgotten is full again.
@@ -47,6 +50,18 @@ def member_bucket(*, tenant_id: int, user_id: UserId) -> Bucket:
     if bucket is None:
         bucket = _members[key] = Bucket(MEMBER_BURST, MEMBER_RATE)
     return bucket
+
+
+_gates: WeakValueDictionary[tuple[int, int, UserId], asyncio.Semaphore] = WeakValueDictionary()
+
+
+def picture_gate(*, tenant_id: int, user_id: UserId) -> asyncio.Semaphore:
+    """What lets a member's connections get fresh pictures, one after the other: those can be megabytes each."""
+    key = (id(asyncio.get_running_loop()), tenant_id, user_id)
+    gate = _gates.get(key)
+    if gate is None:
+        gate = _gates[key] = asyncio.Semaphore(PICTURES_AT_ONCE)
+    return gate
 
 
 _requests: OrderedDict[tuple[int, UserId], Bucket] = OrderedDict()

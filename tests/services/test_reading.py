@@ -65,6 +65,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
         send=send,
         refresh=refresh,
         settle=lambda: tell_stored_end(key=key),
+        gate=asyncio.Semaphore(),
         renders=False,
         speaks_outcomes=True,
     )

@@ -67,20 +67,20 @@ async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]
     others = asyncio.create_task(_gaps(site, server))
     await asyncio.sleep(0.5)
     clients = ground.many(CLIENTS) if ground.fault is None else CLIENTS
-    slow = await _long(site, server, clients)
+    thread, slow = await _long(site, server, clients)
     peak = memory
     while not others.done():
         peak = max(peak, server.process.memory())
         await asyncio.sleep(0.2)
     during = await others
-    behind = await _catch_up(slow)
+    behind = await _catch_up(site, server, thread, slow)
     beside = (
         f"median {median(during) * 1000:.0f} ms, p95 {p95(during) * 1000:.0f} ms; before {p95(before) * 1000:.0f} ms"
     )
     return [
         Line(GROWTH, (peak - memory) / 2**20, "MB", 100, beside=f"{clients} clients"),
         Line(GAP, p95(during) / p95(before), "times", 2, beside=beside),
-        Line(BEHIND, behind, "", 0, beside="closed, or with another end than the run's"),
+        Line(BEHIND, behind, "", 0, beside="neither by reading on nor by attaching again"),
     ]
 
 
@@ -89,8 +89,9 @@ async def _open(site: Site, server: Server, number: int) -> Socket:
     return await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
 
 
-async def _long(site: Site, server: Server, clients: int) -> list[Socket]:
-    """A run of 8 MB that one client reads to its end, and others only attach to; those, with their reading paused."""
+async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[Socket]]:
+    """A run of 8 MB that one client reads to its end, and others only attach to: its thread, and those, with their
+    reading paused. Every second attaches as who saw the beginning, the others ask for a fresh picture."""
     reader = await _open(site, server, 0)
     given = run_input("[long]")
     slow = [await _open(site, server, 0) for _ in range(clients)]
@@ -99,24 +100,44 @@ async def _long(site: Site, server: Server, clients: int) -> list[Socket]:
     reader.send(json.dumps(given))
     await started
     ended = asyncio.ensure_future(reader.until(_END))
-    for socket in slow:
-        socket.send(json.dumps({"type": "attach", "threadId": given["threadId"], "protocolVersion": "1.0"}))
+    attach = {"type": "attach", "threadId": given["threadId"], "protocolVersion": "1.0"}
+    for number, socket in enumerate(slow):
+        after = {"after": {"runId": given["runId"], "seq": 1}} if number % 2 else {}
+        socket.send(json.dumps({**attach, **after}))
         socket.transport.pause_reading()
     await ended
     reader.close()
-    return slow
+    return given["threadId"], slow
 
 
-async def _catch_up(slow: Sequence[Socket]) -> int:
-    """Let them read on; how many do not come to the end of the run."""
+async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[Socket]) -> int:
+    """Let them read on; who was dropped connects again. How many do not come to the run's end."""
     ends = [asyncio.ensure_future(socket.until(_END)) for socket in slow]
     await asyncio.sleep(0)
     for socket in slow:
         socket.transport.resume_reading()
-    done = await asyncio.gather(*ends, return_exceptions=True)
+    behind = 0
+    for ended in ends:
+        try:
+            await ended
+        except ConnectionError:
+            behind += not await _attach_anew(site, server, thread)
     for socket in slow:
         socket.close()
-    return sum(one is not None for one in done)
+    return behind
+
+
+async def _attach_anew(site: Site, server: Server, thread: str) -> bool:
+    socket = await _open(site, server, 0)
+    ended = asyncio.ensure_future(socket.until(_END))
+    await asyncio.sleep(0)
+    socket.send(json.dumps({"type": "attach", "threadId": thread, "protocolVersion": "1.0"}))
+    try:
+        await ended
+    except ConnectionError:
+        return False
+    socket.close()
+    return True
 
 
 async def _gaps(site: Site, server: Server) -> list[float]:
