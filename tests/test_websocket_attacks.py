@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 
 import pytest
@@ -46,6 +47,14 @@ async def test_what_not_every_database_can_hold_does_not_keep_a_run_from_ending(
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         assert text_of(await socket.ask("Hi")) == "a\ufffdb"
     assert (await Message.objects.aget(role="assistant")).content == "a\ufffdb"
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\u0000"])
+async def test_an_answer_to_no_question_is_refused(uvicorn_server: Server, cast: Cast, text: str) -> None:
+    resume = [{"interruptId": "QUESTION", "status": "resolved", "payload": {"approved": True}}]
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.send(json.dumps(run_input("Hi", resume=resume)).replace("QUESTION", text))
+        assert (await socket.next())["code"] == "invalid_input"
 
 
 async def test_a_call_that_waits_for_approval_is_not_answered_from_outside(

@@ -145,7 +145,9 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         run_id=parse_run_id(given.run_id),
         message=message,
         tool_answers=answers,
-        resume=tuple(_resume(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ()),
+        resume=tuple(
+            _resume(clean_text(entry.interrupt_id), entry.status, entry.payload) for entry in given.resume or ()
+        ),
         client_tools=_client_tools(given),
         output_schema=_output_schema(given.forwarded_props),
         protocol_version=given.protocol_version or "",
