@@ -1,4 +1,4 @@
-"""The table of messages to webhooks: who sends which, what came of it, when it is tried again, when it is deleted.
+"""The table of messages to webhooks: who sends which, what came of it, and when it is tried again.
 
 A message is claimed by putting its next try ahead: if the claimer dies it is due again, and is sent at least once.
 """
@@ -38,7 +38,6 @@ GONE = 410
 CLAIM = timedelta(seconds=60)
 # Of one webhook, and of one tenant, that one process sends side by side: a slow receiver keeps nobody else waiting.
 PER_WEBHOOK, PER_TENANT = 4, 8
-BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,19 +187,3 @@ def resend(*, delivery: WebhookDelivery) -> None:
     WebhookDelivery.objects.filter(pk=delivery.pk, tenant_id=delivery.tenant_id).update(
         status=WebhookDelivery.Status.PENDING, attempts=0, next_try_at=timezone.now(), claim=""
     )
-
-
-@all_tenants()
-def delete_old_deliveries(*, before: datetime, tenant_id: int | None = None) -> int:
-    """Delete messages written before a moment, of one tenant or of all; returns how many.
-
-    What is still on its way then is deleted too: it has waited behind a webhook that is switched off.
-    """
-    old = WebhookDelivery.objects.filter(created_at__lt=before)
-    if tenant_id is not None:
-        old = old.filter(tenant_id=tenant_id)
-    deleted = 0
-    # In pieces, so that no other writer waits for long.
-    while keys := list(old.values_list("pk", flat=True)[:BATCH]):
-        deleted += WebhookDelivery.objects.filter(pk__in=keys).delete()[0]
-    return deleted

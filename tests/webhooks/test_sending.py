@@ -26,7 +26,6 @@ from assistant.services.deliveries import (
     WAITS,
     Attempt,
     claim_due,
-    delete_old_deliveries,
     resend,
     settle,
 )
@@ -245,18 +244,6 @@ def test_a_slow_receiver_holds_up_nobody_else(cast: Cast, receiver: Receiver) ->
     assert len(receiver.received) <= PER_WEBHOOK
     # What the courier had in hand when it was stopped is due at once, for the next process.
     assert len(claim_due(busy={}, room=100)) == PER_WEBHOOK
-
-
-def test_old_messages_are_deleted_of_one_tenant_or_all(cast: Cast) -> None:
-    for tenant in (cast.acme, cast.globex):
-        hook(tenant, "https://hooks.example.com/")
-        happen(tenant, 3)
-    WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(days=40))
-    happen(cast.acme)
-    limit = timezone.now() - timedelta(days=30)
-    assert delete_old_deliveries(before=limit, tenant_id=cast.acme.pk) == 3
-    assert delete_old_deliveries(before=limit) == 3
-    assert WebhookDelivery.objects.count() == 1
 
 
 def test_the_command_sends_what_is_due(cast: Cast, receiver: Receiver, capsys: pytest.CaptureFixture[str]) -> None:
