@@ -7,11 +7,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
-from django.db import models
+from django.db import DataError, models
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 
 from assistant.models import Membership, Provider, Tenant
 from assistant.services import audit
@@ -119,7 +120,17 @@ class Scoped:
         return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
 
 
-class TenantScopedAdmin(Scoped, admin.ModelAdmin[Any]):
+class NumbersInRange:
+    """A list that is asked for by a number that no row can have is shown without it, as for Django's other mistakes."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        try:
+            return super().changelist_view(request, extra_context)  # type: ignore[misc]
+        except (OverflowError, DataError):
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
+
+
+class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
     """The base of every page about tenants' rows; `tenant_path` leads from a row to its tenant.
 
     Whoever is no superuser sees the rows of tenants they are admin or owner of; of another tenant's row they learn
@@ -204,7 +215,7 @@ class TenantScopedInline(Scoped, admin.TabularInline[Any, Any]):
     extra = 0
 
 
-class OperatorsOnly:
+class OperatorsOnly(NumbersInRange):
     """A page for superusers alone, whatever Django permissions others hold."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:

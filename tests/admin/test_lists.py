@@ -77,6 +77,16 @@ def test_a_search_for_anything_is_answered(model: type[Model], root: Client, cas
         assert root.get(url_of(model), {"q": text}).status_code == 200
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("number", ["9" * 30, "-" + "9" * 30])
+@pytest.mark.django_db(transaction=True)  # PostgreSQL ends a transaction with the number that it refuses
+def test_a_filter_by_a_number_that_no_row_has_is_answered(
+    model: type[Model], number: str, root: Client, cast: Cast
+) -> None:
+    for field in ("tenant", "tenant__id__exact", "id", "pk__in"):
+        assert root.get(url_of(model), {field: number}, follow=True).status_code == 200
+
+
 def test_the_front_page_says_who_answers(root: Client, cast: Cast) -> None:
     page = root.get("/admin/").content.decode()
     assert "Who answers" in page

@@ -47,7 +47,9 @@ def test_the_receiver_takes_each_message_once(receive: Any, capsys: pytest.Captu
     assert capsys.readouterr().out.count(TEST) == 1
 
 
-@pytest.mark.parametrize("how", [{"tail": " "}, {"secret": new_secret()}, {"seconds_ago": 400}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{"tail": " "}, {"secret": new_secret()}, {"seconds_ago": 400}], ids=["tail", "secret", "time"]
+)
 def test_the_receiver_takes_nothing_else(how: dict[str, Any], receive: Any) -> None:
     assert receive(**how) == 400
 

@@ -22,7 +22,7 @@ _running: defaultdict[tuple[str, RequestId], list[anyio.CancelScope]] = defaultd
 @contextmanager
 def cancellable(context: Context) -> Iterator[None]:
     """Let the block be ended by its client's notice. Raises `MCPError` if it was."""
-    assert context.request_id is not None  # noqa: S101 - a request has one
+    assert context.request_id is not None  # noqa: S101 - a request has one  # nosec B101
     key = (principal(member_of(context)), context.request_id)
     with anyio.CancelScope() as scope:
         _running[key].append(scope)
