@@ -37,6 +37,8 @@ def role(transactional_db: None) -> Iterator[str]:
     rowsecurity.install(role=name)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
+        # Only a superuser or a member may act as a role, and drop what it was granted.
+        cursor.execute(f"GRANT {name} TO CURRENT_USER")
     rowsecurity.hold_connections()
     with held_connections(), all_tenants():
         yield name
