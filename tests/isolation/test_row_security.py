@@ -14,6 +14,7 @@ from django.db.backends.signals import connection_created
 
 from assistant.models import Conversation, Provider
 from assistant.services import rowsecurity
+from assistant.services.rowsecurity import with_tenants
 from assistant.services.members import create_api_key
 from assistant.services.tenancy import all_tenants, tenants
 from tests import live
@@ -58,6 +59,9 @@ def held_connections() -> Iterator[None]:
     yield
     connections.close_all()
     connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = before
+    # A closed connection keeps its wrappers.
+    for one in connections.all(initialized_only=True):
+        one.execute_wrappers[:] = [wrapper for wrapper in one.execute_wrappers if wrapper is not with_tenants]
 
 
 @pytest.fixture
