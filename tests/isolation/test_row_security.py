@@ -14,8 +14,8 @@ from django.db.backends.signals import connection_created
 
 from assistant.models import Conversation, Provider
 from assistant.services import rowsecurity
-from assistant.services.rowsecurity import with_tenants
 from assistant.services.members import create_api_key
+from assistant.services.rowsecurity import with_tenants
 from assistant.services.tenancy import all_tenants, tenants
 from tests import live
 from tests.base import Cast
