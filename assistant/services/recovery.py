@@ -6,7 +6,7 @@ import logging
 
 from django.db import InterfaceError, OperationalError
 
-from assistant.core.events import RunError
+from assistant.core.events import PROTOCOL_VERSION, RunError, RunStarted
 from assistant.core.transcript import Transcript
 from assistant.services.closing import close_run
 from assistant.services.database import in_database
@@ -48,7 +48,9 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
             seq = entry.seq
     numbering = Numbering(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
-    closing = [*reconcile(transcript, await in_database(audited_calls, key=key)), ending]
+    # A process may die between opening a run and telling of it.
+    opening = [] if seq else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
+    closing = [*opening, *reconcile(transcript, await in_database(audited_calls, key=key)), ending]
     entries = [Entry(key.number, seq + n, numbering.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
     await in_database(
         close_run,

@@ -15,7 +15,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from assistant.models import ApiKey, Membership, Provider, Tenant
+from assistant.models import ApiKey, Membership, Provider, Run, Tenant
 from assistant.services import presence
 from assistant.services.members import create_api_key
 from tests.base import Cast
@@ -123,6 +123,13 @@ async def everything_open(server: Server, cast: Cast) -> AsyncIterator[dict[str,
         }
 
 
+async def until_no_run_goes_on() -> None:
+    """What is being stored would be in the way of emptying PostgreSQL's tables for the next test."""
+    async with asyncio.timeout(PATIENCE):
+        while await Run.objects.filter(status=Run.Status.RUNNING).aexists():
+            await asyncio.sleep(0.05)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 async def test_all_that_is_open_ends(
     loss: str, watched: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
@@ -144,6 +151,7 @@ async def test_all_that_is_open_ends(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    await until_no_run_goes_on()
     print(f"\nending: {loss}: {len(done)} of {len(waited)} closed within {seconds:.2f} s")
     assert (still_open, out_for_no_reason) == ([], [])
 

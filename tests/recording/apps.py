@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import wraps
 from pathlib import Path
 
 from django.apps import AppConfig
@@ -21,6 +22,7 @@ class RecordingConfig(AppConfig):
         file = (folder / f"{os.getpid()}.jsonl").open("a", buffering=1)
         append = ThreadLog.append
 
+        @wraps(append)
         def observed(self: ThreadLog, entries: Sequence[Entry]) -> None:
             before = self.last
             append(self, entries)

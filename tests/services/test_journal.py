@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +17,7 @@ from assistant.core.messages import ToolCall as Call
 from assistant.core.toolbox import FixedToolset
 from assistant.core.transcript import Transcript
 from assistant.models import Message, Run, ToolCall
-from assistant.services.eventlog import MemoryLog
+from assistant.services.eventlog import MemoryLog, Position, ThreadLog
 from assistant.services.journal import AuditJournal
 from assistant.services.leases import RunKey, key_of
 from assistant.services.recovery import recover_dead_runs
@@ -90,6 +92,12 @@ async def test_a_call_that_was_cut_off_runs_again_only_if_that_changes_nothing_m
     assert ("whether it took effect is not known" in outcome.content) is not idempotent
 
 
+@pytest.fixture
+def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The past of the thread is made by hand: whoever read its runs would miss what they never told."""
+    monkeypatch.setattr(ThreadLog, "append", inspect.unwrap(ThreadLog.append))
+
+
 async def recovered() -> list[tuple[str, str]]:
     assert await recover_dead_runs(log=MemoryLog(), owner="heir") == 1
     rows = Message.objects.exclude(role="user").order_by("position")
@@ -109,6 +117,15 @@ async def test_a_crash_between_a_call_and_the_next_checkpoint_forgets_neither_ca
     assert [call["id"] for call in calls] == ["c1", "c2"]
 
 
+async def test_a_run_that_told_nothing_before_the_crash_begins_and_ends(run: Run) -> None:
+    log = MemoryLog()
+    assert await recover_dead_runs(log=log, owner="heir") == 1
+    entries = (await log.open(str(run.conversation_id))).read(Position(run.number, 0))
+    assert [json.loads(entry.frame)["type"] for entry in entries] == ["RUN_STARTED", "RUN_ERROR"]
+    assert [entry.seq for entry in entries] == [1, 2]
+
+
+@pytest.mark.usefixtures("unrecorded")
 async def test_a_crash_while_an_approved_call_runs_does_not_say_that_it_was_declined(run: Run) -> None:
     asked = await in_db(make_run)(run.conversation, status=Run.Status.WAITING)
     for call_id, status in {"a": ToolCall.Status.RUNNING, "b": ToolCall.Status.APPROVED}.items():
