@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance clients lint bench resilience clean chromium
+.PHONY: help demo test test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -25,9 +25,9 @@ demo: $(VENV)/.installed  ## Serve the demo on 127.0.0.1:8000 (MODEL=none: no la
 
 test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
 	@if $(HAS_BROWSER); then \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile $(ARGS); \
+		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); \
 	else \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile -m "not browser" $(ARGS) && \
+		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile --no-loadscope-reorder -m "not browser" $(ARGS) && \
 		echo "Left out: the tests in a real browser, since there is no Chromium. As root: apt-get install chromium"; \
 	fi
 
@@ -46,16 +46,23 @@ bench: $(VENV)/.installed-dev chromium  ## Measure against what people would use
 resilience: $(VENV)/.installed-dev chromium  ## Break it on purpose: kills, floods, isolation (ARGS="--only kills --scale 0.1")
 	@$(BIN)/python -m benchmarks.resilience.run $(ARGS)
 
-# Secrets made on the spot: the checks ask only whether a deployment has them.
-lint: export ENV_FILE = /dev/null
-lint: export DEBUG = false
-lint: export ALLOWED_HOSTS = assistant.example.com
-lint: export DATABASE_URL = sqlite://:memory:
 lint: $(VENV)/.installed-dev  ## Check style, types, production settings and migrations
+	@$(MAKE) --no-print-directory --jobs 2 lint-types lint-style lint-deployment
+
+lint-types:
+	$(BIN)/mypy assistant tools config
+
+lint-style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy assistant tools config
 	$(BIN)/bandit --quiet --recursive assistant tools config manage.py
+
+# Secrets made on the spot: the checks ask only whether a deployment has them.
+lint-deployment: export ENV_FILE = /dev/null
+lint-deployment: export DEBUG = false
+lint-deployment: export ALLOWED_HOSTS = assistant.example.com
+lint-deployment: export DATABASE_URL = sqlite://:memory:
+lint-deployment:
 	@export SECRET_KEY="$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))')" \
 		FIELD_ENCRYPTION_KEYS="$$($(BIN)/python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())')"; \
 	set -ex; \

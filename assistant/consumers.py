@@ -13,20 +13,30 @@ from django.db import DatabaseError
 
 from assistant.core.events import Custom
 from assistant.following import Follower
-from assistant.handshake import PROTOCOL, Caller, identify
+from assistant.handshake import PROTOCOL, Caller, identify, shown_credential
 from assistant.services import draining, presence
 from assistant.services.database import in_database
 from assistant.services.eventlog import Position
+from assistant.services.failures import OUTAGES, note_failure
 from assistant.services.frames import bare_frame, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
-from assistant.services.keylimits import TooManyRequests, spend_anew
+from assistant.services.keylimits import TooManyRequests, spend_on_run
 from assistant.services.leases import key_of
-from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, Bucket, member_bucket, picture_gate
+from assistant.services.limits import (
+    CONNECTION_BURST,
+    CONNECTION_RATE,
+    Bucket,
+    hold_back,
+    may_knock,
+    member_bucket,
+    picture_gate,
+)
 from assistant.services.members import Member
-from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state
-from assistant.services.presence import Presence
+from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state, thread_summary
+from assistant.services.presence import Presence, is_full
 from assistant.services.reading import tell_stored_end
 from assistant.services.runs import get_runs
+from assistant.services.seats import NoSeat, Seat
 from assistant.services.tenancy import enter
 
 logger = logging.getLogger(__name__)
@@ -53,7 +63,17 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
         self._presence: Presence | None = None
-        caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
+        self._seat: Seat | None = None
+        if not may_knock(shown_credential(self.scope)) or is_full():
+            # Before anything is asked of the database: this is what a flood of connections costs.
+            await hold_back()
+            await self._turn_away("Too many connections. Try again in a minute.")
+            return
+        try:
+            caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
+        except OUTAGES as exc:
+            await self._put_off(exc)
+            return
         if caller is None:
             await self.close()
             return
@@ -61,10 +81,39 @@ class ChatConsumer(AsyncWebsocketConsumer):
         enter(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
         self._picture_gate = picture_gate(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
-        await get_runs().start()
+        runs = get_runs()
+        await runs.start()
+        try:
+            self._seat = await runs.seats.take(self.member)
+        except NoSeat as exc:
+            await self._turn_away(str(exc))
+            return
+        try:
+            await self._welcome()
+        except BaseException:
+            # Nobody tells a consumer that failed of the connection's end.
+            await runs.seats.leave(self._seat)
+            raise
+        self._be_present(caller)
+
+    async def _turn_away(self, reason: str) -> None:
+        """Only an open connection has a close code, which says more than a refused one."""
+        self._is_closing = True
+        await self._welcome()
+        await self.close(CLOSE_TOO_MANY, reason)
+
+    async def _welcome(self) -> None:
         offered = self.scope.get("subprotocols") or ()
         await self.accept(PROTOCOL if PROTOCOL in offered else None)
-        self._be_present(caller)
+
+    async def _put_off(self, exc: Exception) -> None:
+        """Answer a handshake while nobody can be recognised; servers that can give no such answer (daphne) say 500."""
+        if "websocket.http.response" not in self.scope.get("extensions", {}):
+            raise exc
+        failure = note_failure(logger, exc, "A handshake failed")
+        headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
+        await self.base_send({"type": "websocket.http.response.start", "status": failure.status, "headers": headers})
+        await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
 
     def _be_present(self, caller: Caller) -> None:
         self._presence = Presence(
@@ -86,6 +135,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self._presence is not None:
             presence.leave(self._presence)
             self._stop_listening()
+        if self._seat is not None:
+            await get_runs().seats.leave(self._seat)
         tasks = [task for _, task in self._followers.values()]
         for task in tasks:
             task.cancel()
@@ -96,6 +147,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             return
         if not self._may_send():
             self._is_closing = True
+            await hold_back()
             await self.close(CLOSE_TOO_MANY)
             return
         if text_data is None:
@@ -128,20 +180,19 @@ class ChatConsumer(AsyncWebsocketConsumer):
             else:
                 await self._protocol_error("unknown_frame", "Known frames: a RunAgentInput, attach, cancel, ping.")
         except Refused as exc:
-            await self._refuse(frame, exc.code, str(exc))
-        except Exception:
-            error_id = uuid.uuid4().hex[:12]
-            logger.exception("A frame of tenant %s failed [%s]", self.member.tenant_id, error_id)
-            await self._refuse(frame, "internal_error", f"Something went wrong on our side (error {error_id}).")
+            await self._refuse(frame, exc)
+        except Exception as exc:
+            failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
+            await self._refuse(frame, failure.refusal)
 
     async def _run(self, frame: Mapping[str, Any]) -> None:
         if "chat" not in self.member.scopes:
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
         try:
-            await in_database(spend_anew, member=self.member)
+            await spend_on_run(member=self.member)
         except TooManyRequests as exc:
-            raise Refused("quota_exceeded", str(exc)) from exc
+            raise Refused("quota_exceeded", str(exc), resets_at=exc.resets_at) from exc
         self._learn(frame)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given)
         forwarded = frame.get("forwardedProps")
@@ -201,6 +252,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             send=self._send_frame,
             refresh=lambda: self._picture(thread_id),
             settle=lambda: self._settle(thread_id),
+            summary=lambda number: in_database(thread_summary, member=self.member, thread_id=thread_id, number=number),
             gate=self._picture_gate,
             renders=renders,
             speaks_outcomes=self._speaks_outcomes,
@@ -238,15 +290,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         except DatabaseError:
             return False  # away for a moment: it is asked again
 
-    async def _refuse(self, frame: Mapping[str, Any], code: str, message: str) -> None:
-        run_id, thread = frame.get("runId"), frame.get("threadId")
-        text = refusal_frame(
-            run_id=run_id[:128] if isinstance(run_id, str) else "",
-            thread=thread[:128] if isinstance(thread, str) else "",
-            code=code,
-            message=message,
-        )
-        await self.send(text_data=text)
+    async def _refuse(self, frame: Mapping[str, Any], refusal: Refused) -> None:
+        await self.send(text_data=refusal_frame(frame, refusal))
 
     async def _protocol_error(self, code: str, reason: str) -> None:
         await self.send(text_data=bare_frame(Custom("protocol_error", {"code": code, "reason": reason})))

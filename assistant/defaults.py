@@ -50,6 +50,14 @@ WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
+# What tenants, and each of their members, may use where their own limits say nothing: numbers by name.
+TENANT_LIMITS = _env.limits("TENANT_LIMITS")
+MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
+# Open websockets of all tenants in one server process; 0: no limit.
+MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
+# What a million tokens of the deployment's own provider cost, by model.
+MODEL_PRICES = _env.prices("MODEL_PRICES")
+
 # Whether spans hold what was said and passed; they always hold names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
@@ -71,11 +79,14 @@ __all__ = [
     "INTERNAL_HOSTS",
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",
+    "MAX_CONNECTIONS",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
+    "MEMBER_LIMITS",
     "METRICS_TENANTS",
     "METRICS_TOKEN",
     "MODEL_INTERCEPTORS",
+    "MODEL_PRICES",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "OPENAI_MODEL",
@@ -84,6 +95,7 @@ __all__ = [
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
     "SECRET_KEY_IS_LOCAL",
+    "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",
     "WEATHER_BASE_URL",

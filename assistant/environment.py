@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -14,11 +14,24 @@ from urllib.parse import urlsplit
 import environ
 from cryptography.fernet import Fernet
 
+from assistant.core.pricing import read_prices
 from tools.inside import Inside, read_inside
 
 T = TypeVar("T")
 
 TRUE = frozenset({"1", "true", "yes", "on"})
+LIMITS = frozenset(
+    {
+        "messages_per_minute",
+        "messages_per_day",
+        "tokens_per_day",
+        "tokens_per_month",
+        "cost_per_day",
+        "cost_per_month",
+        "tool_calls_per_day",
+        "connections",
+    }
+)
 FALSE = frozenset({"0", "false", "no", "off", ""})
 
 
@@ -122,6 +135,44 @@ class Environment:
                 return parse(text)
             except ValueError:
                 raise ValueError('must be a JSON object like {"files": "/usr/bin/mcp-files --root /srv"}') from None
+
+        return self._read(name, {}, checked)
+
+    def limits(self, name: str, default: Mapping[str, float] | None = None) -> dict[str, float]:
+        """Limits by their names: `messages_per_day=200,cost_per_month=50`; what is not named has the default."""
+
+        def parse(text: str) -> dict[str, float]:
+            given = dict(part.split("=", 1) for part in text.replace(" ", "").split(",") if part)
+            if not given.keys() <= LIMITS:
+                raise ValueError
+            numbers = {key: float(number) if key.startswith("cost") else int(number) for key, number in given.items()}
+            if not all(0 <= number < 10**12 for number in numbers.values()):
+                raise ValueError
+            return {**(default or {}), **numbers}
+
+        def checked(text: str) -> dict[str, float]:
+            try:
+                return parse(text)
+            except ValueError:
+                names = ", ".join(sorted(LIMITS))
+                raise ValueError(f"must be limits like messages_per_day=200, comma separated, of {names}") from None
+
+        return self._read(name, dict(default or {}), checked)
+
+    def prices(self, name: str) -> dict[str, dict[str, float]]:
+        """What a million tokens cost, by model: a JSON object of objects."""
+
+        def parse(text: str) -> dict[str, dict[str, float]]:
+            found = json.loads(text)
+            read_prices(found)
+            return dict(found)
+
+        def checked(text: str) -> dict[str, dict[str, float]]:
+            try:
+                return parse(text)
+            except ValueError:
+                example = '{"gpt-4.1": {"input": 2, "output": 8, "cached_input": 0.5}}'
+                raise ValueError(f"must be a JSON object like {example}") from None
 
         return self._read(name, {}, checked)
 

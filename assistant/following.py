@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from assistant.core.events import Event
+from assistant.core.events import Custom, Event
 from assistant.rendering import BlockRenderer
 from assistant.services.eventlog import Entry, Position, ThreadLog
 from assistant.services.frames import Numbering, decode_event, for_earlier_clients
@@ -16,6 +16,7 @@ from assistant.services.pictures import Picture
 Send = Callable[[str], Awaitable[None]]
 Refresh = Callable[[], Awaitable[Picture]]
 Settle = Callable[[], Awaitable[bool]]
+Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 
 # Rendering a long history is work: other connections get their turn after this many texts.
 TEXTS_PER_TURN = 5
@@ -30,8 +31,10 @@ class Follower:
 
     `refresh` paints a fresh picture when the reader has fallen out of the log. `settle` is asked when a run says
     nothing for long: it puts the run's end into the log if that is missing there, and returns whether the run has
-    ended. `gate` lets a member's connections get pictures one after the other. A client that did not say which protocol
-    version it speaks does not get what its own does not know (`for_earlier_clients`).
+    ended. `summary` is asked for the id of a run, by its number, and what the thread's older part has become; whoever
+    wants rendered text is told of that. `gate` lets a member's connections get pictures one after the other. A
+    client that did not say which protocol version it speaks does not get what its own does not know
+    (`for_earlier_clients`).
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Follower:
         send: Send,
         refresh: Refresh,
         settle: Settle,
+        summary: Summary,
         gate: asyncio.Semaphore,
         renders: bool,
         speaks_outcomes: bool,
@@ -52,6 +56,8 @@ class Follower:
         self._send = send
         self._refresh = refresh
         self._settle = settle
+        self._summary = summary
+        self._told_summaries = -1
         self._gate = gate
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
@@ -59,6 +65,8 @@ class Follower:
     async def follow(self, position: Position | None) -> None:
         """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled."""
         with self._log.watching() as changed:
+            if position is not None and not position.seq:
+                self._told_summaries = self._log.summaries  # a run that begins has its summary from before
             if position is None:
                 position = await self._send_picture()
             else:
@@ -67,6 +75,7 @@ class Follower:
                 changed.clear()
                 if not self._is_reachable(position):
                     position = await self._send_picture()
+                await self._tell_summary(position)
                 entries = self._log.read(position)
                 if not entries:
                     await self._wait(changed)
@@ -106,6 +115,18 @@ class Follower:
             numbering = Numbering(run_id=run["id"], thread=run["thread"])
             for block in blocks:
                 await self._send(numbering.frame(block, entry.seq))
+
+    async def _tell_summary(self, position: Position) -> None:
+        """Tell the thread's summary at first, and whenever it is another; repeats the number of the event before it."""
+        told = self._log.summaries
+        if self._renderer is None or told == self._told_summaries or not position.seq:
+            return
+        self._told_summaries = told
+        found = await self._summary(position.number)
+        if found is not None:
+            run_id, summary = found
+            numbering = Numbering(run_id=run_id, thread=self.thread)
+            await self._send(numbering.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
     async def _send_picture(self) -> Position:
         async with self._gate, asyncio.timeout(PICTURE_SECONDS):

@@ -52,6 +52,12 @@ def given_key(headers: Mapping[str, str], subprotocols: Sequence[str]) -> str | 
     return None
 
 
+def shown_credential(scope: Mapping[str, Any]) -> str:
+    """What a handshake wants to be let in by, good or not: a key, a token, or a session's cookie."""
+    key = given_key(headers_of(scope), scope.get("subprotocols") or ())
+    return str(scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")) if key is None else key
+
+
 @all_tenants()
 def identify(scope: Mapping[str, Any], tenant_slug: str, assistant_slug: str) -> Caller | None:
     """The caller of a handshake, or None: whoever may not come in is not told why. Queries the database."""

@@ -20,6 +20,7 @@ from django.utils.module_loading import import_string
 
 from assistant.models import Membership, Tenant
 from assistant.services import audit
+from assistant.services.memberships import end_memberships
 from assistant.services.tenancy import all_tenants
 from tools import ToolContext
 
@@ -130,7 +131,7 @@ def _checked(role: str) -> Role:
 def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
     places = Membership.objects.filter(tenant=tenant).exclude(role=Role.END_USER)
     there: dict[Any, str] = dict(places.values_list("user_id", "role"))
-    places.filter(user_id__in=there.keys() - wanted.keys()).delete()
+    end_memberships(actor=None, places=places.filter(user_id__in=there.keys() - wanted.keys()))
     for user_id, role in wanted.items():
         if user_id not in there:
             Membership.objects.create(tenant=tenant, user_id=user_id, role=role)

@@ -8,16 +8,17 @@ from typing import Any
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import CookieMiddleware
 from django.conf import settings
-from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
 from assistant.access import with_request_id
+from assistant.api.bounds import with_bounded_bodies
 from assistant.consumers import ChatConsumer
 from assistant.lifespan import lifespan
 from assistant.mcp.server.application import application as mcp_application
 from assistant.mcp.server.application import is_mcp
 from assistant.services.tenancy import enter
+from assistant.staticfiles import StaticFiles
 
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
 
@@ -54,6 +55,16 @@ def with_mcp(site: Any) -> Any:
     return _choosing(is_mcp, mcp_application, site)
 
 
+async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
+    """Tell an ordinary request that a websocket is meant, whatever tenant it names (RFC 9110, section 15.5.22).
+
+    Any page may read it: to the widget it says that the server is there, and so refused its handshake.
+    """
+    headers = [(b"upgrade", b"websocket"), (b"content-length", b"0"), (b"access-control-allow-origin", b"*")]
+    await send({"type": "http.response.start", "status": 426, "headers": headers})
+    await send({"type": "http.response.body"})
+
+
 def _is_websocket_of_ours(address: str) -> bool:
     return any(route.pattern.match(address.lstrip("/")) for route in websocket_urlpatterns)
 
@@ -76,11 +87,11 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
             " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
         )
     if settings.DEBUG:
-        site = ASGIStaticFilesHandler(site)
+        site = StaticFiles(site)
     chat = with_caller(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {
-            "http": with_mcp(site),
+            "http": _choosing(_is_websocket_of_ours, upgrade_required, with_bounded_bodies(with_mcp(site))),
             "websocket": chat if websockets is None else _choosing(_is_websocket_of_ours, chat, websockets),
             "lifespan": lifespan,
         }

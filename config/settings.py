@@ -29,8 +29,8 @@ CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
 INSTALLED_APPS = [
-    # It gives `runserver` websockets, and is slow to import.
-    *(["daphne"] if "runserver" in sys.argv else []),
+    # The one gives `runserver` websockets, and is slow to import; the other leaves static files to us.
+    *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -164,8 +164,10 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO").upper()},
-    # They tell of every request to a provider: its address, and at DEBUG the prompts.
-    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp")}
+    # They tell of every request to a provider: its address, and at DEBUG the prompts, or of every answer over MCP.
+    "loggers": {
+        name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp", "sse_starlette")
+    }
     # uvicorn's own lines go the same way; its access log would say query strings, and ours says the rest.
     | {
         "uvicorn": {"handlers": [], "level": "INFO", "propagate": True},

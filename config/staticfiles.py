@@ -10,6 +10,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from assistant.staticfiles import pack
+
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
     """WhiteNoise knows only synchronous requests: each view behind it would hold a thread as long as it waits."""
@@ -34,4 +36,5 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
             answer: HttpResponseBase = await self.get_response(request)
             return answer
         served: HttpResponseBase = await sync_to_async(self.serve)(found, request)
+        pack(request, served)
         return served

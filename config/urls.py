@@ -13,3 +13,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("assistant.urls")),
 ]
+
+handler500 = "assistant.outages.server_error"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ag_ui.core import Event
@@ -15,8 +15,8 @@ _event = TypeAdapter(Event)
 ENDINGS = frozenset({"RUN_FINISHED", "RUN_ERROR"})
 # What a connection says for itself, outside every run.
 UNNUMBERED = frozenset({"pong", "protocol_error"})
-# Made on the connection: repeats the number of the event that closed the block.
-REPEATING = frozenset({"message.block"})
+# Made on the connection: repeats the number of the event that closed the block, or came before the summary.
+REPEATING = frozenset({"message.block", "thread.summary"})
 
 # Event that opens, event that closes, events between, the key they share.
 SPANS = (
@@ -95,11 +95,22 @@ def check_spans(frames: Sequence[Frame]) -> None:
             assert not open_spans, f"open at RUN_FINISHED: {open_spans}"
 
 
-def check_run(frames: Sequence[Frame], *, whole: bool = True, waive: Sequence[str] = ()) -> None:
+def with_history(events: Sequence[Frame], known: Collection[str]) -> list[Frame]:
+    """A run as the validator knows its client: with the calls `known` from earlier runs, whose results it may tell."""
+    if not known:
+        return list(events)
+    calls = [{"id": one, "type": "function", "function": {"name": "earlier", "arguments": "{}"}} for one in known]
+    told = {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "earlier", "role": "assistant", "toolCalls": calls}]}
+    return [events[0], told, *events[1:]]
+
+
+def check_run(
+    frames: Sequence[Frame], *, whole: bool = True, waive: Sequence[str] = (), known: Collection[str] = ()
+) -> None:
     """One connection's events of one run, as they came.
 
     `whole`: watched from its start to its end. Else it was caught up with, or is still running. `waive`: rules of the
-    validator that the model itself broke.
+    validator that the model itself broke. `known`: ids of calls that earlier runs of the thread told of.
     """
     for frame in frames:
         check_frame(frame)
@@ -117,7 +128,7 @@ def check_run(frames: Sequence[Frame], *, whole: bool = True, waive: Sequence[st
     assert kinds[0] == "RUN_STARTED" and events[0].get("protocolVersion") == "1.0", events[0]
     assert kinds.count("RUN_STARTED") == 1 and kinds[-1] in ENDINGS, kinds
     check_spans(events)
-    assert_valid_agui(events, max_warnings=0, severity_overrides=dict.fromkeys(waive, "off"))
+    assert_valid_agui(with_history(events, known), max_warnings=0, severity_overrides=dict.fromkeys(waive, "off"))
 
 
 def text_of(frames: Sequence[Frame]) -> str:

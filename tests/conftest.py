@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -27,10 +28,24 @@ def has_services() -> bool:
     return bool(settings.REDIS_URL) and settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
 
+# What takes longest, and so comes first: a long file that is begun last keeps one worker busy and the others waiting.
+LONG = (
+    "isolation/test_row_security", "isolation/test_http", "docs/test_commands", "browser/", "test_recovery",
+    "isolation/test_endings", "api/test_schema", "host_project/", "commands/", "mcp/test_server", "services/test_m",
+    "isolation/", "api/test_openai", "api/test_hostile", "services/test_intercepting", "services/test_observing",
+    "services/test_markdown", "mcp/", "widget/", "webhooks/", "api/", "docs/",
+)  # fmt: skip
+
+
+def _place(item: pytest.Item) -> str:
+    return item.path.relative_to(Path(__file__).parent).as_posix()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of several processes at once exist only where there is what these share."""
+    """Tests of several processes at once exist only where there is what these share. Long files come first."""
     if not has_services():
         items[:] = [item for item in items if item.get_closest_marker("services") is None]
+    items.sort(key=lambda item: next((i for i, long in enumerate(LONG) if _place(item).startswith(long)), len(LONG)))
 
 
 def pytest_report_header() -> str:

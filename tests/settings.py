@@ -14,8 +14,6 @@ os.environ["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "")
 for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "LOCAL_MODEL_URL", "FIELD_ENCRYPTION_KEYS"):
     os.environ.pop(_name, None)
 
-from django.core.signals import request_started  # noqa: E402
-
 from config.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -36,14 +34,6 @@ if REDIS_URL and _worker:  # noqa: F405
     REDIS_URL = urlunsplit(_url._replace(path=f"/{_number}"))
 
 
-def _forget_content_types(**_: object) -> None:
-    """A flush after a test numbers content types anew, and a live server outlives it."""
-    from django.contrib.contenttypes.models import ContentType
-
-    ContentType.objects.clear_cache()
-
-
-request_started.connect(_forget_content_types)
-
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.emptying"]  # noqa: F405
 if os.environ.get("RECORD_RUNS"):
-    INSTALLED_APPS = [*INSTALLED_APPS, "tests.recording"]  # noqa: F405
+    INSTALLED_APPS = [*INSTALLED_APPS, "tests.recording"]

@@ -66,10 +66,18 @@ ROOMS = {
         ("assistant.management",), ("assistant.management", "assistant.hosting", "assistant.providers", *EDGES)
     ),
     "pages": Room(
-        ("assistant.pages", "assistant.connections", "assistant.manual", "assistant.health", "assistant.templatetags"),
+        (
+            "assistant.pages",
+            "assistant.connections",
+            "assistant.manual",
+            "assistant.health",
+            "assistant.outages",
+            "assistant.templatetags",
+        ),
         ("assistant.pages", "assistant.rendering", *EDGES),
     ),
     "hosting": Room(("assistant.hosting",), EDGES),
+    "static files": Room(("assistant.staticfiles",), (), ("django",)),
     # Settings are read before Django is there.
     "settings": Room(
         ("assistant.defaults", "assistant.environment"),
@@ -82,7 +90,15 @@ ROOMS = {
         PACKAGES,
     ),
     "config": Room(
-        ("config",), ("config", "assistant.defaults", "assistant.environment", "assistant.routing", "assistant.urls")
+        ("config",),
+        (
+            "config",
+            "assistant.defaults",
+            "assistant.environment",
+            "assistant.routing",
+            "assistant.staticfiles",
+            "assistant.urls",
+        ),
     ),
 }
 OPENAI_ONLY_IN = "assistant.providers."

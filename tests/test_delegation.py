@@ -23,7 +23,7 @@ from assistant.models import (
     UsageEntry,
 )
 from assistant.services.expiry import expire_approvals
-from tests.agui import check_frame, text_of
+from tests.agui import check_frame, custom_name, run_of, seq_of, text_of
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool
 from tests.fake_answers import Recorded, reply
@@ -88,7 +88,7 @@ async def test_what_an_asked_assistant_said_is_in_every_picture(
     assert inner[-1]["content"] == "It is noon."
     assert inner[1]["metadata"]["tool"]["status"] == "ok"
     asking = next(message for message in picture if message.get("toolCalls"))
-    about = {"name": "ask_time_expert", "status": "ok", "parentToolCallId": asking["toolCalls"][0]["id"]}
+    about = {"name": "Time-Expert", "status": "ok", "parentToolCallId": asking["toolCalls"][0]["id"]}
     assert all(message["metadata"]["subagent"] == about for message in inner)
     assert picture.index(inner[0]) == picture.index(asking) + 1
     client = Client()
@@ -104,6 +104,24 @@ async def _snapshot(socket: Socket, thread: str) -> list[dict[str, Any]]:
     check_frame(frames[-1])
     messages: list[dict[str, Any]] = frames[-1]["messages"]
     return messages
+
+
+async def test_a_run_that_is_stopped_twice_has_recorded_all_that_was_stopped_when_it_ends(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    expert = await in_db(make_assistant)(cast.acme, "expert", prompt="You know everything.")
+    await cast.support.delegates.aadd(expert)
+    fake_provider.call("ask_expert", {"task": "What time is it?"})
+    fake_provider.reply(chunks=["Let me see", fake_provider.gate()])
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        started = await socket.start("Ask the expert")
+        await socket.until_type("TEXT_MESSAGE_CONTENT")
+        for _ in range(5):
+            await socket.cancel(started["runId"])
+        assert (await socket.until_end())[-1]["outcome"] == {"type": "cancelled"}
+        call = await ToolCall.objects.aget(name="ask_expert")
+    assert call.status == "cancelled"
+    assert "Let me see" in str(call.asked)
 
 
 async def test_another_tenants_assistant_is_never_asked(
@@ -297,6 +315,33 @@ def summarising(request: Recorded) -> Any:
     if "Summarise this conversation" in str(request.messages[0]["content"]):
         return reply("They talked about sheep.", usage={"prompt_tokens": 5000, "completion_tokens": 70})(request)
     return reply("baa " * 60)(request)
+
+
+async def test_a_new_summary_reaches_the_members_open_pages(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_tokens=400)
+    fake_provider.rule(summarising)
+    thread = str(uuid.uuid4())
+    url = uvicorn_server.url
+    async with open_socket(url, user=cast.alice) as page, open_socket(url, user=cast.alice) as program:
+        first = await page.ask("Sheep number 0 " + "wool " * 40, thread=thread)
+        await page.attach(thread, render="html")
+        await program.attach(thread)
+        for socket in (page, program):
+            await socket.until_end()
+        for number in range(1, 6):
+            await program.ask(f"Sheep number {number} " + "wool " * 40, thread=thread)
+        told = await page.until_custom("thread.summary")
+        check_frame(told)
+        assert told["value"] == {"summary": "They talked about sheep."}
+        assert told["metadata"]["run"]["thread"] == thread
+        await until(lambda: Run.objects.exclude(status="running").count() == 6)
+        await program.send({"type": "ping"})
+        await program.until_custom("pong")
+        assert not any(custom_name(frame) == "thread.summary" for frame in program.frames)
+        await page.attach(thread, after=(run_of(first[-1]), seq_of(first[-1])), render="html")
+        assert (await page.until_custom("thread.summary"))["value"] == told["value"]
 
 
 async def test_a_long_conversation_is_summarised_and_goes_on_from_there(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,13 @@ def dump() -> str:
     return done.stdout
 
 
+def written() -> bytes:
+    """The bytes of SQLite's files as they lie there, what its write-ahead log holds beside them too."""
+    path = Path(connection.settings_dict["NAME"])
+    files = [path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")]
+    return b"".join(file.read_bytes() for file in files if file.exists())
+
+
 def test_every_field_named_as_a_secret_is_encrypted() -> None:
     """So that a new field for a secret cannot be forgotten; what is only hashed is none."""
     from django.apps import apps
@@ -83,6 +91,8 @@ def test_a_dump_holds_no_secret(cast: Cast) -> None:
     plant_secrets(cast)
     whole = dump()
     assert cast.acme.slug in whole and SECRET not in whole
+    if connection.vendor == "sqlite":
+        assert cast.acme.slug.encode() in written() and SECRET.encode() not in written()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -91,6 +101,8 @@ def test_a_secret_in_the_clear_would_be_seen_in_a_dump(cast: Cast, monkeypatch: 
     monkeypatch.setattr(EncryptedTextField, "from_db_value", lambda self, value, *_: value)
     plant_secrets(cast)
     assert SECRET in dump()
+    if connection.vendor == "sqlite":
+        assert SECRET.encode() in written()
 
 
 @pytest.mark.django_db

@@ -27,8 +27,6 @@ ALLOWED = {
     (QUERY, "assistant/hosting.py:_forget"): "a tenant that the host project deleted",
     (QUERY, "assistant/hosting.py:sync_all"): ALL_TENANTS,
     (QUERY, "assistant/mcp/server/library.py:_documents"): "none()",
-    (QUERY, "assistant/management/leaving.py:find_actor"): USERS,
-    (QUERY, "assistant/management/leaving.py:find_subject"): USERS,
     (QUERY, "assistant/services/belongings.py:rows_of"): LEAVING,
     (QUERY, "assistant/services/erasure.py:_delete"): LEAVING,
     (QUERY, "assistant/services/erasure.py:_erase_person"): LEAVING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -134,3 +135,50 @@ async def test_another_members_run_is_not_there(
     async with http(uvicorn_server, Authorization=f"Bearer {key}") as client:
         answer = await client.get(f"/api/v1/tenants/acme/runs/{given['runId']}/events/")
     assert answer.status_code == 404
+
+
+async def test_who_resumes_is_told_what_their_version_of_the_protocol_knows(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hel", gate, "lo"])
+    given = run_input("Hi")
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        run = f"/api/v1/tenants/acme/runs/{given['runId']}/"
+        asking = asyncio.create_task(client.post(RUNS.format(tenant="acme"), json=given))
+        await asyncio.to_thread(gate.wait_reached)
+        assert (await client.post(f"{run}cancel/")).status_code == 202
+        await asking
+        ends = [
+            events_of((await client.get(f"{run}events/", params=params)).text)[-1][1]
+            for params in ({}, {"protocolVersion": "1.0"})
+        ]
+        assert [end.get("outcome") for end in ends] == [None, {"type": "cancelled"}]
+        assert (await client.get(f"{run}events/", params={"protocol": "1.0"})).status_code == 400
+    gate.release()
+
+
+async def test_a_body_of_any_size_is_refused_or_taken(uvicorn_server: Server, cast: Cast) -> None:
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        for size in (300_000, 3_000_000):
+            answer = await client.post(RUNS.format(tenant="acme"), content=b" " * size)
+            assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+async def test_a_body_that_comes_in_chunks_is_taken(uvicorn_server: Server, cast: Cast) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b'{"assistant": "support", '
+        yield b'"title": "In chunks"}'
+
+    headers = {**await bearer(cast), "Content-Type": "application/json"}
+    async with http(uvicorn_server, **headers) as client:
+        answer = await client.post("/api/v1/tenants/acme/conversations/", content=chunks())
+    assert (answer.status_code, answer.json()["title"]) == (201, "In chunks")
+
+
+async def test_a_form_is_no_way_in(uvicorn_server: Server, cast: Cast) -> None:
+    cookies = f"{await in_db(session_cookie)(cast.alice)}; csrftoken={'c' * 32}"
+    headers = {"Cookie": cookies, "Content-Type": "multipart/form-data"}
+    async with http(uvicorn_server, **headers) as client:
+        for path in (RUNS.format(tenant="acme"), "/api/v1/tenants/acme/conversations/"):
+            assert (await client.post(path, content=b"--x garbage")).status_code == 403

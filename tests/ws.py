@@ -62,6 +62,10 @@ class Socket:
     def close_code(self) -> int | None:
         return self._connection.close_code
 
+    @property
+    def close_reason(self) -> str:
+        return self._connection.close_reason or ""
+
     async def send(self, frame: Frame | str | bytes) -> None:
         """Send a frame: a dictionary as JSON, text and bytes as they are."""
         await self._connection.send(json.dumps(frame) if isinstance(frame, dict) else frame)

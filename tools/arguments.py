@@ -122,11 +122,23 @@ def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:
 
 def _branch(schema: JsonSchema, keyword: str, root: JsonSchema, value: Any) -> JsonSchema:
     """The one schema for an object or an array among alternatives; empty if there is not exactly one."""
-    if keyword in schema:
-        return schema if isinstance(value, list) or _could_be(value, schema["properties"], root) else {}
-    options = [resolve(option, root) for option in (schema.get("anyOf") or schema.get("oneOf") or ())]
-    found = [branch for option in options if (branch := _branch(option, keyword, root, value))]
+    found = list(_branches(schema, keyword, root, value, {}))
     return found[0] if len(found) == 1 else {}
+
+
+def _branches(
+    schema: JsonSchema, keyword: str, root: JsonSchema, value: Any, seen: dict[int, Any]
+) -> Iterator[JsonSchema]:
+    """Those that it could be, each looked at once."""
+    seen[id(schema)] = schema
+    if keyword in schema:
+        if isinstance(value, list) or _could_be(value, schema["properties"], root):
+            yield schema
+        return
+    for option in schema.get("anyOf") or schema.get("oneOf") or ():
+        found = resolve(option, root)
+        if id(found) not in seen:
+            yield from _branches(found, keyword, root, value, seen)
 
 
 def _could_be(value: dict[str, Any], properties: JsonSchema, root: JsonSchema) -> bool:

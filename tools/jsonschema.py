@@ -13,6 +13,8 @@ UNKNOWN = "unknown argument"
 _OF_SCHEMAS = ("anyOf", "oneOf", "allOf")
 _OF_SCHEMAS_BY_NAME = ("properties", "$defs")
 _MOST_REFERENCES = 50
+# A check may take so many steps, and so many more for each value: somebody else's schema must not hold up everybody.
+_STEPS, _STEPS_EACH = 2_000, 50
 
 
 def mistake_in(schema: Any, where: str = "the schema", levels: int = 60) -> str:
@@ -77,9 +79,14 @@ def kind_of(value: Any) -> str:
     return "array" if isinstance(value, list | tuple) else "object"
 
 
-def kinds_of(schema: Any, root: JsonSchema, levels: int = 20) -> frozenset[str] | None:
+def kinds_of(schema: Any, root: JsonSchema) -> frozenset[str] | None:
     """The kinds of values that a schema allows; None for any. "number" includes "integer"."""
+    return _kinds_of(schema, root, {})
+
+
+def _kinds_of(schema: Any, root: JsonSchema, seen: dict[int, Any]) -> frozenset[str] | None:
     schema = resolve(schema, root)
+    seen[id(schema)] = schema
     declared = schema.get("type")
     if isinstance(declared, str | list):
         return frozenset([declared] if isinstance(declared, str) else declared)
@@ -87,20 +94,58 @@ def kinds_of(schema: Any, root: JsonSchema, levels: int = 20) -> frozenset[str] 
         return frozenset(kind_of(value) for value in schema.get("enum", [schema.get("const")]))
     options = schema.get("anyOf") or schema.get("oneOf") or (schema.get("allOf") or [])[:1]
     found: frozenset[str] = frozenset()
-    for option in options if levels else ():
-        kinds = kinds_of(option, root, levels - 1)
-        if kinds is None:
-            return None
-        found |= kinds
+    for option in options:
+        # One that was met before has been counted.
+        if id(resolve(option, root)) not in seen:
+            kinds = _kinds_of(option, root, seen)
+            if kinds is None:
+                return None
+            found |= kinds
     return found or None
 
 
+class _Check:
+    """One check of a value: the schema's root, and how many steps are left."""
+
+    def __init__(self, root: JsonSchema, value: Any) -> None:
+        self.root = root
+        self._left = _STEPS + _STEPS_EACH * _size(value)
+
+    def step(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise RecursionError("The schema asks for more steps than the value is worth.")
+
+
+def _size(value: Any) -> int:
+    """How many values a value holds, itself counted."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_size, items))
+
+
 def problems(value: Any, schema: Any, root: JsonSchema, path: str = "") -> Iterator[tuple[str, str]]:
-    """What is wrong with a value: the path of each wrong field and a sentence. Unknown keywords are passed over."""
-    schema = resolve(schema, root)
+    """What is wrong with a value: the path of each wrong field and a sentence. Unknown keywords are passed over.
+
+    Raises:
+        RecursionError: the schema goes on without end, or doubles its alternatives until the check would.
+    """
+    return _problems(value, schema, _Check(root, value), path)
+
+
+def holds_to(value: Any, schema: JsonSchema) -> bool:
+    """Whether a value fits a schema; what cannot be checked does not."""
+    try:
+        return not any(problems(value, schema, schema))
+    except (RecursionError, TypeError, AttributeError):  # such as a reference to what is no schema
+        return False
+
+
+def _problems(value: Any, schema: Any, check: _Check, path: str) -> Iterator[tuple[str, str]]:
+    check.step()
+    schema = resolve(schema, check.root)
     where = path or "arguments"
     kind = kind_of(value)
-    allowed = kinds_of({"type": schema["type"]}, root) if "type" in schema else None
+    allowed = kinds_of({"type": schema["type"]}, check.root) if "type" in schema else None
     if allowed is not None and kind not in allowed and not (kind == "integer" and "number" in allowed):
         yield where, f"must be of type {' or '.join(sorted(allowed))}"
         return
@@ -108,11 +153,11 @@ def problems(value: Any, schema: Any, root: JsonSchema, path: str = "") -> Itera
         yield where, f"must be one of {', '.join(map(repr, schema['enum']))[:500]}"
     if "const" in schema and not _same(value, schema["const"]):
         yield where, f"must be {schema['const']!r}"
-    yield from _combined(value, schema, root, path)
+    yield from _combined(value, schema, check, path)
     if kind == "object":
-        yield from _of_object(value, schema, root, path)
+        yield from _of_object(value, schema, check, path)
     elif kind == "array":
-        yield from _of_array(value, schema, root, path)
+        yield from _of_array(value, schema, check, path)
     elif kind == "string":
         yield from _of_string(value, schema, where)
     elif kind in {"integer", "number"}:
@@ -123,16 +168,16 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _combined(value: Any, schema: JsonSchema, root: JsonSchema, path: str) -> Iterator[tuple[str, str]]:
+def _combined(value: Any, schema: JsonSchema, check: _Check, path: str) -> Iterator[tuple[str, str]]:
     for part in schema.get("allOf", ()):
-        yield from problems(value, part, root, path)
+        yield from _problems(value, part, check, path)
     for keyword in ("anyOf", "oneOf"):
-        found = [list(problems(value, option, root, path)) for option in schema.get(keyword, ())]
+        found = [list(_problems(value, option, check, path)) for option in schema.get(keyword, ())]
         if found and all(found):
             yield from min(found, key=len)
 
 
-def _of_object(value: Mapping[str, Any], schema: JsonSchema, root: JsonSchema, path: str) -> Iterator[tuple[str, str]]:
+def _of_object(value: Mapping[str, Any], schema: JsonSchema, check: _Check, path: str) -> Iterator[tuple[str, str]]:
     properties = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for name in schema.get("required", ()):
@@ -141,18 +186,18 @@ def _of_object(value: Mapping[str, Any], schema: JsonSchema, root: JsonSchema, p
     for name, item in value.items():
         below = f"{path}.{name[:80]}" if path else name[:80]
         if name in properties:
-            yield from problems(item, properties[name], root, below)
+            yield from _problems(item, properties[name], check, below)
         elif others is False and "patternProperties" not in schema:
             yield below, UNKNOWN
         elif isinstance(others, dict):
-            yield from problems(item, others, root, below)
+            yield from _problems(item, others, check, below)
 
 
-def _of_array(value: list[Any], schema: JsonSchema, root: JsonSchema, path: str) -> Iterator[tuple[str, str]]:
+def _of_array(value: list[Any], schema: JsonSchema, check: _Check, path: str) -> Iterator[tuple[str, str]]:
     yield from _within(len(value), schema.get("minItems"), schema.get("maxItems"), path or "arguments", "items")
     if isinstance(schema.get("items"), dict):
         for place, item in enumerate(value):
-            yield from problems(item, schema["items"], root, f"{path}.{place}" if path else str(place))
+            yield from _problems(item, schema["items"], check, f"{path}.{place}" if path else str(place))
 
 
 def _of_string(value: str, schema: JsonSchema, where: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
@@ -71,9 +71,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """The page on which all waiting calls of one run are answered, each in its own way."""
-        call = self.get_object(request, object_id)
-        if call is None or not self.has_view_permission(request, call):
-            raise Http404("There is no such pending approval.")
+        call = self.row_or_404(request, object_id, self.has_view_permission)
         (calls,) = approvals.pending_of_runs(tenant_ids=[call.tenant_id], calls=[call.pk]).values()
         data = request.POST if request.method == "POST" else None
         forms = [AnswerForm(one, data) for one in calls]

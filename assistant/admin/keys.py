@@ -7,13 +7,14 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import person, username
+from assistant.admin.once import show_once
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, choices_of, is_operator
 from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.keys import revoke_api_keys
@@ -45,12 +46,22 @@ class ApiKeyAdmin(TenantScopedAdmin):
     form = KeyForm
     possible = frozenset({"view", "add", "change"})
     change_form_template = "admin/assistant/apikey/change_form.html"
-    list_display = ("name", "tenant", "user", "prefix", "scopes", "is_good", "last_used_at", "expires_at", "created_at")
+    list_display = (
+        "name",
+        "user",
+        "prefix",
+        "granted",
+        "is_good",
+        "last_used_at",
+        "expires_at",
+        "tenant",
+        "created_at",
+    )
     list_filter = (TENANT, ("revoked_at", admin.EmptyFieldListFilter))
     search_fields = ("name", "prefix", username("user"))
     list_select_related = ("tenant", "user")
     actions = ("revoke",)
-    readonly_fields = ("member", "used")
+    readonly_fields = ("member", "granted", "used")
     member = person("user")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -61,7 +72,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
             "member",
             "name",
             "prefix",
-            "scopes",
+            "granted",
             "requests_per_minute",
             "requests_per_day",
             "used",
@@ -81,7 +92,8 @@ class ApiKeyAdmin(TenantScopedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
             return self.readonly_fields
-        return tuple(name for name in self.get_fields(request, obj) if name not in LIMITS)
+        # The form's own field of scopes is there to make a key: `granted` shows it from then on.
+        return ("scopes", *(name for name in self.get_fields(request, obj) if name not in LIMITS))
 
     @admin.display(description="used")
     def used(self, key: ApiKey) -> str:
@@ -90,9 +102,14 @@ class ApiKeyAdmin(TenantScopedAdmin):
             return "Counted from the first request on, once there is a limit."
         return f"{use.day_count} requests on {use.day_at:%Y-%m-%d}, the last of them at {use.minute_at:%H:%M} UTC."
 
-    @admin.display(description="not revoked", boolean=True, ordering="revoked_at")
+    @admin.display(description="scopes")
+    def granted(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.display(description="good", boolean=True)
     def is_good(self, key: ApiKey) -> bool:
-        return key.revoked_at is None
+        """Neither revoked nor expired."""
+        return key.revoked_at is None and (key.expires_at is None or key.expires_at > timezone.now())
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:
@@ -112,17 +129,8 @@ class ApiKeyAdmin(TenantScopedAdmin):
         obj.shown_once = key
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        """The key itself, which is kept nowhere: not in the session either, so that it is this page or never."""
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": "The new API key",
-            "row": obj,
-            "key": obj.shown_once,
-        }
-        response = TemplateResponse(request, "admin/assistant/apikey/made.html", context)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        template = "admin/assistant/apikey/made.html"
+        return show_once(self, request, template, title="The new API key", row=obj, secret=obj.shown_once)
 
     @admin.action(description="Revoke selected API keys", permissions=["view"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
@@ -134,9 +142,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
         return [path("<path:object_id>/revoke/", view, name="assistant_apikey_revoke"), *super().get_urls()]
 
     def revoke_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        key = self.get_object(request, object_id)
-        if key is None or not self.has_view_permission(request, key):
-            raise Http404("There is no such API key.")
+        key = self.row_or_404(request, object_id, self.has_view_permission)
         revoke_api_keys(keys=[key], actor=request.user)
         self.message_user(request, f"The key {key} is revoked.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_apikey_change", args=[key.pk]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,7 +10,7 @@ from urllib.parse import urlsplit
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
 from django.db.models import Case, F, Q, QuerySet, Value, When
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -47,8 +48,14 @@ class ToolInline(TenantScopedInline):
 
     @admin.display(description="tool")
     def told(self, row: McpTool) -> SafeString:
-        description = str(row.definition.get("description", ""))
-        return format_html("<strong>{}</strong><br>{}", row.name, _LONG.sub("…", description))
+        """Its first words, and below them everything that a model reads: any of it can be an instruction."""
+        return format_html(
+            "<strong>{}</strong><br>{}<details><summary>All that a model reads</summary>"
+            '<pre class="difference">{}</pre></details>',
+            row.name,
+            _LONG.sub("…", str(row.definition.get("description", ""))),
+            json.dumps(row.definition, indent=2, ensure_ascii=False),
+        )
 
     @admin.display(description="state")
     def standing(self, row: McpTool) -> SafeString | str:
@@ -172,9 +179,7 @@ class McpServerAdmin(TenantScopedAdmin):
 
     def try_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Connect and list the tools, whether the server is switched on or not."""
-        server = self.get_object(request, object_id)
-        if server is None or not self.has_change_permission(request, server):
-            raise Http404("There is no such MCP server.")
+        server = self.row_or_404(request, object_id, self.has_change_permission)
         found = async_to_sync(examine)(tenant_id=server.tenant_id, server_id=server.pk, user_id=request.user.pk or 0)
         self.message_user(request, found.full_sentence, messages.SUCCESS if found.is_well else messages.ERROR)
         return HttpResponseRedirect(reverse("admin:assistant_mcpserver_change", args=[server.pk]))

@@ -9,7 +9,9 @@ from django import forms
 from django.conf import settings
 
 from assistant.admin.scope import TenantForm
+from assistant.admin.secretfields import SecretTextarea
 from assistant.models import McpCredential, McpServer, McpTool, Membership
+from assistant.services.mcpcircuits import AT_FIRST
 from assistant.services.mcplistings import is_quarantined
 from assistant.services.mcpservers import CONTEXT_KEYS, read_headers
 from assistant.services.urls import tenant_guard
@@ -29,7 +31,7 @@ class SecretsForm(TenantForm):
     new_headers = forms.CharField(
         label="Headers",
         required=False,
-        widget=forms.Textarea(attrs={"rows": 3, "cols": 60, "autocomplete": "off"}),
+        widget=SecretTextarea(),
         help_text='A JSON object such as {"Authorization": "Bearer …"}; encrypted at rest, never shown again. '
         "Empty: they stay.",
     )
@@ -50,11 +52,13 @@ class SecretsForm(TenantForm):
         return text
 
     def put_secrets(self, row: McpServer | McpCredential) -> None:
-        """Give a row what was entered."""
+        """Give a row what was entered; whatever it is, it is tried anew."""
         if self.cleaned_data["clear_secrets"]:
             row.headers = row.oauth_client_secret = ""  # nosec B105
         row.headers = self.cleaned_data["new_headers"] or row.headers
         row.oauth_client_secret = self.cleaned_data["new_oauth_client_secret"] or row.oauth_client_secret
+        for name, value in AT_FIRST.items():
+            setattr(row, name, value)
 
     def keeps_secrets(self) -> bool:
         """Whether secrets that were stored for the address before would go to the new one."""

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
@@ -109,8 +109,6 @@ class PromptVersionAdmin(TenantScopedAdmin):
         return [path("<path:object_id>/publish/", view, name="assistant_promptversion_publish"), *super().get_urls()]
 
     def publish_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        version = self.get_object(request, object_id)
-        if version is None or not self.has_add_permission(request):
-            raise Http404("There is no such prompt version.")
+        version = self.row_or_404(request, object_id, self.has_add_permission)
         self._publish(request, version)
         return HttpResponseRedirect(reverse("admin:assistant_promptversion_change", args=[version.pk]))

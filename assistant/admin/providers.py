@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from assistant.admin.filters import TENANT
 from assistant.admin.scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
+from assistant.services.providers import check_prices
 from assistant.services.urls import tenant_guard
 from tools.urlguard import UnsafeUrl
 
@@ -30,7 +31,15 @@ class ProviderForm(TenantForm):
 
     class Meta:
         model = Provider
-        fields = ("tenant", "name", "base_url", "default_model", "is_small", "is_strict", "sees_images")
+        fields = ("tenant", "name", "base_url", "default_model", "is_small", "is_strict", "sees_images", "prices")
+
+    def clean_prices(self) -> Any:
+        prices = self.cleaned_data["prices"] or {}
+        try:
+            check_prices(prices)
+        except ValueError as exc:
+            raise forms.ValidationError(f"These are no prices: {exc}.") from exc
+        return prices
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -68,6 +77,7 @@ class ProviderAdmin(TenantScopedAdmin):
         "is_small",
         "is_strict",
         "sees_images",
+        "prices",
     )
     readonly_fields = ("has_api_key",)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django import forms
@@ -12,8 +12,9 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
 from django.db import DataError, models
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponseRedirect
 
+from assistant.admin.secretfields import ask_again
 from assistant.models import Membership, Provider, Tenant
 from assistant.services import audit
 from assistant.services.memberships import administered_tenants
@@ -65,6 +66,10 @@ class TenantForm(forms.ModelForm[Any]):
         super().__init__(*args, **kwargs)
         if self.instance.pk and "tenant" in self.fields:
             self.fields["tenant"].disabled = True
+
+    def full_clean(self) -> None:
+        super().full_clean()
+        ask_again(self)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -166,6 +171,13 @@ class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
         """What goes along; an operator may delete history with its tenant, which nobody may delete alone."""
         found, counts, missing, protected = super().get_deleted_objects(objs, request)
         return found, counts, set() if is_operator(request) else missing, protected
+
+    def row_or_404(self, request: HttpRequest, object_id: str, is_allowed: Callable[..., bool]) -> Any:
+        """The row of one of our own pages. Raises `Http404` alike if it is not there and if it may not be seen."""
+        row = self.get_object(request, object_id)
+        if row is None or not is_allowed(request, row):
+            raise Http404(f"There is no such {self.opts.verbose_name}.")
+        return row
 
     def tenant_of(self, row: Any) -> Tenant | None:
         """The tenant a row belongs to; None for the deployment's own."""

@@ -7,15 +7,16 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from assistant.admin.assistants import tool_choices
 from assistant.admin.filters import TENANT, ToolFilter
 from assistant.admin.scope import TenantForm, TenantScopedAdmin, administered, is_operator, tenants_of
+from assistant.admin.secretfields import SecretTextarea
 from assistant.admin.toolforms import CONFIG, config_in, declared_tool, fields_of, secrets_in
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services import catalogue
@@ -27,18 +28,25 @@ from assistant.services.switches import (
     set_switch,
 )
 from assistant.services.toolsettings import read_config, read_secrets
+from tools import Tool
 
 TENANTS_ON_A_PAGE = 5
+# What every setting has, whatever its tool declares.
+_ALWAYS = ("tenant", "assistant", "tool", "policy")
 
 
 class SettingForm(TenantForm):
-    """A tool's settings are checked against what the tool declares; its stored secrets are not loaded."""
+    """A tool's settings are checked against what the tool declares; its stored secrets are not loaded.
 
-    tool = forms.ChoiceField(choices=tool_choices)
+    `declared` is the tool whose settings and secrets have fields of their own here, if it declares any.
+    """
+
+    declared: Tool | None = None
+    tool = forms.CharField(disabled=True)
     new_secrets = forms.CharField(
         label="Secrets",
         required=False,
-        widget=forms.Textarea(attrs={"rows": 3, "cols": 60, "autocomplete": "off"}),
+        widget=SecretTextarea(),
         help_text='A JSON object such as {"token": "…"}; encrypted at rest, never shown again. Empty: they stay.',
     )
     clear_secrets = forms.BooleanField(label="Delete the stored secrets", required=False)
@@ -49,12 +57,8 @@ class SettingForm(TenantForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.instance.pk:
-            # Outside servers' tools, and tools that are gone, are in no list of choices.
-            self.fields["tool"] = forms.CharField(disabled=True)
-            for name in ("assistant", "tool"):
-                if name in self.fields:
-                    self.fields[name].disabled = True
+        if self.instance.pk and "assistant" in self.fields:
+            self.fields["assistant"].disabled = True
 
     def clean_config(self) -> dict[str, Any]:
         config = self.cleaned_data["config"]
@@ -72,7 +76,7 @@ class SettingForm(TenantForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        declared = declared_tool(self.instance if self.instance.pk else None)
+        declared = self.declared
         if declared is not None:
             cleaned["config"] = self.instance.config if declared.config is None else config_in(declared, cleaned)
         tool, tenant, config = cleaned.get("tool"), cleaned.get("tenant"), cleaned.get("config")
@@ -114,27 +118,39 @@ class ToolSettingAdmin(TenantScopedAdmin):
     readonly_fields = ("declared", "has_secrets")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        if obj is None:
-            return ("tenant", "assistant", "tool", "policy", "config", "new_secrets")
-        declared = declared_tool(obj)
+        setting = obj or ToolSetting(tool=_chosen(request))
+        declared = declared_tool(setting)
         if declared is None:
-            return self.fields
-        secrets = ("clear_secrets",) if declared.secrets else ()
-        return ("tenant", "assistant", "tool", "policy", *fields_of(declared, obj), *secrets)
+            return self.fields if obj is not None else _ALWAYS
+        secrets = ("clear_secrets",) if declared.secrets and obj is not None else ()
+        return (*_ALWAYS, *fields_of(declared, setting), *secrets)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form, with a field for each setting and secret that the tool of a stored row declares."""
-        declared = declared_tool(obj)
-        if declared is not None:
-            kwargs["form"] = type("DeclaredForm", (SettingForm,), fields_of(declared, obj))
+        """The form, with a field for each setting and secret that the tool declares."""
+        setting = obj or ToolSetting(tool=_chosen(request))
+        declared = declared_tool(setting)
+        fields: dict[str, Any] = {"declared": declared, **fields_of(declared, setting)} if declared else {}
+        if obj is None:
+            fields["tool"] = forms.CharField(disabled=True, initial=setting.tool)
+        kwargs["form"] = type("DeclaredForm", (SettingForm,), fields)
         return super().get_form(request, obj, change=change, **kwargs)
 
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        """A tool with settings or secrets of its own goes on to their form."""
-        if declared_tool(obj) is not None and "_addanother" not in request.POST:
-            self.message_user(request, f"{obj} was saved. Here are the tool's own settings.", messages.SUCCESS)
-            return HttpResponseRedirect(reverse("admin:assistant_toolsetting_change", args=[obj.pk]))
-        return super().response_add(request, obj, post_url_continue)
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """First the choice of a tool, then its own form."""
+        if _chosen(request) in catalogue.registry():
+            return super().add_view(request, form_url, extra_context)
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        rest = request.GET.copy()
+        rest.pop("tool", None)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Add tool setting",
+            "opts": self.opts,
+            "tools": [_described(tool) for tool in catalogue.registry()],
+            "rest": f"&{rest.urlencode()}" if rest else "",
+        }
+        return TemplateResponse(request, "admin/assistant/toolsetting/choose.html", context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolSetting]:
         stored = Case(When(~Q(secrets=""), then=Value(True)), default=Value(False), output_field=BooleanField())
@@ -157,13 +173,13 @@ class ToolSettingAdmin(TenantScopedAdmin):
         return "; ".join(told) or "No settings."
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        declared = declared_tool(obj) if change else None
+        declared = declared_tool(obj)
         if form.cleaned_data.get("clear_secrets"):
             obj.secrets = ""
         elif declared is not None:
             obj.config = form.cleaned_data["config"]
             obj.secrets = secrets_in(declared, obj, form.cleaned_data)
-        elif form.cleaned_data["new_secrets"]:
+        elif form.cleaned_data.get("new_secrets"):
             obj.secrets = form.cleaned_data["new_secrets"]
         super().save_model(request, obj, form, change)
 
@@ -224,6 +240,17 @@ class ToolSettingAdmin(TenantScopedAdmin):
         else:
             self.message_user(request, _told(tenant, assistant, tool, policy), messages.SUCCESS)
         return HttpResponseRedirect(request.get_full_path())
+
+
+def _chosen(request: HttpRequest) -> str:
+    """The tool that a new setting is for; empty until one is chosen."""
+    return request.GET.get("tool") or request.POST.get("tool") or ""
+
+
+def _described(tool: Tool) -> dict[str, Any]:
+    """A tool in words: a template would call the tool itself."""
+    has_settings = tool.config is not None or bool(tool.secrets)
+    return {"name": tool.name, "description": tool.description, "has_settings": has_settings}
 
 
 def _number(text: str) -> int:

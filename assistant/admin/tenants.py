@@ -10,6 +10,7 @@ from django.contrib import admin
 from django.contrib.auth.password_validation import validate_password
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -17,9 +18,12 @@ from django.utils.safestring import SafeString
 from assistant.admin.filters import TENANT
 from assistant.admin.links import link_to_list, person, username
 from assistant.admin.scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
-from assistant.models import Assistant, Membership, Retention, Tenant
+from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
+from assistant.models.limits import OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
 from assistant.services import memberships
+from assistant.services.quotareport import use_of_member, use_of_members, use_of_tenant
+from assistant.services.quotause import forget
 
 
 class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
@@ -31,6 +35,24 @@ class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Empty periods say the same."""
+        return False
+
+
+class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
+    """How much the tenant and its members may use; what holds for all together is the operators' to set."""
+
+    model = TenantLimits
+    fieldsets = (
+        ("All members together", {"fields": OF_TENANT}),
+        ("Each member", {"fields": OF_MEMBER}),
+    )
+    verbose_name_plural = "limits"
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return () if is_operator(request) else OF_TENANT
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Empty limits say the same."""
         return False
 
 
@@ -52,10 +74,11 @@ class TenantAdmin(TenantScopedAdmin):
         "default_provider",
         "ends_runs_on_tool_failure",
         "switchboard",
+        "used",
         "created_at",
     )
-    readonly_fields = ("switchboard", "created_at")
-    inlines = (RetentionInline,)
+    readonly_fields = ("switchboard", "used", "created_at")
+    inlines = (LimitsInline, RetentionInline)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
         counted: QuerySet[Tenant] = (
@@ -93,6 +116,18 @@ class TenantAdmin(TenantScopedAdmin):
         if tenant._state.adding:
             return "—"
         return format_html('<a href="{}">Switchboard</a>', reverse("admin:switchboard_of_tenant", args=[tenant.slug]))
+
+    @admin.display(description="used of its limits")
+    def used(self, tenant: Tenant) -> SafeString | str:
+        if tenant._state.adding:
+            return "—"
+        context = {"tenant": tenant, "use": use_of_tenant(tenant=tenant), "members": use_of_members(tenant=tenant)}
+        return render_to_string("admin/assistant/tenant/use.html", context)
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        super().save_formset(request, form, formset, change)
+        if formset.model is TenantLimits and formset.has_changed():
+            forget(tenant_id=form.instance.pk)
 
 
 class MembershipForm(TenantForm):
@@ -166,10 +201,17 @@ class MembershipAdmin(TenantScopedAdmin):
         return super().get_queryset(request).exclude(role=Membership.Role.END_USER)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("tenant", "username", "password", "role") if obj is None else ("tenant", "member", "role", "created_at")
+        if obj is None:
+            return ("tenant", "username", "password", "role")
+        return ("tenant", "member", "role", "used", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return () if obj is None else ("member", "created_at")
+        return () if obj is None else ("member", "used", "created_at")
+
+    @admin.display(description="used of their limits")
+    def used(self, membership: Membership) -> SafeString:
+        use = use_of_member(tenant=membership.tenant, user_id=membership.user_id)
+        return render_to_string("admin/assistant/tenant/use.html", {"use": use})
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form: Any = super().get_form(request, obj, change=change, **kwargs)
@@ -206,3 +248,9 @@ class MembershipAdmin(TenantScopedAdmin):
         )
         obj.pk, obj.user, obj.created_at = made.pk, made.user, made.created_at
         obj._state.adding = False
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        memberships.end_memberships(actor=request.user, places=queryset)

@@ -17,9 +17,9 @@ from tools.jsonschema import JsonSchema, resolve
 CONFIG, SECRET = "config_", "secret_"
 
 
-def declared_tool(setting: ToolSetting | None) -> Tool | None:
-    """The tool of a stored setting, if it is one of ours that declares settings or secrets."""
-    if setting is None or setting.tool not in catalogue.registry():
+def declared_tool(setting: ToolSetting) -> Tool | None:
+    """The tool of a setting, if it is one of ours that declares settings or secrets."""
+    if setting.tool not in catalogue.registry():
         return None
     tool = catalogue.registry().get(setting.tool)
     return tool if tool.config is not None or tool.secrets else None

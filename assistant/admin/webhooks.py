@@ -8,8 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminURLFieldWidget
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -18,6 +17,7 @@ from django.views.decorators.http import require_POST
 from assistant.admin.filters import TENANT
 from assistant.admin.history import pretty
 from assistant.admin.links import link, link_to_list
+from assistant.admin.once import show_once
 from assistant.admin.scope import ReadOnlyAdmin, TenantForm, TenantScopedAdmin
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services import audit
@@ -119,17 +119,8 @@ class WebhookAdmin(TenantScopedAdmin):
         return self._show_secret(request, obj, obj.shown_once)
 
     def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
-        """The secret itself: on this page or never."""
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": "The webhook's signing secret",
-            "row": webhook,
-            "secret": secret,
-        }
-        response = TemplateResponse(request, "admin/assistant/webhook/secret.html", context)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        template = "admin/assistant/webhook/secret.html"
+        return show_once(self, request, template, title="The webhook's signing secret", row=webhook, secret=secret)
 
     def get_urls(self) -> list[Any]:
         return [
@@ -141,21 +132,15 @@ class WebhookAdmin(TenantScopedAdmin):
             for name, view in (("test", self.test_view), ("rotate", self.rotate_view))
         ] + super().get_urls()
 
-    def _own(self, request: HttpRequest, object_id: str) -> Webhook:
-        webhook: Webhook | None = self.get_object(request, object_id)
-        if webhook is None or not self.has_change_permission(request, webhook):
-            raise Http404("There is no such webhook.")
-        return webhook
-
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send a test event, and lead to what comes of it."""
-        delivery = send_test(webhook=self._own(request, object_id))
+        delivery = send_test(webhook=self.row_or_404(request, object_id, self.has_change_permission))
         self.message_user(request, "A test event is on its way. Look again in a moment.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Give a new secret; the old one signs too for a day."""
-        webhook = self._own(request, object_id)
+        webhook = self.row_or_404(request, object_id, self.has_change_permission)
         return self._show_secret(request, webhook, rotate_secret(webhook=webhook, actor=request.user))
 
 
@@ -228,9 +213,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         return [path("<path:object_id>/resend/", view, name="assistant_webhookdelivery_resend"), *super().get_urls()]
 
     def resend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        delivery = self.get_object(request, object_id)
-        if delivery is None or not self.has_view_permission(request, delivery):
-            raise Http404("There is no such message.")
+        delivery = self.row_or_404(request, object_id, self.has_view_permission)
         self._resend(request, delivery)
         self.message_user(request, "The message is sent again. Look again in a moment.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))

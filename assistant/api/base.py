@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, ClassVar
 
+from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.openapi import AutoSchema
@@ -53,6 +54,13 @@ class TenantView(APIView):
         self.tenant_slug = tenant
         return super().dispatch(request, *args, **kwargs)
 
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        if "Transfer-Encoding" in request.headers:
+            # A body that comes in chunks does not say its length, and without one it would be taken for none.
+            request.META["CONTENT_LENGTH"] = "-1"
+        made: Request = super().initialize_request(request, *args, **kwargs)
+        return made
+
     def perform_authentication(self, request: Request) -> None:
         """Nothing: `caller_of` does it, and must find the session's user untouched."""
 
@@ -63,6 +71,10 @@ class TenantView(APIView):
 
     def scope_of(self, method: str) -> str:
         return self.scope_to_read if method in READS else self.scope_to_write
+
+    def run_of(self, request: Request) -> str:
+        """The id of the run that a request with an `Idempotency-Key` starts; empty if it starts none."""
+        return ""
 
     def to_keep(self, body: Any) -> Any:
         """What is kept of an answer for whoever repeats the request; secrets are to be left out."""
@@ -84,7 +96,8 @@ class AsyncTenantView(TenantView):
     async def dispatch(  # type: ignore[override]  # as Django's View is, when its handlers are coroutines
         self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any
     ) -> HttpResponseBase:
-        self.tenant_slug, self.args, self.kwargs, self.headers = tenant, args, kwargs, {}
+        self.tenant_slug, self.args, self.kwargs = tenant, args, kwargs
+        self.headers = self.default_response_headers
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
             await in_database(self.initial, self.request, *args, **kwargs)
@@ -116,20 +129,23 @@ def validated_query(serializer: type[Serializer[Any]], request: Request) -> dict
     return validated(serializer, request.query_params.dict())
 
 
-def claim_request(member: Member, request: HttpRequest, body: Any) -> Claim | None:
-    """The claim that an `Idempotency-Key` makes; None without one. Raises `HttpRefusal` for one that is none."""
+def claim_request(member: Member, request: HttpRequest, body: Any, run_id: str = "") -> Claim | None:
+    """The claim that an `Idempotency-Key` makes; None without one. Raises `HttpRefusal` for one that is none.
+
+    `run_id` is that of the run which the request starts, if it does.
+    """
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
     mark = fingerprint(method=request.method or "", path=request.path, body=body)
     try:
-        return claim(member=member, key=key, fingerprint=mark)
+        return claim(member=member, key=key, fingerprint=mark, run_id=run_id)
     except ValueError as exc:
         raise HttpRefusal(400, "invalid_input", str(exc), {"Idempotency-Key": [str(exc)]}) from exc
 
 
 def _claim(view: TenantView, request: Request) -> Claim | None:
-    return claim_request(view.member, request._request, request.data)
+    return claim_request(view.member, request._request, request.data, view.run_of(request))
 
 
 def _settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
@@ -147,27 +163,29 @@ AsyncHandler = Callable[..., Awaitable[Response]]
 
 
 def idempotent(handler: Handler) -> Handler:
-    """Answer a POST that is sent again with the same `Idempotency-Key` as the first time, and do nothing more."""
+    """Answer a POST that is sent again with the same `Idempotency-Key` as the first time, and do nothing more.
+
+    Claim, work and answer are one transaction, for a process may die at any point: all of it is there, or nothing.
+    Whoever sends the same meanwhile waits for the end of it.
+    """
 
     @wraps(handler)
     def kept(self: TenantView, request: Request, **kwargs: Any) -> Response:
-        claimed = _claim(self, request)
-        if claimed is None:
-            return handler(self, request, **kwargs)
-        if claimed.status is not None:
-            return replay(self, claimed)
-        response: Response | None = None
-        try:
+        with transaction.atomic():
+            claimed = _claim(self, request)
+            if claimed is None:
+                return handler(self, request, **kwargs)
+            if claimed.status is not None:
+                return replay(self, claimed)
             response = handler(self, request, **kwargs)
-        finally:
             _settle(self, claimed, response)
-        return response
+            return response
 
     return kept
 
 
 def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
-    """As `idempotent`, of a coroutine."""
+    """As `idempotent`, of a coroutine, whose claim stands by itself: who sends the same meanwhile gets 409."""
 
     @wraps(handler)
     async def kept(self: AsyncTenantView, request: Request, **kwargs: Any) -> Response:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 
@@ -14,10 +16,25 @@ from assistant.services.inputs import read_json
 MAX_BODY = 256 * 1024
 
 
+def object_of(request: HttpRequest) -> dict[str, Any]:
+    """The body of a request as a JSON object that can be stored. Raises `HttpRefusal` for any other."""
+    try:
+        body = request.body
+    except RequestDataTooBig:
+        raise _too_large() from None
+    parsed = parse_object(body)
+    check_texts(parsed)
+    return parsed
+
+
+def _too_large() -> HttpRefusal:
+    return HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
+
+
 def parse_object(body: bytes) -> dict[str, Any]:
-    """A body as a JSON object. Raises `HttpRefusal` for what is none, is too large or cannot be stored."""
+    """A body as a JSON object. Raises `HttpRefusal` for what is none or is too large."""
     if len(body) > MAX_BODY:
-        raise HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
+        raise _too_large()
     try:
         parsed = read_json(body.decode())
     except ValueError:

@@ -21,7 +21,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from assistant.api.base import REPLAYED, claim_request
-from assistant.api.bodies import parse_object
+from assistant.api.bodies import object_of
 from assistant.api.callers import HttpRefusal, bearer_key, key_holder
 from assistant.api.openai_shapes import Answer, CompletionFailed, Heading, error, model_body
 from assistant.api.visits import Visit
@@ -29,6 +29,7 @@ from assistant.services.assistants import active_assistants
 from assistant.services.completions import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.database import in_database
 from assistant.services.eventlog import Entry
+from assistant.services.failures import note_failure
 from assistant.services.idempotency import Claim, KeyReused, fingerprint, keep, release
 from assistant.services.inputs import Refused
 from assistant.services.members import Member
@@ -41,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 _working: set[asyncio.Task[Any]] = set()
+# As long as OpenAI's clients are ready to wait by themselves.
+PATIENCE_SECONDS = 60
 RUNS_BY_KEY = uuid.UUID("0b7f3a54-52a4-4f0e-8c55-7c6f4c1de0a3")
 
 
@@ -52,7 +55,8 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
         @wraps(view)
         async def guarded(request: HttpRequest, **values: Any) -> HttpResponseBase:
             if request.method != method:
-                return error(405, f"This address knows only {method}.", code="method_not_allowed")
+                sentence = f"This address knows only {method}."
+                return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
             try:
                 member = await in_database(_caller, request, scopes)
                 enter(member.tenant_id)
@@ -64,23 +68,32 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
             except KeyReused as exc:
                 return error(409, str(exc), code="idempotency_conflict")
             except Refused as exc:
-                return CompletionFailed(exc.code, str(exc)).response(may_retry=True)
+                return _not_opened(exc)
             except CompletionFailed as exc:
                 return exc.response()
-            except Exception:
-                error_id = uuid.uuid4().hex[:12]
-                logger.exception("A completion failed [%s]", error_id)
-                return error(500, f"Something went wrong on our side (error {error_id}).", code="internal_error")
+            except Exception as exc:
+                failure = note_failure(logger, exc, "A completion failed")
+                return error(failure.status, failure.message, code=failure.code, headers=failure.headers)
 
         return guarded
 
     return decorate
 
 
+def _not_opened(refusal: Refused) -> JsonResponse:
+    """OpenAI's clients try again after a short wait; nobody shall who would have to wait for longer."""
+    seconds = refusal.retry_after
+    may_retry = seconds is None or seconds <= PATIENCE_SECONDS
+    answer = CompletionFailed(refusal.code, str(refusal)).response(may_retry=may_retry)
+    if seconds is not None:
+        answer["Retry-After"] = str(seconds)
+    return answer
+
+
 def _caller(request: HttpRequest, scopes: tuple[str, ...]) -> Member:
     key = bearer_key(request)
     if key is None:
-        raise HttpRefusal(401, "invalid_api_key", "An API key is needed: Authorization: Bearer <key>.")
+        raise HttpRefusal(401, "unauthorized", "An API key is needed: Authorization: Bearer <key>.")
     return key_holder(key, scopes)
 
 
@@ -104,16 +117,16 @@ async def model(request: HttpRequest, member: Member, model: str) -> HttpRespons
 @door("POST", "chat")
 async def create(request: HttpRequest, member: Member) -> HttpResponseBase:
     """Answer the caller's messages, in one piece or as a stream."""
-    body = parse_object(request.body)
+    body = object_of(request)
     wanted = parse_completion(body)
     known = await in_database(active_assistants, tenant_id=member.tenant_id)
     if wanted.model not in {one.slug for one in known}:
         return _no_such_model(wanted.model)
-    claimed = await in_database(claim_request, member, request, body)
-    if claimed is not None:
-        if claimed.status is not None:
-            return _repeated(claimed, wanted)
+    if "Idempotency-Key" in request.headers:
         wanted = replace(wanted, run=_named(member, request, wanted.run, body))
+    claimed = await in_database(claim_request, member, request, body, wanted.run.run_id)
+    if claimed is not None and claimed.status is not None:
+        return _repeated(claimed, wanted)
     heading = Heading.now(run_id=wanted.run.run_id, model=wanted.model)
     texts = _texts(member, wanted, answer := Answer(), heading, claimed)
     if not wanted.is_streamed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from assistant.api.callers import HttpRefusal, not_found
+from assistant.services.failures import RETRY_AFTER, note_failure
 from assistant.services.idempotency import KeyReused
 from assistant.services.inputs import Refused
 
@@ -33,7 +33,7 @@ def refusal_of(exc: Exception) -> HttpRefusal:
     if isinstance(exc, HttpRefusal):
         return exc
     if isinstance(exc, Refused):
-        return HttpRefusal(STATUS_OF_REFUSAL.get(exc.code, 400), exc.code, str(exc))
+        return HttpRefusal(STATUS_OF_REFUSAL.get(exc.code, 400), exc.code, str(exc), retry_after=exc.retry_after)
     if isinstance(exc, KeyReused):
         return HttpRefusal(409, "idempotency_conflict", str(exc))
     if isinstance(exc, Http404 | exceptions.NotFound):
@@ -44,9 +44,10 @@ def refusal_of(exc: Exception) -> HttpRefusal:
     if isinstance(exc, exceptions.APIException):
         code = CODE_OF_STATUS.get(exc.status_code, "invalid_input")
         return HttpRefusal(exc.status_code, code, str(exc.detail))
-    error_id = uuid.uuid4().hex[:12]
-    logger.error("A request failed [%s]", error_id, exc_info=exc)
-    return HttpRefusal(500, "internal_error", f"Something went wrong on our side (error {error_id}).")
+    failure = note_failure(logger, exc, "A request failed")
+    if failure.is_outage:
+        return HttpRefusal(503, "unavailable", failure.message, retry_after=RETRY_AFTER)
+    return HttpRefusal(500, "internal_error", failure.message)
 
 
 def answer_error(exc: Exception, context: dict[str, Any]) -> Response:

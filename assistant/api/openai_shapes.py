@@ -29,8 +29,15 @@ STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "provider_error": (502, "api_error"),
     "provider_timeout": (504, "api_error"),
     "interrupted": (503, "api_error"),
+    "unavailable": (503, "api_error"),
 }
-TYPE_OF_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 500: "api_error"}
+TYPE_OF_STATUS = {403: "permission_error", 429: "rate_limit_error", 500: "api_error", 503: "api_error"}
+# What OpenAI's clients know by another name than the rest of this API.
+CODES = {
+    "unauthorized": "invalid_api_key",
+    "too_many_requests": "rate_limit_exceeded",
+    "quota_exceeded": "insufficient_quota",
+}
 BETWEEN_TEXTS = "\n\n"
 
 
@@ -58,7 +65,7 @@ class CompletionFailed(Exception):
 
 
 def error_body(message: str, *, kind: str, code: str, param: str | None = None) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    return {"error": {"message": message, "type": kind, "param": param, "code": CODES.get(code, code)}}
 
 
 def error(

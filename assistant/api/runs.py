@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import aclosing
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
-from assistant.api.callers import HttpRefusal, not_found
+from assistant.api.callers import HttpRefusal, not_found, session_of
 from assistant.api.describing import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
+from assistant.api.visits import Visit
 from assistant.services.approvals import pending_of_member
 from assistant.services.conversations import find_conversation
 from assistant.services.database import in_database
@@ -18,10 +20,8 @@ from assistant.services.idempotency import fingerprint
 from assistant.services.inputs import Resume, RunInput, TextMessage, parse_run_id, parse_text
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
-from assistant.services.opening import OpenedRun
 from assistant.services.outcomes import assistant_of_run, run_outcome
 from assistant.services.pictures import find_run
-from assistant.services.reading import wait_for_end
 from assistant.services.runs import get_runs
 
 TAG = "runs"
@@ -31,12 +31,24 @@ RUN_IDS = uuid.UUID("6f1d1c0e-4d2b-4e0f-8a53-0c6f4c8e7b21")
 class RunningView(AsyncTenantView):
     """A view that starts runs."""
 
-    async def answer(self, opened: OpenedRun, *, wait: bool) -> Response:
-        """The run's outcome, when it has ended if the caller waits for that."""
+    async def answer(self, request: Request, key: RunKey, *, wait: bool) -> Response:
+        """The run's outcome, when it has ended if the caller waits for that.
+
+        Raises:
+            HttpRefusal: 401 if the caller is no longer welcome when it ends, or before.
+        """
         if wait:
-            await wait_for_end(key=opened.key)
-        outcome = await in_database(run_outcome, member=self.member, key=opened.key)
+            visit = Visit(self.member, *session_of(request._request))
+            async with aclosing(visit.entries(key)) as entries:
+                async for _ in entries:
+                    pass
+            if not visit.is_welcome:
+                raise HttpRefusal(401, "unauthorized", "The API key or session has ended; the run goes on.")
+        outcome = await in_database(run_outcome, member=self.member, key=key)
         return Response(RunOut(outcome).data, status=201 if wait else 202)
+
+    def run_of(self, request: Request) -> str:
+        return self.new_run_id(request)
 
     def new_run_id(self, request: Request) -> str:
         """An id for the run: the same for a request that is sent again, so that it is joined and not started twice."""
@@ -84,7 +96,7 @@ class ConversationRuns(RunningView):
             protocol_version="1.0",
         )
         opened = await get_runs().open(member=self.member, assistant_slug=conversation.assistant.slug, given=run)
-        return await self.answer(opened, wait=given["wait"])
+        return await self.answer(request, opened.key, wait=given["wait"])
 
 
 class OneRun(TenantView):
@@ -144,14 +156,21 @@ class RunApprovals(RunningView):
     async def post(self, request: Request, run_id: str) -> Response:
         given = validated(DecisionsIn, request.data)
         key = await in_database(own_run, self.member, run_id)
+        new_run_id = self.new_run_id(request)
+        begun = await in_database(find_run, member=self.member, run_id=new_run_id)
+        if begun is not None:
+            # The same request came before, and its caller went away: nothing waits any more.
+            return await self.answer(request, begun, wait=given["wait"])
         waiting = await in_database(pending_of_member, member=self.member, run_id=key.run_id)
         if {one["call_id"] for one in given["decisions"]} != {call.call_id for call in waiting}:
-            names = ", ".join(call.call_id for call in waiting) or "none"
-            sentence = f"One decision is needed for each call that waits: {names}."
+            names = ", ".join(call.call_id for call in waiting)
+            sentence = (
+                f"One decision is needed for each call that waits: {names}." if names else "No call waits in this run."
+            )
             raise HttpRefusal(409, "conflict", sentence, {"decisions": [sentence]})
         decided = RunInput(
             thread_id=key.conversation_id,
-            run_id=self.new_run_id(request),
+            run_id=new_run_id,
             resume=tuple(
                 Resume(one["call_id"], one["approved"], one.get("edited_arguments"), one["reason"])
                 for one in given["decisions"]
@@ -159,6 +178,5 @@ class RunApprovals(RunningView):
             protocol_version="1.0",
         )
         slug = await in_database(assistant_of_run, key=key)
-        return await self.answer(
-            await get_runs().open(member=self.member, assistant_slug=slug, given=decided), wait=given["wait"]
-        )
+        opened = await get_runs().open(member=self.member, assistant_slug=slug, given=decided)
+        return await self.answer(request, opened.key, wait=given["wait"])

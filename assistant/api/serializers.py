@@ -170,6 +170,16 @@ class RunOut(Shape):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
+class EventsQuery(Shape):
+    protocolVersion = serializers.CharField(  # noqa: N815 - AG-UI's name
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=20,
+        help_text="The AG-UI version that the client speaks: 1.0. Without it, outcomes are told as before 1.0.",
+    )
+
+
 class UsageQuery(Shape):
     since = serializers.DateField(required=False, help_text="First day; 30 days ago if left out.")
     until = serializers.DateField(required=False, help_text="Last day; today if left out.")

@@ -11,10 +11,11 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from assistant.api.base import AsyncTenantView
-from assistant.api.bodies import check_texts, parse_object
+from assistant.api.base import AsyncTenantView, validated_query
+from assistant.api.bodies import object_of
 from assistant.api.callers import not_found, session_of
 from assistant.api.describing import operation
+from assistant.api.serializers import EventsQuery
 from assistant.api.visits import Visit
 from assistant.services.assistants import find_assistant
 from assistant.services.database import in_database
@@ -72,7 +73,7 @@ LAST_EVENT_ID = OpenApiParameter(
 class EventStream(AsyncTenantView):
     """A view that answers with a run's events."""
 
-    def stream(self, request: Request, key: RunKey, *, is_earlier: bool = False) -> StreamingHttpResponse:
+    def stream(self, request: Request, key: RunKey, *, is_earlier: bool) -> StreamingHttpResponse:
         """Everything after `Last-Event-ID`, to the run's end; `is_earlier`: for a client that named no version."""
         visit = Visit(self.member, *session_of(request._request))
         return _as_events(_events(visit, key, _last_seq(request), is_earlier))
@@ -95,8 +96,7 @@ class StartRun(EventStream):
     async def post(self, request: Request, assistant: str) -> HttpResponseBase:
         if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
             raise not_found()
-        body = parse_object(request._request.body)
-        check_texts(body)
+        body = object_of(request._request)
         try:
             given = parse_input(body)
             opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=given)
@@ -112,16 +112,18 @@ class RunEvents(EventStream):
     @operation(
         "Resume the events of a run",
         of=["run_id"],
+        query=EventsQuery,
         gives=STREAM,
         tag=TAG,
         description="The events after `Last-Event-ID`; without it, from the start. Of a run that ended long ago, "
-        "only the last.",
+        "only the last. Clients of AG-UI 1.0 say so by `protocolVersion`, as in a `RunAgentInput`.",
     )
     async def get(self, request: Request, run_id: str) -> HttpResponseBase:
+        version = validated_query(EventsQuery, request)["protocolVersion"]
         key = await in_database(find_run, member=self.member, run_id=parse_run_id(run_id))
         if key is None:
             raise not_found()
-        return self.stream(request, key)
+        return self.stream(request, key, is_earlier=not version)
 
 
 async def _events(visit: Visit, key: RunKey, after: int, is_earlier: bool) -> AsyncIterator[str]:
@@ -150,11 +152,4 @@ def _as_events(events: AsyncIterator[str]) -> StreamingHttpResponse:
 
 
 async def _refused(body: dict[str, Any], exc: Refused) -> AsyncIterator[str]:
-    run_id, thread = body.get("runId"), body.get("threadId")
-    frame = refusal_frame(
-        run_id=run_id[:128] if isinstance(run_id, str) else "",
-        thread=thread[:128] if isinstance(thread, str) else "",
-        code=exc.code,
-        message=str(exc),
-    )
-    yield f"id: 1\ndata: {frame}\n\n"
+    yield f"id: 1\ndata: {refusal_frame(body, exc)}\n\n"

@@ -23,6 +23,7 @@ from assistant.core.model import Model
 from assistant.core.output import output_of
 from assistant.core.performing import Stage, current_stage
 from assistant.core.plan import Limits, Plan, new_id
+from assistant.core.pricing import NO_PRICES, Prices
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript
 from tools import Media, Tool, ToolContext, ToolError
@@ -52,9 +53,10 @@ _place: ContextVar[_Place] = ContextVar("agent_place", default=_TOP)
 class Agent:
     """An assistant that others can ask.
 
-    `name` is a tool's name. `input_type` is a pydantic model, a dataclass or a JSON Schema (as a mapping) that the task
-    has to fit; without one it is a text. `output_type` is what the answer has to be, likewise; without one it is a
-    text, too. `toolset` decides for the same user as everywhere, so that asking an agent opens no door.
+    `name` is a tool's name, and `title` what people call it: the same, unless another is given. `input_type` is a
+    pydantic model, a dataclass or a JSON Schema (as a mapping) that the task has to fit; without one it is a text.
+    `output_type` is what the answer has to be, likewise; without one it is a text, too. `toolset` decides for the same
+    user as everywhere, so that asking an agent opens no door.
     """
 
     name: str
@@ -67,6 +69,8 @@ class Agent:
     input_type: type | Mapping[str, Any] | None = None
     output_type: Any = None
     history_tokens: int = HISTORY_TOKENS
+    title: str = ""
+    prices: Prices = NO_PRICES
 
     def as_tool(self) -> Tool:
         """The agent as a tool: ask it, and its answer is the result."""
@@ -109,7 +113,7 @@ class Agent:
         run_id = new_id()
         note(logger, context, "Asking %s, %d deep", self.name, len(place.names) + 1)
         token = _place.set(_Place((*place.names, self.name), run_id))
-        stage.emit(events.SubagentStarted(run_id, self.name, context.tool_call_id, place.run_id))
+        stage.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, place.run_id))
         try:
             answer = await self._answer(task, context, stage, run_id)
         except asyncio.CancelledError:
@@ -142,6 +146,7 @@ class Agent:
             ),
             limits=replace(self.limits, seconds=seconds if math.isfinite(seconds) else 0.0),
             options=self.options,
+            prices=self.prices,
             journal=_AgentJournal(stage.shop.journal, self.name),
             thread_id=context.thread_id,
             run_id=context.run_id,
@@ -171,7 +176,7 @@ class Agent:
             for (provider, model), spent in transcript.usage.items():
                 stage.shop.transcript.add_usage(provider, model, spent)
         if isinstance(transcript.ending, RunError):
-            raise ToolError(f"{self.name!r} could not finish: {transcript.ending.message}")
+            raise ToolError(f"{(self.title or self.name)!r} could not finish: {transcript.ending.message}")
         return transcript.messages[-1].content if plan.output is None else transcript.result
 
 

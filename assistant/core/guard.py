@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
-from assistant.core.messages import ToolCall
+from assistant.core.messages import ToolCall, Usage
+from assistant.core.plan import Allowance, Limits
+from assistant.core.pricing import MILLIONTHS
 from tools import Tool
 
 # Identical calls in one run: refused from the third on, and the fifth ends the run.
@@ -17,7 +20,7 @@ LAST_REPEAT = 5
 class Guard:
     """Counts the calls of one run.
 
-    `stop` says why the run must end after this batch, once it must.
+    `stop` says why the run must end after this batch, once it must, and `code` is the error's.
 
     Args:
         tool_calls: how many calls the run may make; 0 for any number.
@@ -26,6 +29,7 @@ class Guard:
 
     def __init__(self, *, tool_calls: int = 0, calls_per_tool: int = 0) -> None:
         self.stop = ""
+        self.code = "limit_reached"
         self._limit = tool_calls
         self._per_tool = calls_per_tool
         self._total = 0
@@ -54,6 +58,20 @@ class Guard:
         if limits and self._by_tool[call.name] > min(limits):
             return f"Not run: {call.name!r} may be called {min(limits)} times in one run. Answer with what you have."
         return None
+
+    def watch(self, spent: Usage, limits: Limits, allowances: Iterable[Allowance]) -> None:
+        """Stop the run if it has used up its tokens or its money, its own or what is left of a shared quota."""
+        for own in allowances:
+            if _is_over(spent, own):
+                self.stop, self.code = own.sentence, "quota_exceeded"
+        if limits.tokens and spent.total_tokens >= limits.tokens:
+            self.stop = self.stop or f"This run has reached its limit of {limits.tokens} tokens."
+        if limits.cost and spent.cost >= limits.cost:
+            self.stop = self.stop or f"This run has reached its limit of {limits.cost / MILLIONTHS:.4g} of cost."
+
+
+def _is_over(spent: Usage, left: Allowance) -> bool:
+    return bool((left.tokens and spent.total_tokens >= left.tokens) or (left.cost and spent.cost >= left.cost))
 
 
 def _canonical(arguments: str) -> str:

@@ -16,7 +16,7 @@ from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.memory import Estimates, repair, trim
-from assistant.core.messages import Message, Reply, ToolCall
+from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
@@ -61,7 +61,7 @@ async def run_turn(plan: Plan, transcript: Transcript) -> AsyncGenerator[Event, 
     finally:
         deadline.close()
     note(logger, plan.context, "The turn fails: %s", failure.code)
-    reason: CloseReason = "limit" if failure.code == "limit_reached" else "error"
+    reason: CloseReason = "limit" if failure.code in {"limit_reached", "quota_exceeded"} else "error"
     for event in transcript.close(reason):
         yield event
     error = RunError(str(failure), code=failure.code, usage=transcript.token_usage() or None)
@@ -82,6 +82,7 @@ class _Turn:
         self._calls: tuple[ToolCall, ...] = ()
         self._said = self._message_id = ""
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
+        self._has_budget = bool(plan.limits.tokens or plan.limits.cost or plan.allowances)
         self._guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
         self._shop = Workshop(
             toolset=plan.toolset if plan.output is None else WithTool(plan.toolset, plan.output.tool()),
@@ -202,29 +203,31 @@ class _Turn:
 
     def _count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens; past the limit no tool is run any more. Providers that count none are estimated."""
-        model, limit = self._plan.model, self._plan.limits.tokens
-        spent = usage_of(request, reply)
+        model = self._plan.model
+        spent = self._plan.prices.priced(reply.model or model.name, usage_of(request, reply))
         counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
         note(logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, spent)
         self._transcript.finish_reason = reply.finish_reason
-        if limit and sum(one.total_tokens for one in self._transcript.usage.values()) >= limit:
-            self._guard.stop = f"This run has reached its limit of {limit} tokens."
+        if self._has_budget:
+            self._guard.watch(sum(self._transcript.usage.values(), Usage()), self._plan.limits, self._plan.allowances)
 
     def _count_cut(self, request: ModelRequest, said: int, exc: BaseException) -> None:
         """Count an answer that was cut off after `said` characters: as the provider did, or estimated."""
         model = self._plan.model
         if (spent := usage_of_cut(request, said, exc)) is not None:
-            self._transcript.add_usage(model.provider, model.name, spent)
+            self._transcript.add_usage(model.provider, model.name, self._plan.prices.priced(model.name, spent))
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
         """How the turn ends after a batch, if it does. Raises `TurnFailed`."""
         for outcome in batch.outcomes.values():
+            if outcome.quota:
+                raise TurnFailed(outcome.quota, "quota_exceeded")
             if outcome.ends_run:
                 sentence = f"The tool {outcome.call.name!r} failed (error {outcome.error_id})."
                 raise TurnFailed(sentence, "internal_error")
         if self._guard.stop:
-            raise TurnFailed(self._guard.stop, "limit_reached")
+            raise TurnFailed(self._guard.stop, self._guard.code)
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
             yield self._finished(

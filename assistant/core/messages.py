@@ -73,7 +73,8 @@ class Message:
 class Usage:
     """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones.
 
-    `is_estimated`: some of it is our own estimate, as an answer was cut off or the provider counted nothing.
+    `is_estimated`: some of it is our own estimate, as an answer was cut off or the provider counted nothing. `cost` is
+    in millionths of the unit of the currency that prices are in; 0 where no price is known.
     """
 
     input_tokens: int = 0
@@ -81,6 +82,7 @@ class Usage:
     cached_input_tokens: int = 0
     reasoning_tokens: int = 0
     is_estimated: bool = False
+    cost: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -93,6 +95,7 @@ class Usage:
             self.cached_input_tokens + other.cached_input_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             self.is_estimated or other.is_estimated,
+            self.cost + other.cost,
         )
 
 

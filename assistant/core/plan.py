@@ -12,6 +12,7 @@ from assistant.core.interceptors import ToolInterceptor
 from assistant.core.messages import Message
 from assistant.core.model import Model
 from assistant.core.output import Mode, OutputType
+from assistant.core.pricing import NO_PRICES, Prices
 from assistant.core.toolbox import Decision, Journal, NullJournal, Toolset
 from tools import Tool, ToolContext
 
@@ -22,13 +23,29 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use; 0 is no limit. `rounds` counts questions to the model, `tokens` those in and out."""
+    """What one run may use; 0 is no limit. `rounds` counts questions to the model, `tokens` those in and out.
+
+    `cost` is in millionths of the unit of the currency that prices are in.
+    """
 
     rounds: int = 20
     tool_calls: int = 150
     calls_per_tool: int = 40
     tokens: int = 0
     seconds: float = 300.0
+    cost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is left to a run of a quota that it shares with others; 0 is no limit.
+
+    Past it the run asks no more, and ends with `sentence`, as `quota_exceeded`.
+    """
+
+    sentence: str
+    tokens: int = 0
+    cost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +59,8 @@ class Plan:
     thread: many providers count from 0 in every answer. Else all are of our own making.
     `output` is what the answer has to be, asked for by `output_mode` or a plainer one. `can_ask` is whether a person
     can be asked for an approval, and `approval_seconds` how long the answer may take (0: any time). `interceptors`
-    stand around every tool call. With `on_error="raise"` an unexpected failure of any tool ends the run.
+    stand around every tool call. With `on_error="raise"` an unexpected failure of any tool ends the run. `prices` are
+    those of the model.
     """
 
     model: Model
@@ -50,6 +68,8 @@ class Plan:
     toolset: Toolset
     context: ToolContext = field(default_factory=ToolContext)
     limits: Limits = field(default_factory=Limits)
+    allowances: tuple[Allowance, ...] = ()
+    prices: Prices = NO_PRICES
     options: Mapping[str, Any] = field(default_factory=dict)
     client_tools: Sequence[Tool] = ()
     execute_tools: bool = True

@@ -79,6 +79,7 @@ class ToolOutcome:
     `content` is what the model reads, `display` what a page shows, `full` the whole of a content that was cut;
     `error` is for the audit. `ends_run`: the tool chose that its failure ends the run. `media` are the files it gave,
     `files` how clients get them (`name`, `mediaType`, `size`, `url`). `asked` are the assistants that it asked.
+    `quota` is why it was not run, if no more calls may be made for now, which ends the run.
     """
 
     call: ToolCall
@@ -97,6 +98,7 @@ class ToolOutcome:
     files: tuple[Mapping[str, Any], ...] = ()
     agent: str = ""
     asked: tuple[Asked, ...] = field(default=(), repr=False)
+    quota: str = ""
 
 
 class Toolset(Protocol):
@@ -113,7 +115,10 @@ class Journal(Protocol):
     """Keeps the books on tool calls."""
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        """Note calls before they run. Returns, by call id, the outcomes of those that ran before and must not again."""
+        """Note calls before they run.
+
+        Returns, by call id, the outcomes of those that are not to be run: they ran before, or there were too many.
+        """
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
         """Keep the files of a call that has just ended; returns how clients get them."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from assistant.models import EndUser, Tenant
+from assistant.management.meant import find_user
+from assistant.models import EndUser
+from assistant.services import memberships
 
 
 def add_actor(parser: CommandParser) -> None:
@@ -21,18 +23,10 @@ def add_subject(parser: CommandParser) -> None:
     parser.add_argument("--end-user", nargs=2, metavar=("TENANT", "ID"), help="A tenant's end user, by its id of them.")
 
 
-def find_tenant(slug: str) -> Tenant:
-    """The tenant of that slug. Raises `CommandError`."""
-    tenant = Tenant.objects.filter(slug=slug).first()
-    if tenant is None:
-        raise CommandError(f"There is no tenant {slug!r}.")
-    return tenant
-
-
 def find_actor(username: str) -> Any:
     """The operator of that name. Raises `CommandError`."""
-    actor = get_user_model()._base_manager.filter(username=username, is_superuser=True, is_active=True).first()
-    if actor is None:
+    actor = memberships.find_user(username)
+    if actor is None or not (actor.is_superuser and actor.is_active):
         raise CommandError(f"--by must name a superuser; {username!r} is none.")
     return actor
 
@@ -42,10 +36,7 @@ def find_subject(options: Mapping[str, Any]) -> Any:
     if bool(options["username"]) == bool(options["end_user"]):
         raise CommandError("Name a user, or an end user with --end-user TENANT ID.")
     if options["username"]:
-        user = get_user_model()._base_manager.filter(username=options["username"]).first()
-        if user is None:
-            raise CommandError(f"There is no user {options['username']!r}.")
-        return user
+        return find_user(options["username"])
     slug, external_id = options["end_user"]
     found = EndUser.objects.filter(tenant__slug=slug, external_id=external_id).select_related("user").first()
     if found is None:
@@ -57,6 +48,16 @@ def show(command: BaseCommand, counts: Mapping[str, int]) -> None:
     """One line for each kind of row."""
     for label, number in sorted(counts.items()):
         command.stdout.write(f"{number:>8}  {label}")
+
+
+def write_export(path: Path, export: Callable[[IO[bytes]], dict[str, int]]) -> dict[str, int]:
+    """Have `export` write a new file that its owner alone can read. Raises `CommandError` if it cannot be made."""
+    try:
+        with path.open("xb") as file:
+            path.chmod(0o600)
+            return export(file)
+    except OSError as exc:
+        raise CommandError(str(exc)) from exc
 
 
 def confirm(options: Mapping[str, Any], name: str) -> None:

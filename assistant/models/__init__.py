@@ -7,6 +7,7 @@ from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
+from assistant.models.limits import QuotaUse, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
@@ -32,9 +33,11 @@ __all__ = [
     "Message",
     "PromptVersion",
     "Provider",
+    "QuotaUse",
     "Retention",
     "Run",
     "Tenant",
+    "TenantLimits",
     "ToolCall",
     "ToolFile",
     "ToolSetting",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -26,6 +28,12 @@ class Provider(models.Model):
     )
     sees_images = models.BooleanField(
         default=False, help_text="Images that tools return are shown to the model, not only named."
+    )
+    prices = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='What a million tokens cost, by the model\'s name or its beginning: {"gpt-4.1": {"input": 2, '
+        '"output": 8, "cached_input": 0.5}}. Empty: nothing is known of costs.',
     )
     is_small = models.BooleanField(
         "small model", default=False, help_text="Shows the model worked examples of each tool before the conversation."
@@ -72,6 +80,13 @@ class Assistant(models.Model):
         "max calls of one tool", default=40, help_text="Calls of one tool in one run. 0: no limit."
     )
     max_tokens = models.PositiveIntegerField(default=0, help_text="Tokens in one run, in and out. 0: no limit.")
+    max_cost = models.DecimalField(
+        max_digits=12,
+        decimal_places=4,
+        default=Decimal(0),
+        validators=[MinValueValidator(Decimal(0))],
+        help_text="Cost of one run, by the providers' prices. 0: no limit.",
+    )
     max_seconds = models.PositiveIntegerField(default=300, help_text="Seconds for one run. 0: no limit.")
     history_tokens = models.PositiveIntegerField(
         default=24_000, help_text="How much of the conversation the model is sent, in tokens."

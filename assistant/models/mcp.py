@@ -8,14 +8,20 @@ from django.db import models
 
 from assistant.models.fields import EncryptedTextField
 from assistant.models.tenants import Tenant
+from tools.context import UserId
 
 
 class Credentials(models.Model):
-    """HTTP headers, or a client of an OAuth authorization server; the secrets are encrypted at rest."""
+    """HTTP headers, or a client of an OAuth authorization server; the secrets are encrypted at rest.
+
+    A circuit breaker goes with them: `failures` in a row, and until when nobody asks with them.
+    """
 
     headers = EncryptedTextField(blank=True, help_text="A JSON object of HTTP headers, encrypted at rest.")
     oauth_client_id = models.CharField("OAuth client id", max_length=200, blank=True)
     oauth_client_secret = EncryptedTextField("OAuth client secret", blank=True)
+    failures = models.PositiveIntegerField(default=0, editable=False)
+    rests_until = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         abstract = True
@@ -74,11 +80,21 @@ class McpServer(Credentials):
         return self.name
 
 
+class McpCredentialQuerySet(models.QuerySet["McpCredential"]):
+    """Credentials by whose they are."""
+
+    def of_member(self, user_id: UserId) -> McpCredentialQuerySet:
+        """Those of a user, for servers of tenants that they are a member of."""
+        return self.filter(user_id=user_id, user__memberships__tenant_id=models.F("server__tenant_id"))
+
+
 class McpCredential(Credentials):
     """What one member asks a server with, where each member has their own."""
 
     server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="members_credentials")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+
+    objects = McpCredentialQuerySet.as_manager()
 
     class Meta:
         ordering = ["server", "user"]

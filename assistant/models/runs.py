@@ -42,6 +42,10 @@ class Run(models.Model):
     ending = models.JSONField(null=True, help_text="The run's last event, as clients saw it.")
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    reserved_tokens = models.PositiveIntegerField(
+        default=0, help_text="What quotas hold for it while it runs; 0: it is not counted."
+    )
+    reserved_cost = models.PositiveBigIntegerField(default=0)
     partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
     checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event that the checkpoint holds.")
     lease_owner = models.CharField(max_length=64, blank=True)

@@ -23,6 +23,9 @@ class UsageEntry(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     cached_input_tokens = models.PositiveIntegerField(default=0)
     reasoning_tokens = models.PositiveIntegerField(default=0)
+    cost = models.BigIntegerField(
+        default=0, help_text="In millionths of the currency's unit, by the provider's prices of then."
+    )
     is_estimated = models.BooleanField(
         default=False,
         help_text="Some of it was estimated here: an answer was cut off, or the provider counted nothing.",

@@ -7,7 +7,6 @@ The openai client (`connections`) does keys, connections and retries; the stream
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import os
 import re
@@ -15,7 +14,6 @@ import traceback
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from assistant.core.assembling import Assembler
@@ -27,6 +25,7 @@ from assistant.providers.bodies import read_body
 from assistant.providers.refusals import OPENAI_URL, Refusal
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
+from tools.late import Late
 from tools.logs import request_id
 from tools.urlguard import UrlGuard
 
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-_HOME = "assistant.providers.connections"
-_loaded: dict[str, ModuleType] = {}
+# The module that imports the openai package, which takes a good part of a second.
+connections = Late("assistant.providers.connections")
 # Servers (by address) that have refused to count tokens.
 _without_usage: set[str] = set()
 # Servers (by address and model) that have refused to be asked for structured output.
@@ -140,8 +139,8 @@ class OpenAIModel:
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request; the answer's head is there when this returns, the body is not."""
-        connections = await _connections()
-        client = await connections.client_of(self._url, self._key, self._guard, self._http_client)
+        home = await connections.get()
+        client = await home.client_of(self._url, self._key, self._guard, self._http_client)
         async with asyncio.timeout(self._timeout):
             try:
                 return await self._post(client, request)
@@ -166,18 +165,6 @@ class OpenAIModel:
             sees_images=self._sees_images,
         )
         return await client.ask(content, seconds=self._timeout, max_retries=self._max_retries, headers=_our_id())
-
-
-async def _connections() -> ModuleType:
-    """The module that imports the openai package: in a thread, for it takes a good part of a second."""
-    if _HOME not in _loaded:
-        _loaded[_HOME] = await asyncio.to_thread(load_connections)
-    return _loaded[_HOME]
-
-
-def load_connections() -> ModuleType:
-    """Import what the first question needs, so that it need not wait for it."""
-    return importlib.import_module(_HOME)
 
 
 def _our_id() -> dict[str, str]:

@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from assistant.core.output import check_schema
 from assistant.core.plan import Limits
+from assistant.core.pricing import MILLIONTHS
 from assistant.models import Assistant, PromptVersion
 from assistant.services.prepared import Prepared
 
@@ -60,6 +61,7 @@ def limits_of(assistant: Assistant) -> Limits:
         calls_per_tool=assistant.max_calls_per_tool,
         tokens=assistant.max_tokens,
         seconds=float(assistant.max_seconds),
+        cost=int(assistant.max_cost * MILLIONTHS),
     )
 
 

@@ -14,8 +14,10 @@ from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
 from assistant.services import metrics
 from assistant.services.database import in_database
-from assistant.services.journal import KEPT_CHARACTERS, ending_of
+from assistant.services.journal import KEPT_CHARACTERS, above_quota, ending_of
 from assistant.services.members import Member
+from assistant.services.quotas import QuotaReached
+from assistant.services.quotause import take_calls, tell_reached
 
 # A call that has not ended by then was cut off with its process, or its question was never answered.
 CALL_LIFETIME = timedelta(hours=1)
@@ -29,9 +31,9 @@ class CallJournal:
         self._begun: set[str] = set()
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        await in_database(note_call_start, member=self._member, batch=batch)
-        self._begun |= {planned.call.id for planned in batch}
-        return {}
+        above = await in_database(note_call_start, member=self._member, batch=batch)
+        self._begun |= {planned.call.id for planned in batch if planned.call.id not in above}
+        return above
 
     async def keep(self, call: Call, media: Sequence[object]) -> Sequence[Mapping[str, object]]:
         """The caller gets files within the answer; none is kept to be fetched later."""
@@ -44,10 +46,26 @@ class CallJournal:
         )
 
 
+def note_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> dict[str, ToolOutcome]:
+    """Write down calls that are about to run, and count them; one that waited for approval goes on in its row.
+
+    Returns:
+        What comes of those that are above a quota, by call id.
+    """
+    above, reached = _note_call_start(member, batch)
+    if reached is not None:
+        tell_reached(tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
+    return above
+
+
 @transaction.atomic
-def note_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> None:
-    """Write down calls that are about to run; one that waited for approval goes on in its row."""
-    for planned in batch:
+def _note_call_start(
+    member: Member, batch: Sequence[PlannedCall]
+) -> tuple[dict[str, ToolOutcome], QuotaReached | None]:
+    taken, reached = take_calls(
+        tenant_id=member.tenant_id, user_id=member.user_id, quotas=member.quotas, count=len(batch)
+    )
+    for planned in batch[:taken]:
         ToolCall.objects.update_or_create(
             tenant_id=member.tenant_id,
             user_id=member.user_id,
@@ -60,6 +78,7 @@ def note_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> None:
                 "status": ToolCall.Status.RUNNING,
             },
         )
+    return above_quota(batch[taken:], reached), reached
 
 
 @transaction.atomic

@@ -17,7 +17,7 @@ from assistant.models import Message as MessageRow
 from assistant.services.history import store_messages
 from assistant.services.leases import LostRun, RunKey, held_by
 from assistant.services.preparedwrites import PreparedUpdate
-from assistant.services.usage import write_usage
+from assistant.services.usage import settle_usage, write_usage
 from assistant.services.webhooks import tell_of_run
 
 
@@ -77,6 +77,7 @@ def close_run(
         counts = _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).values_list("message_count", flat=True)
         position = (counts.first() or 0) + _given_messages(key)
     now, total = timezone.now(), sum(usage.values(), Usage())
+    settle_usage(key=key, total=total)
     # The conversation's row first: two that close runs in it must not wait for each other.
     _COUNT.update(
         to={"run_count": key.number, "message_count": position + len(messages), "updated_at": now},

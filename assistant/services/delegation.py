@@ -17,7 +17,7 @@ from assistant.core.searching import SearchingToolset
 from assistant.core.toolbox import Admission
 from assistant.models import Assistant
 from assistant.services.assistants import limits_of, options_of, prompt_of, with_prompt
-from assistant.services.database import in_database
+from assistant.services.database import in_database_patiently
 from assistant.services.intercepting import intercepted
 from assistant.services.providers import ProviderChoice, choose_provider, model_of
 from assistant.services.toolsets import EffectiveTool, TenantToolset
@@ -93,11 +93,11 @@ class DelegatingToolset:
     async def offered(self) -> Sequence[Tool]:
         own = await self._toolset.offered()
         taken = {tool.name for tool in own}
-        agents = [self._agent(row).as_tool() for row in await in_database(self._load)]
+        agents = [self._agent(row).as_tool() for row in await in_database_patiently(self._load)]
         return [*own, *(agent for agent in agents if agent.name not in taken)]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        delegates = {row.tool_name: row for row in await in_database(self._load)}
+        delegates = {row.tool_name: row for row in await in_database_patiently(self._load)}
         admissions = await self._toolset.admit(calls)
         return [
             self._admission(delegates[call.name], admission)
@@ -127,4 +127,6 @@ class DelegatingToolset:
             input_type=row.task_schema,
             output_type=row.answer_schema,
             history_tokens=row.history_tokens,
+            title=row.name,
+            prices=row.provider.prices,
         )

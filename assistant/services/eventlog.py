@@ -72,6 +72,8 @@ class ThreadLog:
         # Those of running runs, kept weakly: a silent run must find its log again.
         self.writers: WeakSet[Writer] = WeakSet()
         self.touched_at = time.monotonic()
+        # How often word has come that the thread's summary is another.
+        self.summaries = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
         last = self.last
@@ -88,6 +90,14 @@ class ThreadLog:
         while self.bytes > MAX_BYTES and len(self._entries) > 1:
             self.bytes -= len(self._entries.popleft().frame)
         self.touched_at = time.monotonic()
+        self._wake()
+
+    def note_summary(self) -> None:
+        """Word has come that the thread's summary is another."""
+        self.summaries += 1
+        self._wake()
+
+    def _wake(self) -> None:
         for waiter in self._waiters:
             waiter.set()
 
@@ -138,7 +148,7 @@ class ThreadLog:
 
     @contextmanager
     def watching(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something was appended."""
+        """An event that is set whenever something was appended, or the summary is another."""
         waiter = asyncio.Event()
         self._waiters.add(waiter)
         try:
@@ -178,6 +188,9 @@ class EventLog(Protocol):
 
         A first run begins a new log: readers of a deleted conversation that had the same id see nothing of it.
         """
+
+    async def tell_summary(self, thread: str) -> None:
+        """Tell the thread's readers, in every process, that its summary is another; a hint that may be lost."""
 
     async def publish_control(self, message: str) -> None:
         """Tell every other process something; a hint that may be lost."""
@@ -236,6 +249,15 @@ class MemoryLog:
             self.forget(thread)
         self.thread(thread).forget_before(number - 1)
         self.sweep()
+
+    async def tell_summary(self, thread: str) -> None:
+        self.note_summary(thread)
+
+    def note_summary(self, thread: str) -> None:
+        """Pass it on to whoever reads the thread here."""
+        log = self._threads.get(thread)
+        if log is not None:
+            log.note_summary()
 
     async def publish_control(self, message: str) -> None:
         """There is no other process to tell."""

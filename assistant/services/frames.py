@@ -10,6 +10,7 @@ import msgspec
 from assistant.core import events
 from assistant.core.events import Event
 from assistant.core.stitching import clean
+from assistant.services.inputs import Refused, written
 
 _encode = msgspec.json.Encoder().encode
 
@@ -34,11 +35,22 @@ def bare_frame(event: Event) -> str:
     return _encode(event).decode()
 
 
-def refusal_frame(*, run_id: str, thread: str, code: str, message: str) -> str:
-    """The only event of a run that was not opened."""
+def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
+    """The only event of a run that was not opened, by its input, of which nothing is known to be valid.
+
+    Its metadata says when to ask again, as `resetsAt`, if that is a matter of time.
+    """
     # The ids are the client's own words: what is no text in them must not stop the answer.
-    numbering = Numbering(run_id=clean(run_id), thread=clean(thread))
-    return numbering.frame(events.RunError(message=clean(message), code=code), 1)
+    numbering = Numbering(run_id=_given_id(given, "runId"), thread=_given_id(given, "threadId"))
+    frame = numbering.frame(events.RunError(message=clean(str(refusal)), code=refusal.code), 1)
+    if refusal.resets_at is None:
+        return frame
+    return f'{frame.removesuffix("}}")},"resetsAt":{_text(written(refusal.resets_at))}}}}}'
+
+
+def _given_id(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    return clean(value[:128]) if isinstance(value, str) else ""
 
 
 def as_mapping(event: Event) -> dict[str, Any]:

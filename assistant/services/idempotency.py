@@ -13,12 +13,12 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from assistant.models import IdempotentAnswer
+from assistant.models import IdempotentAnswer, Run
 from assistant.services.members import Member
 
 LIFETIME = timedelta(hours=24)
-# A request whose process died while it was worked on; longer than any run may take by default.
-ABANDONED = timedelta(minutes=15)
+# A request that has started no run in this time, and has no answer: its process died.
+ABANDONED = timedelta(seconds=60)
 _KEY = re.compile(r"[!-~]{1,255}")
 
 
@@ -41,8 +41,11 @@ def fingerprint(*, method: str, path: str, body: Any) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def claim(*, member: Member, key: str, fingerprint: str) -> Claim:
+def claim(*, member: Member, key: str, fingerprint: str, run_id: str = "") -> Claim:
     """Take a key for a request, or find the answer that the same request got before.
+
+    `run_id` is that of the run which the request starts, the same each time it is sent: once that has ended, whoever
+    sends the request again need not wait for a process that died before it answered.
 
     Raises:
         ValueError: the key is not 1 to 255 printable ASCII characters without spaces.
@@ -57,23 +60,31 @@ def claim(*, member: Member, key: str, fingerprint: str) -> Claim:
                 tenant_id=member.tenant_id, user_id=member.user_id, key=key, fingerprint=fingerprint
             )
     except IntegrityError:
-        return _known(member, key, fingerprint)
+        return _known(member, key, fingerprint, run_id)
     return Claim(row.pk)
 
 
 def _forget_old(member: Member) -> None:
     own = IdempotentAnswer.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
     own.filter(created_at__lt=timezone.now() - LIFETIME).delete()
-    own.filter(status=None, created_at__lt=timezone.now() - ABANDONED).delete()
 
 
-def _known(member: Member, key: str, fingerprint: str) -> Claim:
+def _known(member: Member, key: str, fingerprint: str, run_id: str) -> Claim:
     row = IdempotentAnswer.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, key=key).first()
-    if row is None or (row.fingerprint == fingerprint and row.status is None):
-        raise KeyReused("The first request with this Idempotency-Key is still being answered.")
-    if row.fingerprint != fingerprint:
+    if row is not None and row.fingerprint != fingerprint:
         raise KeyReused("This Idempotency-Key was sent before, with another request.")
+    if row is None or (row.status is None and not _is_abandoned(member, row, run_id)):
+        raise KeyReused("The first request with this Idempotency-Key is still being answered.")
     return Claim(row.pk, row.status, row.body)
+
+
+def _is_abandoned(member: Member, row: IdempotentAnswer, run_id: str) -> bool:
+    """Whether nobody works on a request any more; if somebody does after all, both find the same run."""
+    own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id)
+    status = own.values_list("status", flat=True).first() if run_id else None
+    if status is None:
+        return row.created_at < timezone.now() - ABANDONED
+    return status != Run.Status.RUNNING
 
 
 def keep(*, member: Member, claim: Claim, status: int, body: Mapping[str, Any] | None) -> None:

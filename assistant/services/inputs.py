@@ -12,9 +12,11 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
+from django.utils import timezone
 from pydantic import ValidationError
 
 from assistant.core.output import check_schema
@@ -30,11 +32,30 @@ _ID = re.compile(r"[!-~]{1,128}")
 
 
 class Refused(Exception):
-    """The run is not opened; `code` is one of the run error codes, the text is safe to show."""
+    """The run is not opened; `code` is one of the run error codes, the text is safe to show.
 
-    def __init__(self, code: str, message: str) -> None:
+    `resets_at` is when to ask again, if that is a matter of time.
+    """
+
+    def __init__(self, code: str, message: str, *, resets_at: datetime | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.resets_at = resets_at
+
+    @property
+    def retry_after(self) -> int | None:
+        """Whole seconds to wait, at least one, as the header says it; None if it is no matter of time."""
+        return None if self.resets_at is None else seconds_until(self.resets_at)
+
+
+def written(moment: datetime) -> str:
+    """A moment as errors name it, in UTC."""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def seconds_until(moment: datetime) -> int:
+    """Whole seconds, at least one."""
+    return max(1, math.ceil((moment - timezone.now()).total_seconds()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,11 @@ from assistant.core.replaying import replayed
 from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
 from assistant.services import metrics
-from assistant.services.database import in_database
+from assistant.services.database import in_database, in_database_patiently
 from assistant.services.leases import RunKey
 from assistant.services.preparedwrites import PreparedInsert, PreparedUpdate
+from assistant.services.quotas import NO_QUOTAS, QuotaReached, Quotas
+from assistant.services.quotause import take_calls, tell_reached
 from assistant.services.toolfiles import keep_files
 from tools import Media
 
@@ -45,13 +47,14 @@ _ENDING = PreparedUpdate(_call, *_TOLD, pk=int, tenant_id=int)
 class AuditJournal:
     """Keeps one run's tool calls; a call that waited for approval goes on in the row of the run that asked."""
 
-    def __init__(self, key: RunKey, tenant_slug: str) -> None:
+    def __init__(self, key: RunKey, tenant_slug: str, quotas: Quotas = NO_QUOTAS) -> None:
         self._key = key
+        self._quotas = quotas
         self._tenant_slug = tenant_slug
         self._rows: dict[str, int] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        rows, known = await in_database(note_start, key=self._key, batch=batch)
+        rows, known = await in_database_patiently(note_start, key=self._key, batch=batch, quotas=self._quotas)
         self._rows |= rows
         return known
 
@@ -61,19 +64,34 @@ class AuditJournal:
         )
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        await in_database(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        await in_database_patiently(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
         metrics.count_calls(
             tenant=self._tenant_slug, outcomes=outcomes, begun=lambda outcome: outcome.call.id in self._rows
         )
 
 
-@transaction.atomic
-def note_start(*, key: RunKey, batch: Sequence[PlannedCall]) -> tuple[dict[str, int], dict[str, ToolOutcome]]:
-    """Write down calls that are about to run.
+def note_start(
+    *, key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas = NO_QUOTAS
+) -> tuple[dict[str, int], dict[str, ToolOutcome]]:
+    """Write down calls that are about to run, and count them.
 
     Returns:
-        Their rows' ids by call id, and the outcomes of those that ran before and must not again.
+        Their rows' ids by call id, and the outcomes of those that must not run: they did before, or are above a quota.
     """
+    rows, known, reached = _note_start(key, batch, quotas)
+    if reached is not None:
+        tell_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
+    return rows, known
+
+
+@transaction.atomic
+def _note_start(
+    key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas
+) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
+    # Before any other row is locked.
+    taken, reached = take_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
+    above = above_quota(batch[taken:], reached)
+    batch = batch[:taken]
     found = {row.call_id: row for row in _rows_of(key, batch).select_for_update()}
     known = {
         work.call.id: outcome
@@ -99,7 +117,24 @@ def note_start(*, key: RunKey, batch: Sequence[PlannedCall]) -> tuple[dict[str, 
             _of_conversation(key).filter(pk=found[work.call.id].pk).update(
                 status=ToolCall.Status.RUNNING, arguments=work.arguments_text, started_at=timezone.now()
             )
-    return {row.call_id: row.pk for row in (*found.values(), *new)}, known
+    return {row.call_id: row.pk for row in (*found.values(), *new)}, known | above, reached
+
+
+def above_quota(batch: Sequence[PlannedCall], reached: QuotaReached | None) -> dict[str, ToolOutcome]:
+    """What comes of calls that a quota does not let run."""
+    sentence = str(reached)
+    return {
+        work.call.id: ToolOutcome(
+            work.call,
+            "refused",
+            f"Not run: {sentence}",
+            error=sentence,
+            rule="A quota of tool calls is used up.",
+            agent=work.agent,
+            quota=sentence,
+        )
+        for work in batch
+    }
 
 
 def _rows_of(key: RunKey, batch: Sequence[PlannedCall]) -> QuerySet[ToolCall]:

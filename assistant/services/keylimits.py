@@ -5,8 +5,6 @@ A request is one over HTTP at any door, or a run that is started over a websocke
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -14,6 +12,8 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from assistant.models import ApiKey, ApiKeyUse, Webhook
+from assistant.services.database import in_database
+from assistant.services.inputs import seconds_until, written
 from assistant.services.members import KeyLimits, Member
 from assistant.services.prepared import Prepared
 from assistant.services.tenancy import tenants
@@ -26,14 +26,14 @@ class TooManyRequests(Exception):
     """The key has sent all that it may, until `resets_at`; the sentence says so, and can be shown."""
 
     def __init__(self, limit: int, window: str, resets_at: datetime) -> None:
-        when = f"{resets_at:%Y-%m-%dT%H:%M:%SZ}"
-        super().__init__(f"This key may send {limit} requests a {window}. It may send more from {when} on.")
+        sentence = f"This key may send {limit} requests a {window}. It may send more from {written(resets_at)} on."
+        super().__init__(sentence)
         self.resets_at = resets_at
 
     @property
     def retry_after(self) -> int:
         """Whole seconds to wait, at least one."""
-        return max(1, math.ceil((self.resets_at - timezone.now()).total_seconds()))
+        return seconds_until(self.resets_at)
 
 
 def spend(*, member: Member) -> None:
@@ -69,13 +69,17 @@ def _limits(*, pk: int, tenant_id: int) -> QuerySet[ApiKey, tuple[int | None, in
 _LIMITS = Prepared(_limits, pk=int, tenant_id=int)
 
 
-def spend_anew(*, member: Member) -> None:
+async def spend_on_run(*, member: Member) -> None:
     """As `spend`, by the limits that the key has now: for connections, which outlive a change of them."""
-    if member.key_id is None or member.assistant_id is not None:
-        return
-    limits = _LIMITS.first(pk=member.key_id, tenant_id=member.tenant_id)
+    # Nobody else is counted, nor sent the way to the database.
+    if member.key_id is not None and member.assistant_id is None:
+        await in_database(_spend_anew, member=member, key_id=member.key_id)
+
+
+def _spend_anew(*, member: Member, key_id: int) -> None:
+    limits = _LIMITS.first(pk=key_id, tenant_id=member.tenant_id)
     if limits is not None and limits != (None, None):
-        spend(member=replace(member, limits=KeyLimits(*limits)))
+        _spend(member, key_id, KeyLimits(*limits))
 
 
 def _take(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bool:

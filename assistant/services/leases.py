@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -28,7 +28,11 @@ class LostRun(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
-    """Whose run it is and who works on it; every query about the run is built from this."""
+    """Whose run it is and who works on it; every query about the run is built from this.
+
+    `reserved` is what its tenant's and member's quotas hold for it while it runs, as (tokens, cost); (0, 0) if it is
+    not counted.
+    """
 
     pk: int
     number: int
@@ -38,6 +42,8 @@ class RunKey:
     assistant_id: int
     conversation_id: uuid.UUID
     owner: str
+    began_at: datetime
+    reserved: tuple[int, int] = (0, 0)
 
     @property
     def thread(self) -> str:
@@ -112,6 +118,8 @@ def key_of(run: Run, owner: str) -> RunKey:
         assistant_id=run.assistant_id,
         conversation_id=run.conversation_id,
         owner=owner,
+        began_at=run.started_at,
+        reserved=(run.reserved_tokens, run.reserved_cost),
     )
 
 

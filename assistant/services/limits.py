@@ -1,10 +1,12 @@
-"""How much one connection, and one member over all connections to this process, may send."""
+"""How much one connection, one member and one credential may send to this process."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections import OrderedDict
+from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
 from tools.context import UserId
@@ -16,6 +18,12 @@ MEMBER_BURST, MEMBER_RATE = 600, 100.0
 PICTURES_AT_ONCE = 1
 # Requests that a member may send over MCP, to this process.
 MCP_BURST, MCP_RATE = 300, 30.0
+# Handshakes with one credential, to this process: who is turned away and comes again at once costs others nothing.
+HANDSHAKE_BURST, HANDSHAKE_RATE = 2_000, 50.0
+# Who floods is told so after this many seconds: a client that tries again at once costs the others next to nothing.
+HOLD_BACK_SECONDS = 1.0
+# So many at once are held back in this process; the rest are told at once, for each that waits takes memory.
+HELD_BACK = 500
 # Buckets of members that are kept; one that is forgotten is full again.
 KEPT_BUCKETS = 10_000
 
@@ -64,14 +72,48 @@ def picture_gate(*, tenant_id: int, user_id: UserId) -> asyncio.Semaphore:
     return gate
 
 
-_requests: OrderedDict[tuple[int, UserId], Bucket] = OrderedDict()
+class Buckets:
+    """A bucket for each key; the one that was used longest ago makes room, and is full when it comes again."""
+
+    def __init__(self, burst: int, rate: float) -> None:
+        self._burst, self._rate = burst, rate
+        self._kept: OrderedDict[Hashable, Bucket] = OrderedDict()
+
+    def take(self, key: Hashable) -> bool:
+        """Take one of the key's; False if there is none left."""
+        bucket = self._kept.get(key)
+        if bucket is None:
+            bucket = self._kept[key] = Bucket(self._burst, self._rate)
+            if len(self._kept) > KEPT_BUCKETS:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return bucket.take()
+
+
+_requests = Buckets(MCP_BURST, MCP_RATE)
+_handshakes = Buckets(HANDSHAKE_BURST, HANDSHAKE_RATE)
 
 
 def may_request(*, tenant_id: int, user_id: UserId) -> bool:
     """Count one request of a member's over MCP; False if they have sent too many."""
-    key = (tenant_id, user_id)
-    bucket = _requests.setdefault(key, Bucket(MCP_BURST, MCP_RATE))
-    _requests.move_to_end(key)
-    if len(_requests) > KEPT_BUCKETS:
-        _requests.popitem(last=False)
-    return bucket.take()
+    return _requests.take((tenant_id, user_id))
+
+
+def may_knock(credential: str) -> bool:
+    """Count a websocket's handshake by what it shows to be let in; False if there were too many with the same."""
+    # A digest: the credential itself is a secret.
+    return _handshakes.take(hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest())
+
+
+_held_back: set[object] = set()
+
+
+async def hold_back() -> None:
+    """Let somebody who floods wait before they are told."""
+    if len(_held_back) >= HELD_BACK:
+        return
+    _held_back.add(mark := object())
+    try:
+        await asyncio.sleep(HOLD_BACK_SECONDS)
+    finally:
+        _held_back.discard(mark)

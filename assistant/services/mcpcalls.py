@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from assistant.mcp.client import RemoteFailure, RemoteSession, SessionPool, ToolDefinition
-from assistant.mcp.client.session import OnTools
+from assistant.mcp.client import OnTools, RemoteFailure, SessionPool, ToolDefinition
 from assistant.services.database import in_database
-from assistant.services.mcplistings import record_failure, store_listing
+from assistant.services.mcpcircuits import note_failure
+from assistant.services.mcplistings import store_listing
 from assistant.services.mcpservers import Connection, connection_of, meta_of
 from tools import ToolContext, ToolResult
+
+if TYPE_CHECKING:
+    from assistant.mcp.client.session import RemoteSession
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +65,7 @@ async def call_remote(
 async def _call(
     connection: Connection, name: str, digest: str, arguments: dict[str, Any], context: ToolContext
 ) -> ToolResult:
-    session = await _session(connection)
-    listed = await session.listed(name, no_older_than=LISTING_SECONDS)
+    session, listed = await _ready(connection, name)
     if listed is None:
         raise RemoteFailure("gone", name)
     if listed.digest != digest:
@@ -72,28 +74,33 @@ async def _call(
     async def tell(progress: float, total: float | None, message: str | None) -> None:
         await context.report_progress(progress, total, message or "")
 
-    return await session.call(name, arguments, meta=meta_of(context, connection.context_keys), progress=tell)
-
-
-async def _session(connection: Connection) -> RemoteSession:
+    meta = meta_of(context, connection.context_keys)
     try:
-        return await session_pool().session(connection.key, connection.endpoint, listener_of(connection))
+        return await session.call(name, arguments, meta=meta, progress=tell)
     except RemoteFailure as exc:
-        if tells_of_server(exc, connection):
-            await in_database(
-                record_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc
-            )
+        if exc.kind == "unreachable":
+            await _note(connection, exc)
         raise
 
 
-def tells_of_server(failure: RemoteFailure, connection: Connection | None) -> bool:
-    """Whether a failure says something of the server to all members: one member's wrong or missing key does not.
+async def _ready(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
+    """An open session, and the tool as it is listed now."""
+    try:
+        session = await session_pool().session(connection.key, connection.endpoint, listener_of(connection))
+        return session, await session.listed(name, no_older_than=LISTING_SECONDS)
+    except RemoteFailure as exc:
+        await _note(connection, exc)
+        raise
 
-    Args:
-        connection: None if there was none to be had.
-    """
-    is_everybodys = connection is not None and connection.is_shared
-    return is_everybodys or failure.kind in {"unreachable", "timeout"}
+
+async def _note(connection: Connection, failure: RemoteFailure) -> None:
+    await in_database(
+        note_failure,
+        tenant_id=connection.tenant_id,
+        server_id=connection.server_id,
+        credential_id=connection.credential_id,
+        failure=failure,
+    )
 
 
 def listener_of(connection: Connection) -> OnTools:
@@ -105,7 +112,7 @@ def listener_of(connection: Connection) -> OnTools:
             tenant_id=connection.tenant_id,
             server_id=connection.server_id,
             tools=tools,
-            is_whole=connection.is_shared,
+            credential_id=connection.credential_id,
         )
 
     return on_tools

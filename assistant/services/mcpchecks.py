@@ -14,10 +14,9 @@ from django.utils import timezone
 from assistant.mcp.client import RemoteFailure, connect
 from assistant.models import McpServer
 from assistant.services.database import in_database
-from assistant.services.mcpcalls import listener_of, tells_of_server
-from assistant.services.mcplistings import record_failure
+from assistant.services.mcpcalls import listener_of
+from assistant.services.mcpcircuits import REST, note_failure
 from assistant.services.mcpservers import Connection, connection_of
-from assistant.services.mcptools import REST
 from tools.context import UserId
 
 logger = logging.getLogger(__name__)
@@ -58,8 +57,10 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId) -> Examina
             count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
             sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"
     except RemoteFailure as exc:
-        if tells_of_server(exc, connection):
-            await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc)
+        # A member who has set no credentials says nothing of the server.
+        if connection is not None or exc.kind == "unreachable":
+            own = connection.credential_id if connection is not None else None
+            await in_database(note_failure, tenant_id=tenant_id, server_id=server_id, failure=exc, credential_id=own)
         return Examination(False, str(exc), exc.detail)
     return Examination(True, sentence)
 
@@ -101,7 +102,7 @@ def claim_stale(*, tenant_id: int) -> list[Connection]:
             try:
                 claimed.append(connection_of(tenant_id=tenant_id, server_id=pk, user_id=0))
             except RemoteFailure as exc:
-                record_failure(tenant_id=tenant_id, server_id=pk, failure=exc)
+                note_failure(tenant_id=tenant_id, server_id=pk, failure=exc)
     return claimed
 
 
@@ -110,4 +111,4 @@ async def _read_anew(connection: Connection) -> None:
         async with connect(connection.endpoint, on_tools=listener_of(connection)):
             return
     except RemoteFailure as exc:
-        await in_database(record_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc)
+        await in_database(note_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc)

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from assistant.models import McpCredential, McpServer
+from assistant.models import McpCredential, McpServer, Membership
 from assistant.services import audit, news
+from assistant.services.mcpcircuits import AT_FIRST
 from assistant.services.mcpservers import read_headers
 from assistant.services.members import Member
 
@@ -43,7 +44,7 @@ class Entry:
 
 def own_connections(*, member: Member) -> list[OwnConnection]:
     """The servers of the member's tenant that ask for their own credentials, by name."""
-    mine = McpCredential.objects.filter(server=OuterRef("pk"), user_id=member.user_id)
+    mine = McpCredential.objects.of_member(member.user_id).filter(server=OuterRef("pk"))
     rows = _servers(member).annotate(is_stored=Exists(mine)).order_by("name")
     return [
         OwnConnection(pk, name, _host(url), _host(issuer), is_stored)
@@ -78,6 +79,7 @@ def set_own_credentials(*, actor: audit.Actor, member: Member, server_id: int, h
             "headers": _headers(entry),
             "oauth_client_id": entry.client_id if server.oauth_issuer else "",
             "oauth_client_secret": entry.client_secret if server.oauth_issuer else "",
+            **AT_FIRST,
         },
     )
     _record(actor, server, "mcpcredential.set")
@@ -89,6 +91,22 @@ def delete_own_credentials(*, actor: audit.Actor, member: Member, server_id: int
     server = _servers(member).defer("headers", "oauth_client_secret").get(pk=server_id)
     McpCredential.objects.filter(server=server, user_id=member.user_id).delete()
     _record(actor, server, "mcpcredential.delete")
+
+
+def forget_credentials(*, actor: audit.Actor, places: QuerySet[Membership]) -> None:
+    """Delete what the members of these places have stored for their tenants' servers; the trail tells of each."""
+    rows = McpCredential.objects.filter(
+        Exists(places.filter(tenant_id=OuterRef("server__tenant_id"), user_id=OuterRef("user_id")))
+    )
+    for row in rows.defer("headers", "oauth_client_secret").select_related("server__tenant", "user"):
+        audit.record(
+            actor=actor,
+            action="mcpcredential.delete",
+            target=str(row),
+            tenant=row.server.tenant,
+            details={"why": "the membership ended"},
+        )
+        row.delete()
 
 
 def _servers(member: Member) -> QuerySet[McpServer]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.utils import timezone
 
-from assistant.mcp.client import RemoteFailure, ToolDefinition
+from assistant.mcp.client import ToolDefinition
 from assistant.mcp.client.definitions import difference
 from assistant.models import McpServer, McpTool
 from assistant.services import audit, news
+from assistant.services.mcpcircuits import note_answer
 
 
 @transaction.atomic
-def store_listing(*, tenant_id: int, server_id: int, tools: Iterable[ToolDefinition], is_whole: bool) -> None:
+def store_listing(
+    *, tenant_id: int, server_id: int, tools: Iterable[ToolDefinition], credential_id: int | None = None
+) -> None:
     """Keep what a server lists now. A tool that is new, or not as it was let in, waits for an operator.
 
     Args:
-        is_whole: what is not among `tools` is no longer offered; not so where each member sees a list of their own.
+        credential_id: whose list it is where each member has their own: one member's says nothing of what is missing.
     """
     server = McpServer.objects.select_for_update().filter(pk=server_id, tenant_id=tenant_id).first()
     if server is None:
@@ -27,11 +29,11 @@ def store_listing(*, tenant_id: int, server_id: int, tools: Iterable[ToolDefinit
     listed = {definition.name: definition for definition in tools}
     changed = [_store(server, known.get(name), definition) for name, definition in listed.items()]
     for row in known.values():
-        if is_whole and row.name not in listed and row.is_listed:
+        if credential_id is None and row.name not in listed and row.is_listed:
             row.is_listed = False
             row.save(update_fields=["is_listed", "changed_at"])
             changed.append(True)
-    _set_health(server, McpServer.Health.UP, "")
+    note_answer(server=server, credential_id=credential_id)
     if any(changed):
         news.announce()
 
@@ -49,18 +51,6 @@ def _store(server: McpServer, row: McpTool | None, definition: ToolDefinition) -
     if row.is_let_in and digest != row.accepted_digest:
         audit.record(actor=None, action="mcptool.quarantine", target=f"{server}: {row.name}", tenant=server.tenant)
     return True
-
-
-def record_failure(*, tenant_id: int, server_id: int, failure: RemoteFailure) -> None:
-    """Note that a server could not be asked, and why."""
-    server = McpServer.objects.filter(pk=server_id, tenant_id=tenant_id).first()
-    if server is not None:
-        _set_health(server, McpServer.Health.DOWN, f"{failure} ({failure.detail})" if failure.detail else str(failure))
-
-
-def _set_health(server: McpServer, health: str, detail: str) -> None:
-    server.health, server.health_detail, server.checked_at = health, detail[:500], timezone.now()
-    server.save(update_fields=["health", "health_detail", "checked_at"])
 
 
 def is_quarantined(row: McpTool) -> bool:

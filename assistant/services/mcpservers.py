@@ -45,8 +45,8 @@ _PRINTABLE = re.compile(r"[\x20-\x7e]{0,4000}")
 class Connection:
     """Everything that a call needs to know of a server, read in one crossing.
 
-    `key` names the session: the server, the user, and all that it is opened with. `is_shared`: all members have the
-    same credentials, so that what one sees is what all see.
+    `key` names the session: the server, the user, and all that it is opened with. `credential_id` is the row of the
+    member's own credentials; None if all members have the same, so that what one sees is what all see.
     """
 
     server_id: int
@@ -54,7 +54,11 @@ class Connection:
     key: Hashable
     endpoint: Endpoint = field(repr=False)
     context_keys: tuple[str, ...] = ()
-    is_shared: bool = True
+    credential_id: int | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        return self.credential_id is None
 
 
 def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, even_if_off: bool = False) -> Connection:
@@ -71,13 +75,12 @@ def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, even_if_of
     if server is None:
         raise RemoteFailure("gone", "no such server is switched on")
     is_shared = server.credentials_of == McpServer.Speakers.TENANT
-    credentials: McpServer | McpCredential | None = server
+    own = None
     if not is_shared:
-        credentials = McpCredential.objects.filter(
-            server_id=server_id, server__tenant_id=tenant_id, user_id=user_id
-        ).first()
-    if credentials is None:
-        raise RemoteFailure("unauthorized", "this member has set no credentials")
+        own = McpCredential.objects.of_member(user_id).filter(server_id=server_id, server__tenant_id=tenant_id).first()
+        if own is None:
+            raise RemoteFailure("unauthorized", "this member has set no credentials")
+    credentials = own or server
     try:
         endpoint = _endpoint(server, credentials)
     except ValueError as exc:
@@ -88,7 +91,7 @@ def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, even_if_of
         key=(tenant_id, server_id, user_id, _fingerprint(server, credentials)),
         endpoint=endpoint,
         context_keys=tuple(server.context_keys),
-        is_shared=is_shared,
+        credential_id=own.pk if own is not None else None,
     )
 
 

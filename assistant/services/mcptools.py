@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,12 +14,10 @@ from assistant.mcp.client import ToolDefinition, remote_tool
 from assistant.mcp.client.wrapping import prefixed
 from assistant.models import McpCredential, McpServer, McpTool
 from assistant.services.mcpcalls import call_remote
+from assistant.services.mcpcircuits import is_open
 from assistant.services.mcplistings import is_quarantined
 from tools import InvalidTool, Tool
 from tools.context import UserId
-
-# How long the tools of a server that did not answer are left out, before the next call tries it again.
-REST = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +43,32 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
         user_id: whose credentials count; None leaves them out of account, for boards about all members.
         taken: the names of local tools, which none of these may bear.
     """
+    own = McpCredential.objects.of_member(user_id or 0).filter(server=OuterRef("server"), server__tenant_id=tenant_id)
     rows = (
         McpTool.objects.filter(server__tenant_id=tenant_id, server__is_active=True)
         .select_related("server")
         .defer("server__headers", "server__oauth_client_secret")
-        .annotate(has_credentials=Exists(McpCredential.objects.filter(server=OuterRef("server"), user_id=user_id or 0)))
+        .annotate(has_credentials=Exists(own), own_rest=Exists(own.filter(rests_until__gt=timezone.now())))
         .order_by("server__prefix", "name")
     )
     found: list[RemoteTool] = []
     names = set(taken)
+    row: Any  # with its annotations
     for row in rows:
         if not row.is_listed and not row.is_let_in:
             continue
         tool = _tool_of(row)
         if tool is None:
             continue
-        is_own = user_id is None or bool(getattr(row, "has_credentials"))  # noqa: B009 - an annotation
+        own_refusal = "" if user_id is None else _own_refusal(row.server, row.has_credentials, row.own_rest)
         # A local tool keeps its name altogether: to the model, and on the boards.
         if tool.name not in names:
             names.add(tool.name)
-            found.append(RemoteTool(tool, _refusal(row, is_own)))
+            found.append(RemoteTool(tool, _refusal(row) or own_refusal))
     return found
 
 
-def _refusal(row: McpTool, has_credentials: bool) -> str:
+def _refusal(row: McpTool) -> str:
     server = row.server
     if not row.is_let_in:
         return f"Not let in on the page of the server {server.name}."
@@ -77,12 +76,16 @@ def _refusal(row: McpTool, has_credentials: bool) -> str:
         return f"The server {server.name} has changed it since it was let in."
     if not row.is_listed:
         return f"The server {server.name} no longer offers it."
-    if server.credentials_of == McpServer.Speakers.USER and not has_credentials:
+    return f"The server {server.name} does not answer." if is_open(server) else ""
+
+
+def _own_refusal(server: McpServer, has_credentials: bool, rests: bool) -> str:
+    """What is amiss with the member's own credentials, where each has their own."""
+    if server.credentials_of == McpServer.Speakers.TENANT:
+        return ""
+    if not has_credentials:
         return f"The user has no credentials for the server {server.name}."
-    is_resting = server.checked_at is not None and server.checked_at > timezone.now() - REST
-    if server.health == McpServer.Health.DOWN and is_resting:
-        return f"The server {server.name} does not answer."
-    return ""
+    return f"The server {server.name} does not answer to the user's credentials." if rests else ""
 
 
 def _tool_of(row: McpTool) -> Tool | None:

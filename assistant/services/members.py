@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
+from assistant.services.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy import all_tenants
 from tools import TenantInfo, UserInfo
 from tools.context import UserId
@@ -38,8 +39,9 @@ class KeyLimits:
 class Member:
     """An authenticated member of an active tenant; `key_id` is set if an API key speaks for them.
 
-    `limits` are those of the key. `assistant_id` is the one assistant whose conversations are open to them, as an end
-    user's token has it. `extra` is what tools are told of them beside their names: who an end user is.
+    `limits` are those of the key, `quotas` the tenant's and each member's. `assistant_id` is the one assistant whose
+    conversations are open to them, as an end user's token has it. `extra` is what tools are told of them beside their
+    names: who an end user is.
     """
 
     tenant: TenantInfo
@@ -50,6 +52,7 @@ class Member:
     limits: KeyLimits | None = None
     assistant_id: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    quotas: Quotas = NO_QUOTAS
 
     @property
     def tenant_id(self) -> int:
@@ -81,6 +84,7 @@ def _member(membership: Membership, key: ApiKey | None = None) -> Member:
         key_id=key.pk if key else None,
         limits=_limits(key) if key else None,
         extra={"end_user": _described(membership.user.end_user)} if is_end_user else {},
+        quotas=quotas_of(membership.tenant),
     )
 
 
@@ -105,7 +109,7 @@ def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = Fal
     )
     if not with_end_users:
         found = found.exclude(role=Membership.Role.END_USER)
-    membership = found.select_related("tenant", "user").first()
+    membership = found.select_related("tenant", "tenant__limits", "user").first()
     return _member(membership) if membership else None
 
 
@@ -123,7 +127,7 @@ def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id:
             tenant__is_active=True,
             user__is_active=True,
         )
-        .select_related("tenant", "user", "user__end_user")
+        .select_related("tenant", "tenant__limits", "user", "user__end_user")
         .first()
     )
     key = good_keys().filter(pk=key_id, tenant_id=tenant_id).first()
@@ -213,7 +217,7 @@ def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
     membership = (
         Membership.objects.filter(tenant_id=row.tenant_id, user_id=row.user_id)
         .exclude(role=Membership.Role.END_USER)
-        .select_related("tenant", "user")
+        .select_related("tenant", "tenant__limits", "user")
         .first()
     )
     if membership is None or (tenant_slug is not None and membership.tenant.slug != tenant_slug):

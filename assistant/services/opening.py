@@ -9,8 +9,9 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from assistant.core.messages import Message
-from assistant.core.plan import Limits
+from assistant.core.memory import estimate, estimate_tokens
+from assistant.core.messages import Message, Usage
+from assistant.core.plan import Allowance, Limits
 from assistant.core.toolbox import Decision
 from assistant.models import Assistant, Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
@@ -23,6 +24,8 @@ from assistant.services.members import Member
 from assistant.services.places import Place, find_place
 from assistant.services.preparedwrites import PreparedInsert
 from assistant.services.providers import ProviderChoice, choose_provider
+from assistant.services.quotas import Quotas, quotas_of
+from assistant.services.quotause import EXPECTED_OUTPUT, Expected, take_run
 from assistant.services.toolsets import EffectiveTool, effective_tools
 from tools import Tool
 from tools.context import UserId
@@ -39,7 +42,7 @@ class RunSetup:
 
     `position` is where the run's first message will stand in the conversation; `has_webhooks`: somebody may want to be
     told of its end. The caller of a stateless run keeps the history: nobody can be asked for an approval there, and
-    nothing is summarised.
+    nothing is summarised. `allowances` are what its tenant's and its member's `quotas` leave to it.
     """
 
     assistant_slug: str
@@ -58,6 +61,8 @@ class RunSetup:
     ends_on_tool_failure: bool
     position: int
     has_webhooks: bool
+    quotas: Quotas
+    allowances: tuple[Allowance, ...] = ()
     is_stateless: bool = False
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
@@ -83,7 +88,8 @@ def open_run(
     `decided_by` is the user who answers approvals in the member's place: an operator.
 
     Raises:
-        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer.
+        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer; or
+            `quota_exceeded`, as `QuotaReached`.
     """
     for attempts_left in reversed(range(ATTEMPTS)):
         try:
@@ -122,6 +128,8 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
         owner=owner,
         history=(*history, *new_rows),
         new=new_rows,
+        # Who answers a question that the assistant has asked says nothing of their own.
+        messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
     )
     setup = replace(
         setup,
@@ -141,13 +149,22 @@ def begin_run(
     owner: str,
     history: tuple[Message, ...],
     new: Sequence[Message],
+    messages: int,
 ) -> tuple[Run, RunSetup]:
     """Store a run with the messages that are new, and say what it is made of by its assistant's configuration alone.
 
-    `history` ends with what is `new`.
+    `history` ends with what is `new`; `messages`, 1 or 0, is what the run counts as against quotas of messages.
+
+    Raises:
+        QuotaReached: the tenant or the member has used up a quota.
     """
     assistant = place.assistant
-    choice = choose_provider(assistant)
+    choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant)
+    expected = Expected(messages, 0, 0)
+    allowances: tuple[Allowance, ...] = ()
+    if quotas.counted:
+        expected = _expected(assistant, choice, history, messages)
+        allowances = take_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
     run = _RUNS.insert(
         Run(
             tenant_id=member.tenant_id,
@@ -159,6 +176,8 @@ def begin_run(
             prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
             provider_name=choice.name,
             model=choice.model,
+            reserved_tokens=expected.tokens,
+            reserved_cost=expected.cost,
             lease_owner=owner,
             lease_until=timezone.now() + LEASE,
         )
@@ -186,7 +205,18 @@ def begin_run(
         ends_on_tool_failure=assistant.tenant.ends_runs_on_tool_failure,
         position=conversation.message_count + len(new),
         has_webhooks=place.has_webhooks,
+        quotas=quotas,
+        allowances=allowances,
     )
+
+
+def _expected(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Expected:
+    """What a run will take as far as can be told before: the conversation as it is sent, and an answer."""
+    said = sum(map(estimate, history))
+    if assistant.history_tokens:
+        said = min(said, assistant.history_tokens)
+    usage = Usage(said + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT)
+    return Expected(messages, usage.total_tokens, choice.prices.priced(choice.model, usage).cost)
 
 
 def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conversation:

@@ -12,7 +12,8 @@ from django.db.models import QuerySet
 from assistant.core.asked import Asked, from_kept
 from assistant.core.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.core.messages import Message
-from assistant.core.transcript import Transcript, asked_to_agui, to_agui
+from assistant.core.snapshots import asked_to_agui, to_agui
+from assistant.core.transcript import Transcript
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.eventlog import Position, ThreadLog
@@ -61,6 +62,16 @@ def thread_state(
 def _own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(pk=thread_id)
     return own if member.assistant_id is None else own.filter(assistant_id=member.assistant_id)
+
+
+def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tuple[str, str] | None:
+    """The id of the run `number` of a member's own thread, and the thread's summary; None without a summary."""
+    runs = Run.objects.filter(
+        tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
+    )
+    return runs.filter(number=number).exclude(conversation__summary="").values_list(
+        "run_id", "conversation__summary"
+    ).first()  # fmt: skip
 
 
 def find_run(*, member: Member, run_id: str) -> RunKey | None:

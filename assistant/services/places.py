@@ -83,7 +83,7 @@ def _place(
             **switch_columns(tenant_id=tenant_id, assistant=OuterRef("pk")),
         )
         # "thread" is no field of the model.
-        .select_related("provider", "tenant", "tenant__default_provider", "thread")  # type: ignore[misc]
+        .select_related("provider", "tenant", "tenant__limits", "tenant__default_provider", "thread")  # type: ignore[misc]
         .order_by()
     )
 

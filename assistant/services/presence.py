@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
 from django.db import DatabaseError
@@ -96,6 +97,11 @@ async def _sweep(room: _Room) -> None:
 def open_connections() -> int:
     """How many connections are open in this process."""
     return sum(len(room.present) for room in list(_rooms.values()))
+
+
+def is_full() -> bool:
+    """Whether this process has as many open connections as it may."""
+    return bool(settings.MAX_CONNECTIONS) and open_connections() >= settings.MAX_CONNECTIONS
 
 
 metrics.watch("assistant_open_connections", "Open websockets and event streams.", open_connections)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import Literal
 
 from django.conf import settings
 
 from assistant.core.model import Model
+from assistant.core.pricing import NO_PRICES, Prices, read_prices
 from assistant.models import Assistant, Provider
 from assistant.providers import OpenAIModel
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
 from assistant.services.urls import tenant_guard
+
+logger = logging.getLogger(__name__)
 
 Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
 
@@ -32,6 +36,7 @@ class ProviderChoice:
     is_strict: bool = False
     sees_images: bool = False
     is_guarded: bool = False
+    prices: Prices = NO_PRICES
 
     @property
     def sentence(self) -> str:
@@ -61,6 +66,7 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
             model=assistant.model or settings.OPENAI_MODEL or "gpt-4.1-mini",
             base_url=settings.OPENAI_BASE_URL,
             api_key=settings.OPENAI_API_KEY,
+            prices=read_prices(settings.MODEL_PRICES),
         )
     if settings.LOCAL_MODEL_URL:
         return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
@@ -78,7 +84,22 @@ def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
         is_strict=provider.is_strict,
         sees_images=provider.sees_images,
         is_guarded=provider.tenant_id is not None,
+        prices=_prices(provider),
     )
+
+
+def check_prices(prices: object) -> None:
+    """Raise `ValueError`, with what is wrong, unless these are prices as a provider's row has them."""
+    read_prices(prices)
+
+
+def _prices(provider: Provider) -> Prices:
+    try:
+        return read_prices(provider.prices) if provider.prices else NO_PRICES
+    except ValueError:
+        # The admin lets no such thing in, and no run fails for what a row holds from elsewhere.
+        logger.warning("The prices of provider %s cannot be read", provider.pk)
+        return NO_PRICES
 
 
 def model_of(choice: ProviderChoice) -> Model:

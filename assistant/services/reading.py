@@ -60,9 +60,3 @@ async def tell_stored_end(*, key: RunKey) -> bool:
         with suppress(Fenced):  # it was told in this moment
             await writer.flush()
     return True
-
-
-async def wait_for_end(*, key: RunKey) -> None:
-    """Wait until a run has ended and is stored."""
-    async for _ in run_entries(key=key):
-        pass

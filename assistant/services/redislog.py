@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 STREAM = "assistant:thread:"
 CONTROL = "assistant:control"
 FORGET = "forget "
+SUMMARY = "summary "
 KEEP_SECONDS = 3600
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
@@ -183,6 +184,9 @@ class RedisLog:
                 with contextlib.suppress(*AWAY):
                     await self._pubsub.unsubscribe(STREAM + idle)
 
+    async def tell_summary(self, thread: str) -> None:
+        await self.publish_control(f"{SUMMARY}{thread}")
+
     async def publish_control(self, message: str) -> None:
         """Tell every process something; delivery is a hint, the database holds the truth."""
         with contextlib.suppress(RedisError, OSError):
@@ -238,6 +242,9 @@ class RedisLog:
             self._fill_soon(thread)
 
     def _take_control(self, text: str) -> None:
+        if text.startswith(SUMMARY):
+            self._memory.note_summary(text.removeprefix(SUMMARY))
+            return
         if not text.startswith(FORGET):
             self._on_control(text)
             return

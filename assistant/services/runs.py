@@ -23,13 +23,18 @@ from assistant.services.expiry import expire_approvals
 from assistant.services.filelog import FileLog, events_folder
 from assistant.services.inputs import RunInput
 from assistant.services.leases import release, renew_leases, request_cancel
+from assistant.services.limits import hold_back
 from assistant.services.mcpcalls import session_pool
 from assistant.services.members import Member
 from assistant.services.opening import OpenedRun, open_run
 from assistant.services.planning import plan_of
+from assistant.services.quotas import QuotaReached
+from assistant.services.quotause import tell_reached
 from assistant.services.recovery import recover_dead_runs
 from assistant.services.redislog import RedisLog
+from assistant.services.refusals import Refusals
 from assistant.services.runtask import RunTask
+from assistant.services.seats import LocalSeats, RedisSeats, Seats
 from assistant.services.stateless import open_stateless_run
 from assistant.services.tenancy import enter, enter_all
 from assistant.services.warming import warm
@@ -55,6 +60,8 @@ class Runs:
         self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
         self.log: EventLog = self._redis_log or _log_of_one_process()
         self._courier = Courier()
+        self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
+        self._refusals = Refusals()
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -97,12 +104,21 @@ class Runs:
         )
 
     async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
+        if (known := self._refusals.last(member)) is not None:
+            await hold_back()
+            raise known
         return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="opening-a-run"))
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         await self.start()
         enter(member.tenant_id)
-        opened = await in_database(opener)
+        try:
+            opened = await in_database(opener)
+        except QuotaReached as reached:
+            if self._refusals.note(member, reached):
+                await in_database(tell_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
+            raise
+        self._refusals.lift(member)
         if opened.setup is not None:
             try:
                 await self.log.start_run(opened.key.thread, opened.key.number)
@@ -150,6 +166,7 @@ class Runs:
         await asyncio.gather(*self._work, return_exceptions=True)
         await self._courier.stop()
         await session_pool().close()
+        await self.seats.close()
         await self.log.close()
 
     def _forget(self, run: RunTask, task: asyncio.Task[None]) -> None:
@@ -181,6 +198,7 @@ class Runs:
                         self._cancel_here(pk)
                 await recover_dead_runs(log=self.log, owner=self.owner)
                 await in_database(expire_approvals)
+                await self.seats.renew()
             except (DatabaseError, OSError):
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:

@@ -6,10 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-import uuid
 from typing import Any
 
-from django.db import DatabaseError, DataError, InterfaceError, OperationalError
+from django.db import DatabaseError, DataError
 
 from assistant.core.events import (
     Cancelled,
@@ -26,8 +25,9 @@ from assistant.core.transcript import Transcript
 from assistant.models import Run
 from assistant.services import metrics
 from assistant.services.closing import Ending, close_run
-from assistant.services.database import in_database
+from assistant.services.database import in_database, in_database_patiently
 from assistant.services.eventlog import Entry, EventLog, Fenced
+from assistant.services.failures import note_failure
 from assistant.services.frames import Numbering, as_mapping
 from assistant.services.leases import LostRun, RunKey, checkpoint_run
 from assistant.services.observing import fail, run_span
@@ -38,9 +38,6 @@ logger = logging.getLogger(__name__)
 
 # While text flows the answer so far is stored this often: a killed process loses no more, whatever becomes of its log.
 CHECKPOINT_SECONDS = 0.8
-# How long a database that is away is waited for, at the end of a run.
-CLOSE_PATIENCE_SECONDS = 30.0
-CLOSE_RETRY_SECONDS = 0.5
 
 # What begins with the first token that a model has answered.
 _ANSWER = TextMessageStart | ReasoningMessageStart | ToolCallStart
@@ -67,6 +64,7 @@ class RunTask:
         self._seq = 0
         self._began = time.perf_counter()
         self._first_token: float | None = None
+        self._log = log
         self._writer = log.writer(key.thread, self._lose)
         self._task: asyncio.Task[None] | None = None
         self._wants_cancel = False
@@ -85,20 +83,26 @@ class RunTask:
         if self._is_stateless:
             return
         with labelled(self._plan.context):
-            await summarise_if_long(
+            is_shorter = await summarise_if_long(
                 key=self.key,
                 model=self._plan.model,
+                prices=self._plan.prices,
                 messages=(*self._plan.messages, *self._transcript.messages),
                 tokens=self._plan.history_tokens,
             )
+        if is_shorter:
+            await self._log.tell_summary(self.key.thread)
 
     def start(self) -> asyncio.Task[None]:
         self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")
         return self._task
 
     def cancel(self) -> None:
-        """Stop the run: the provider's request, running tools, and what they started."""
-        if not self._is_ending and self._task is not None:
+        """Stop the run: the provider's request, running tools, and what they started.
+
+        Once: the wish comes by more ways than one, and a second would break off the recording of what was stopped.
+        """
+        if not self._is_ending and not self._wants_cancel and self._task is not None:
             self._wants_cancel = True
             self._task.cancel()
 
@@ -166,15 +170,13 @@ class RunTask:
             await self._end(ending, checkpoints)
 
     async def _fail(self, exc: Exception, checkpoints: asyncio.Task[None]) -> None:
-        error_id = uuid.uuid4().hex[:12]
-        logger.error("Run %s of tenant %s failed [%s]", self.key.run_id, self.key.tenant_id, error_id, exc_info=exc)
+        failure = note_failure(logger, exc, "Run %s of tenant %s failed", self.key.run_id, self.key.tenant_id)
         for event in self._transcript.close("error"):
             self._emit(event)
-        message = f"Something went wrong on our side (error {error_id})."
         # What the database refuses to hold is left out: else the thread would stay busy for ever.
         self._is_storable = not isinstance(exc, DataError)
         with contextlib.suppress(LostRun, Fenced):
-            await self._end(RunError(message, code="internal_error"), checkpoints)
+            await self._end(RunError(failure.message, code="internal_error"), checkpoints)
 
     async def _end(self, event: RunFinished | RunError, checkpoints: asyncio.Task[None]) -> None:
         """Store the run, then show its last event: who has seen the end can start the next run."""
@@ -211,26 +213,16 @@ class RunTask:
         logger.info("Run ended: %s", fields["outcome"], extra=fields)
 
     async def _close(self, ending: Ending) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + CLOSE_PATIENCE_SECONDS
-        while True:
-            try:
-                await in_database(
-                    close_run,
-                    key=self.key,
-                    messages=self._transcript.messages if self._is_storable else (),
-                    usage=self._transcript.usage if self._is_storable else {},
-                    ending=ending,
-                    last_seq=self._seq + 1,
-                    position=self._position,
-                    has_webhooks=self._has_webhooks,
-                )
-                return
-            except (OperationalError, InterfaceError):
-                if loop.time() > deadline:
-                    raise
-                logger.warning("The database is away; run %s waits to be stored", self.key.run_id)
-                await asyncio.sleep(CLOSE_RETRY_SECONDS)
+        await in_database_patiently(
+            close_run,
+            key=self.key,
+            messages=self._transcript.messages if self._is_storable else (),
+            usage=self._transcript.usage if self._is_storable else {},
+            ending=ending,
+            last_seq=self._seq + 1,
+            position=self._position,
+            has_webhooks=self._has_webhooks,
+        )
 
     async def _keep_checkpoints(self) -> None:
         kept = 0

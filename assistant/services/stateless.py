@@ -23,7 +23,7 @@ def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessI
     A run of that id that is there already is the answer, as in `open_run`.
 
     Raises:
-        Refused: `thread_not_found` if the tenant has no such assistant.
+        Refused: `thread_not_found` if the tenant has no such assistant; `quota_exceeded`, as `QuotaReached`.
     """
     thread_id = given.thread_id or uuid.uuid4()
     if given.thread_id is not None:
@@ -51,6 +51,7 @@ def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessI
         owner=owner,
         history=given.messages,
         new=new,
+        messages=1 if new[-1].role == "user" else 0,
     )
     setup = replace(
         setup,

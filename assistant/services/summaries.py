@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from assistant.core.memory import estimate
 from assistant.core.messages import Message, Usage
 from assistant.core.model import Model, ModelError
+from assistant.core.pricing import Prices
 from assistant.core.summarising import HEADING, summarise
 from assistant.models import Conversation
 from assistant.services.database import in_database
@@ -26,16 +27,22 @@ def summary_message(summary: str) -> tuple[Message, ...]:
     return (Message("system", HEADING + summary),) if summary else ()
 
 
-async def summarise_if_long(*, key: RunKey, model: Model, messages: Sequence[Message], tokens: int) -> None:
-    """Summarise a conversation whose `messages` nearly fill `tokens`; if the model cannot, nothing changes."""
+async def summarise_if_long(
+    *, key: RunKey, model: Model, prices: Prices, messages: Sequence[Message], tokens: int
+) -> bool:
+    """Summarise a conversation whose `messages` nearly fill `tokens`; if the model cannot, nothing changes.
+
+    Returns:
+        Whether there is another summary now.
+    """
     if not tokens or sum(map(estimate, messages)) <= tokens * FULL:
-        return
+        return False
     conversation = await in_database(_conversation, key=key)
     history = await in_database(unsummarised_messages, conversation=conversation)
     spent: dict[tuple[str, str], Usage] = {}
 
     def spend(name: str, usage: Usage) -> None:
-        spent[model.provider, name] = spent.get((model.provider, name), Usage()) + usage
+        spent[model.provider, name] = spent.get((model.provider, name), Usage()) + prices.priced(name, usage)
 
     try:
         shorter = await summarise(
@@ -43,23 +50,25 @@ async def summarise_if_long(*, key: RunKey, model: Model, messages: Sequence[Mes
         )
     except ModelError as exc:
         logger.warning("Thread %s of tenant %s could not be summarised: %s", key.thread, key.tenant_id, exc)
-        return
+        return False
     finally:
         if spent:
             await in_database(add_usage, key=key, usage=spent)
     kept = [message for message in shorter if message.role != "system"]
     summary = next((m.content.removeprefix(HEADING) for m in shorter if m.content.startswith(HEADING)), "")
     left_out = sum(1 for message in history if message.id and message.id not in {one.id for one in kept})
-    if summary and left_out:
-        await in_database(_store, key=key, before=conversation, summary=summary, left_out=left_out)
+    if not summary or not left_out:
+        return False
+    return await in_database(_store, key=key, before=conversation, summary=summary, left_out=left_out)
 
 
 def _conversation(*, key: RunKey) -> Conversation:
     return Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
 
 
-def _store(*, key: RunKey, before: Conversation, summary: str, left_out: int) -> None:
-    """Store a summary, unless another process has stored one since."""
-    Conversation.objects.filter(
+def _store(*, key: RunKey, before: Conversation, summary: str, left_out: int) -> bool:
+    """Store a summary, unless another process has stored one since; whether it was stored."""
+    unchanged = Conversation.objects.filter(
         pk=key.conversation_id, tenant_id=key.tenant_id, summarised_to=before.summarised_to
-    ).update(summary=summary, summarised_to=before.summarised_to + left_out)
+    )
+    return bool(unchanged.update(summary=summary, summarised_to=before.summarised_to + left_out))

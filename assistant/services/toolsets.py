@@ -14,7 +14,7 @@ from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Policy
 from assistant.models import Assistant, Membership
 from assistant.services import catalogue
-from assistant.services.database import in_database
+from assistant.services.database import in_database_patiently
 from assistant.services.mcpchecks import keep_fresh
 from assistant.services.mcptools import RemoteTool, remote_tools
 from assistant.services.prepared import Prepared, UserKey
@@ -231,14 +231,14 @@ class TenantToolset:
     async def offered(self) -> Sequence[Tool]:
         """The tools that are on or ask first."""
         first, self._initial = self._initial, None
-        found = await in_database(self._ask) if first is None else first
+        found = await in_database_patiently(self._ask) if first is None else first
         if any(entry.is_remote for entry in found):
             keep_fresh(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
         """Today's decision on each call; a switch that was flipped since the offer counts."""
-        found = {entry.tool.name: entry for entry in await in_database(self._ask)}
+        found = {entry.tool.name: entry for entry in await in_database_patiently(self._ask)}
         names = tuple(name for name, entry in found.items() if entry.policy != "off")
         return [_admission(found.get(call.name), names) for call in calls]
 

@@ -18,6 +18,7 @@ from assistant.models import Run, UsageEntry
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
 from assistant.services.preparedwrites import PreparedInsert
+from assistant.services.quotause import settle
 
 # Beyond these nothing was used, and some moments have no name in some time zones.
 FIRST_DAY, LAST_DAY = date(1970, 1, 2), date(9998, 12, 30)
@@ -57,6 +58,7 @@ def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
                 output_tokens=spent.output_tokens,
                 cached_input_tokens=spent.cached_input_tokens,
                 reasoning_tokens=spent.reasoning_tokens,
+                cost=spent.cost,
                 is_estimated=spent.is_estimated,
             )
             for (provider, model), spent in usage.items()
@@ -64,11 +66,26 @@ def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
     )
 
 
+def settle_usage(*, key: RunKey, total: Usage) -> None:
+    """Put what a run took in the place of what its quotas held for it, if they do; in the transaction that ends it."""
+    if any(key.reserved):
+        settle(
+            tenant_id=key.tenant_id,
+            user_id=key.user_id,
+            began_at=key.began_at,
+            reserved=key.reserved,
+            spent=(total.total_tokens, total.cost),
+        )
+
+
 @transaction.atomic
 def add_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
     """Count what was taken for a run after its end, such as for a summary."""
-    write_usage(key=key, usage=usage)
     total = sum(usage.values(), Usage())
+    if any(key.reserved):
+        spent = (total.total_tokens, total.cost)
+        settle(tenant_id=key.tenant_id, user_id=key.user_id, began_at=key.began_at, reserved=(0, 0), spent=spent)
+    write_usage(key=key, usage=usage)
     Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).update(
         input_tokens=F("input_tokens") + total.input_tokens, output_tokens=F("output_tokens") + total.output_tokens
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import gc
 from functools import cache
 
-from assistant.providers.openai import load_connections
+from assistant.mcp.client.connecting import sessions
+from assistant.providers.openai import connections
 
 
 @cache
 def warm() -> None:
-    """Import what the first question to a provider needs, and take what is there for good from the garbage collector.
+    """Import what the first question to a provider or to an MCP server needs; keep the collector away from all of it.
 
-    Its full passes hold up every stream while they look at all that was imported, which is never garbage.
+    The garbage collector's full passes hold up every stream while they look at what was imported and is never garbage.
     """
-    load_connections()
+    connections.load()
+    sessions.load()
     gc.collect()
     gc.freeze()

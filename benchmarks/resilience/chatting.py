@@ -20,7 +20,7 @@ class Turn:
     """One question and what came of it.
 
     `shown` is the answer as the screen has it, `repeated` the events that came twice, `missing` those that were jumped
-    over; `silence` is the longest time without any event between the first and the last, in seconds.
+    over; `silence` is the longest time without any event from the question to the last one, in seconds.
     """
 
     given: Frame
@@ -28,17 +28,16 @@ class Turn:
     repeated: int = 0
     missing: int = 0
     silence: float = 0.0
-    refusals: list[str] = field(default_factory=list)
+    refusals: list[Frame] = field(default_factory=list)
     close_codes: list[int | None] = field(default_factory=list)
     end: Frame | None = None
     seq: int = 0
-    heard_at: float = 0.0
+    heard_at: float = field(default_factory=time.monotonic)
 
     def take(self, frame: Frame) -> None:
         """Show one event."""
         now = time.monotonic()
-        if self.heard_at:
-            self.silence = max(self.silence, now - self.heard_at)
+        self.silence = max(self.silence, now - self.heard_at)
         self.heard_at = now
         seq, kind = seq_of(frame), frame["type"]
         if kind == "MESSAGES_SNAPSHOT":
@@ -85,7 +84,7 @@ class Chatter:
                 if run_of(frame) == turn.given["runId"] and seq_of(frame) and not is_refusal:
                     turn.take(frame)
                 elif is_refusal:
-                    turn.refusals.append(str(frame.get("code")))
+                    turn.refusals.append(frame)
                     await asyncio.sleep(RETRY_SECONDS)
                     await self._resume(client, turn)
         except Gone:

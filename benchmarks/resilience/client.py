@@ -78,10 +78,10 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(port: int, key: str, **options: Any) -> AsyncIterator[Client]:
-    """Connect with an API key to the site's assistant; options are those of `websockets.connect`."""
+async def connected(port: int, key: str, *, tenant: str = "bench", **options: Any) -> AsyncIterator[Client]:
+    """Connect with an API key to the assistant of a tenant; options are those of `websockets.connect`."""
     async with connect(
-        f"ws://127.0.0.1:{port}/ws/bench/support/",
+        f"ws://127.0.0.1:{port}/ws/{tenant}/support/",
         additional_headers={"Authorization": f"Bearer {key}"},
         proxy=None,
         open_timeout=PATIENCE_SECONDS,

@@ -115,7 +115,8 @@ def test_an_admin_changes_their_tenants_zone_but_not_its_standing(amys: Client, 
 
 def retention_form(**days: int) -> dict[str, str | int]:
     """The part of a tenant's form that says how long its records are kept."""
-    form = {"retention-TOTAL_FORMS": 1, "retention-INITIAL_FORMS": 0, "retention-MAX_NUM_FORMS": 1}
+    limits = {"limits-TOTAL_FORMS": 0, "limits-INITIAL_FORMS": 0}
+    form = {**limits, "retention-TOTAL_FORMS": 1, "retention-INITIAL_FORMS": 0, "retention-MAX_NUM_FORMS": 1}
     return {**form, **{f"retention-0-{name}": number for name, number in days.items()}}
 
 

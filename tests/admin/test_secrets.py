@@ -10,7 +10,7 @@ from django.test import Client
 from assistant.models import ApiKey, AuditEntry, Membership, Provider, ToolSetting
 from assistant.services.members import create_api_key, member_by_key
 from tests.base import Cast
-from tests.factories import make_provider
+from tests.factories import make_provider, switch_tool
 
 SECRET = "sk-canary-553120"
 PROVIDERS = "/admin/assistant/provider/"
@@ -61,8 +61,9 @@ def setting_form(cast: Cast, **fields: object) -> dict[str, object]:
 
 
 def test_a_tools_secrets_are_never_shown(amys: Client, cast: Cast) -> None:
-    amys.post(f"{SETTINGS}add/", setting_form(cast, new_secrets=f'{{"token": "{SECRET}"}}'))
-    setting = ToolSetting.objects.get()
+    setting = switch_tool(cast.acme, "crm__of_an_outside_server")
+    amys.post(f"{SETTINGS}{setting.pk}/change/", setting_form(cast, new_secrets=f'{{"token": "{SECRET}"}}'))
+    setting.refresh_from_db()
     assert SECRET in setting.secrets
     for page in ("", f"{setting.pk}/change/", f"{setting.pk}/history/", "switchboard/acme/"):
         assert SECRET not in amys.get(SETTINGS + page).content.decode()
@@ -72,9 +73,13 @@ def test_a_tools_secrets_are_never_shown(amys: Client, cast: Cast) -> None:
 
 
 def test_settings_a_tool_does_not_take_are_refused(amys: Client, cast: Cast) -> None:
-    for wrong in ({"config": "[]"}, {"config": "{"}, {"new_secrets": "no json"}, {"tool": "made_up"}):
-        assert amys.post(f"{SETTINGS}add/", setting_form(cast, **wrong)).status_code == 200
+    assert amys.post(f"{SETTINGS}add/", setting_form(cast, tool="made_up")).status_code == 200
     assert not ToolSetting.objects.exists()
+    setting = switch_tool(cast.acme, "crm__of_an_outside_server")
+    for wrong in ({"config": "[]"}, {"config": "{"}, {"new_secrets": "no json"}):
+        assert amys.post(f"{SETTINGS}{setting.pk}/change/", setting_form(cast, **wrong)).status_code == 200
+    setting.refresh_from_db()
+    assert (setting.config, setting.secrets) == ({}, "")
 
 
 def test_a_second_switch_for_one_tool_is_refused(amys: Client, cast: Cast) -> None:

@@ -40,10 +40,35 @@ def test_each_setting_is_a_field_of_its_kind(amys: Client, cast: Cast) -> None:
     assert setting.config == {}
 
 
-def test_a_new_setting_leads_to_the_tools_own_form(amys: Client, cast: Cast) -> None:
-    form = {"tenant": cast.acme.pk, "assistant": "", "tool": "get_weather", "policy": "on", "config": "{}"}
-    answer = amys.post(f"{SETTINGS}add/", {**form, "new_secrets": ""}, follow=True)
-    assert "config_units" in answer.content.decode()
+def test_a_new_setting_begins_with_the_tool_and_has_its_own_form(amys: Client, cast: Cast) -> None:
+    choice = amys.get(f"{SETTINGS}add/?tenant={cast.acme.pk}").content.decode()
+    assert f'href="?tool=get_weather&amp;tenant={cast.acme.pk}"' in choice and "<form" not in choice.partition("<h1")[2]
+    address = f"{SETTINGS}add/?tool=get_weather"
+    page = amys.get(address).content.decode()
+    assert '<select name="config_units"' in page and "Of temperatures, wind and rain. Empty: metric." in page
+    assert 'name="config"' not in page and 'name="new_secrets"' not in page and 'name="clear_secrets"' not in page
+    form = {"tenant": cast.acme.pk, "assistant": "", "policy": "ask", "tool": "current_time"}
+    wrong = amys.post(address, {**form, "config_units": '"parsecs"'})
+    assert wrong.status_code == 200 and "Select a valid choice" in wrong.content.decode()
+    assert amys.post(address, {**form, "config_units": '"imperial"'}).status_code == 302
+    stored = ToolSetting.objects.get()
+    assert (stored.tool, stored.policy, stored.config) == ("get_weather", "ask", {"units": "imperial"})
+    assert amys.post(address, form).status_code == 200 and ToolSetting.objects.count() == 1
+
+
+def test_a_new_setting_of_a_tool_without_settings_is_a_switch(amys: Client, cast: Cast) -> None:
+    address = f"{SETTINGS}add/?tool=current_time"
+    page = amys.get(address).content.decode()
+    assert 'name="config' not in page and "secret" not in page.partition("<h1")[2]
+    assert amys.post(address, {"tenant": cast.acme.pk, "assistant": "", "policy": "on"}).status_code == 302
+    assert ToolSetting.objects.get().tool == "current_time"
+
+
+@pytest.mark.parametrize("query", ["", "?tool=no_such_tool", "?tool=%00"])
+def test_without_a_tool_of_ours_there_is_nothing_to_add(amys: Client, cast: Cast, query: str) -> None:
+    for answer in (amys.get(f"{SETTINGS}add/{query}"), amys.post(f"{SETTINGS}add/{query}", {"policy": "on"})):
+        assert answer.status_code == 200 and "Choose the tool" in answer.content.decode()
+    assert not ToolSetting.objects.exists()
 
 
 async def _send(server: Server, user: Any, pk: int, form: dict[str, str]) -> httpx2.Response:

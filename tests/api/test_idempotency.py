@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
+import httpx2
 import pytest
+from django.test import RequestFactory
 from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
 
+from assistant.api.base import idempotent
+from assistant.api.conversations import Conversations
 from assistant.models import Conversation, IdempotentAnswer
-from tests.api.calling import Caller
+from tests.api.calling import Caller, key_of
 from tests.base import Cast
+from tests.live import Server
+from tests.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db
 BODY = {"assistant": "support", "title": "Once"}
@@ -61,3 +70,39 @@ def test_a_key_is_forgotten_after_a_day(alice_calls: Caller) -> None:
 def test_a_key_that_is_none_is_refused(alice_calls: Caller, key: str) -> None:
     answer = alice_calls("post", "conversations/", BODY, Idempotency_Key=key)
     assert (answer.status_code, list(answer.json()["fields"])) == (400, ["Idempotency-Key"])
+
+
+class Dies(Conversations):
+    """The process ends once the conversation is made, and before anything is answered."""
+
+    @idempotent
+    def post(self, request: Request) -> Response:
+        Conversations.post.__wrapped__(self, request)
+        raise SystemExit
+
+
+def test_a_process_that_dies_leaves_all_or_nothing(cast: Cast, alice_calls: Caller) -> None:
+    headers = {"Authorization": f"Bearer {alice_calls.key}", "Idempotency-Key": "k"}
+    request = RequestFactory().post(
+        f"{alice_calls.base}conversations/", BODY, content_type="application/json", headers=headers
+    )
+    with pytest.raises(SystemExit):
+        Dies.as_view()(request, tenant="acme")
+    assert not Conversation.objects.exists() and not IdempotentAnswer.objects.exists()
+
+
+def test_a_request_that_nobody_works_on_any_more_is_answered_anew(alice_calls: Caller) -> None:
+    alice_calls("post", "conversations/", BODY, Idempotency_Key="k")
+    IdempotentAnswer.objects.update(status=None, created_at=timezone.now() - timedelta(seconds=61))
+    assert alice_calls("post", "conversations/", BODY, Idempotency_Key="k").status_code == 201
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_of_many_at_once_all_get_the_one_answer(uvicorn_server: Server, cast: Cast) -> None:
+    key = await in_db(key_of)(cast.acme, cast.alice)
+    headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": "k"}
+    base = f"{uvicorn_server.url}/api/v1/tenants/acme/"
+    async with httpx2.AsyncClient(base_url=base, headers=headers, timeout=30) as client:
+        answers = await asyncio.gather(*(client.post("conversations/", json=BODY) for _ in range(20)))
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.json()["id"] for answer in answers}) == await in_db(Conversation.objects.count)() == 1

@@ -262,7 +262,7 @@ async def test_who_may_not_is_told_in_openais_shape(uvicorn_server: Server, cast
             await client.chat.completions.create(model="support", messages=HI)
         with pytest.raises(openai.AuthenticationError) as refused:
             await client.with_options(api_key="ta_wrong").models.list()
-    assert refused.value.type == "authentication_error"
+    assert refused.value.type == "invalid_request_error"
     key = await in_db(key_of)(cast.globex, cast.mallory)
     await in_db(make_assistant)(cast.acme, "secret")
     async with AsyncOpenAI(base_url=f"{uvicorn_server.url}/v1", api_key=key, max_retries=0) as mallory:
@@ -311,3 +311,29 @@ async def test_a_hostile_body_is_a_400(uvicorn_server: Server, cast: Cast, body:
     async with httpx2.AsyncClient(base_url=uvicorn_server.url, headers=headers) as http:
         answer = await http.post("/v1/chat/completions", content=body)
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "invalid_request_error")
+
+
+async def test_what_is_refused_has_openais_shape_and_codes(uvicorn_server: Server, cast: Cast) -> None:
+    key = await in_db(key_of)(cast.acme, cast.alice)
+    reader = await in_db(key_of)(cast.acme, cast.alice, scopes=["read"])
+    asked = {"model": "support", "messages": HI}
+    half = b'{"model": "support", "messages": [{"role": "user", "content": "\\ud800"}]}'
+    refusals: list[tuple[str, dict[str, Any], tuple[int, str, str | None]]] = [
+        ("ta_unknown", {"json": asked}, (401, "invalid_api_key", None)),
+        (reader, {"json": asked}, (403, "forbidden", None)),
+        (key, {"json": {**asked, "model": "nobody"}}, (404, "model_not_found", "model")),
+        (key, {"json": {**asked, "n": 2}}, (400, "invalid_value", "n")),
+        (key, {"content": b"{"}, (400, "invalid_input", None)),
+        (key, {"content": half}, (400, "invalid_input", None)),
+        (key, {"content": half.replace(b"ud800", b"u0000")}, (400, "invalid_input", None)),
+        (key, {"content": b" " * 300_000}, (413, "too_large", None)),
+        (key, {"content": b" " * 3_000_000}, (413, "too_large", None)),
+    ]
+    async with httpx2.AsyncClient(base_url=f"{uvicorn_server.url}/v1/") as client:
+        for bearer, request, expected in refusals:
+            answer = await client.post("chat/completions", headers={"Authorization": f"Bearer {bearer}"}, **request)
+            error = answer.json()["error"]
+            assert (answer.status_code, error["code"], error["param"]) == expected
+            assert set(error) == {"message", "type", "param", "code"} and error["message"] and error["type"]
+        wrong = await client.get("chat/completions")
+    assert (wrong.status_code, wrong.headers["Allow"]) == (405, "POST")

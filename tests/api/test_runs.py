@@ -6,12 +6,14 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import httpx2
 import pytest
+from django.utils import timezone
 
-from assistant.models import Conversation, Provider, Run
+from assistant.models import Conversation, IdempotentAnswer, Provider, Run
 from assistant.services.keys import revoke_api_keys
 from tests.api.calling import key_of
 from tests.base import Cast
@@ -31,6 +33,16 @@ async def alice_at(server: Server, cast: Cast, **options: Any) -> AsyncIterator[
     base = f"{server.url}/api/v1/tenants/acme/"
     async with httpx2.AsyncClient(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
         yield client
+
+
+async def asked_again(client: httpx2.AsyncClient, path: str, **request: Any) -> httpx2.Response:
+    """The answer to a request that was sent before: the server may not have noticed yet that its caller is gone."""
+    async with asyncio.timeout(30):
+        while True:
+            answer = await client.post(path, **request)
+            if answer.json().get("code") != "idempotency_conflict":
+                return answer
+            await asyncio.sleep(0.05)
 
 
 @pytest.fixture
@@ -82,15 +94,7 @@ async def test_a_caller_that_goes_away_finds_the_same_run_by_its_key(
         gate.release()
         await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
 
-        async def asked_again() -> httpx2.Response:
-            # The server may not have noticed yet that the first one is gone.
-            while True:
-                answer = await client.post(f"conversations/{talk.pk}/runs/", json=body, headers=headers)
-                if answer.status_code != 409:
-                    return answer
-                await asyncio.sleep(0.05)
-
-        answer = await asyncio.wait_for(asked_again(), 20)
+        answer = await asked_again(client, f"conversations/{talk.pk}/runs/", json=body, headers=headers)
     assert (answer.status_code, answer.json()["text"]) == (201, "Thirty days.")
     assert await in_db(Run.objects.count)() == 1
 
@@ -114,6 +118,60 @@ async def test_a_call_that_waits_is_approved(
         assert (gone_on.status_code, gone_on.json()["text"]) == (201, "42.")
         assert (await client.get("approvals/")).json() == []
         assert (await client.post(address, json={"decisions": [decision]})).status_code == 409
+
+
+async def test_whoever_goes_away_after_an_approval_finds_what_it_led_to_by_their_key(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "calculate", "ask")
+    gate = fake_provider.gate()
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply(chunks=["4", gate, "2."])
+    async with alice_at(uvicorn_server, cast) as client:
+        asked = (await client.post(f"conversations/{talk.pk}/runs/", json={"message": "6*7?"})).json()
+        address = f"runs/{asked['id']}/approvals/"
+        decision = {"call_id": asked["approvals"][0]["call_id"], "approved": True}
+        request: dict[str, Any] = {"json": {"decisions": [decision]}, "headers": {"Idempotency-Key": "answer-1"}}
+        answering = asyncio.create_task(client.post(address, **request))
+        await asyncio.to_thread(gate.wait_reached)
+        answering.cancel()
+        await asyncio.gather(answering, return_exceptions=True)
+        gate.release()
+        answer = await asked_again(client, address, **request)
+    assert (answer.status_code, answer.json()["text"]) == (201, "42.")
+
+
+async def test_a_caller_whose_server_died_finds_the_run_by_its_key(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Thirty days.")
+    request: dict[str, Any] = {"json": {"message": "How long?"}, "headers": {"Idempotency-Key": "question-1"}}
+    async with alice_at(uvicorn_server, cast) as client:
+        await client.post(f"conversations/{talk.pk}/runs/", **request)
+        # What a process leaves that dies before it answers: a run that goes on, or has been ended by another process.
+        await in_db(IdempotentAnswer.objects.update)(status=None, body=None)
+        await in_db(Run.objects.update)(status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=5))
+        waits = await client.post(f"conversations/{talk.pk}/runs/", **request)
+        assert (waits.status_code, waits.json()["code"]) == (409, "idempotency_conflict")
+        await in_db(Run.objects.update)(status=Run.Status.INTERRUPTED)
+        answer = await client.post(f"conversations/{talk.pk}/runs/", **request)
+    assert (answer.status_code, answer.json()["status"]) == (201, "interrupted")
+    assert await in_db(Run.objects.count)() == 1
+
+
+async def test_a_key_that_is_revoked_gets_no_answer_that_it_waits_for(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Thirty", gate, " days."])
+    async with alice_at(uvicorn_server, cast) as client:
+        asking = asyncio.create_task(client.post(f"conversations/{talk.pk}/runs/", json={"message": "How long?"}))
+        await asyncio.to_thread(gate.wait_reached)
+        await in_db(lambda: revoke_api_keys(keys=cast.acme.api_keys.all(), actor=None))()
+        answer = await asking
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
+    gate.release()
+    await until(lambda: Run.objects.filter(status=Run.Status.FINISHED).exists())
 
 
 async def test_nobody_else_reads_stops_or_answers_a_run(

@@ -42,7 +42,10 @@ def attackable() -> dict[str, Any]:
         for parameter in operation["parameters"]:
             if parameter["in"] == "path":
                 parameter["schema"] = {"type": "string", "enum": [KNOWN[parameter["name"]]]}
-    found = schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()
+    # 413: what breaks the schema by its length may be too long to be read at all.
+    refusals = {"expected-statuses": ["4xx"]}
+    config = schemathesis.Config.from_dict({"checks": {"negative_data_rejection": refusals}})
+    found = schemathesis.openapi.from_dict(DOCUMENT, config=config).get_all_operations()
     return {result.ok().label: result.ok() for result in found}
 
 

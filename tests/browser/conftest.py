@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright, expect
 
 from assistant.models import Assistant, Provider
@@ -17,6 +19,7 @@ from tests.base import PASSWORD, Cast
 from tests.fake_provider import FakeProvider
 from tests.line import Line
 from tests.live import Server
+from tests.ws import session_cookie
 
 ARGUMENTS = [
     "--headless",
@@ -104,11 +107,15 @@ async def sign_in(page: Page, origin: str, username: str = "alice") -> None:
 
 
 async def make_visitor(browser: Browser, origin: str, **options: Any) -> Visitor:
+    """Alice's browser: her session is there already, for signing in takes as long as many a test."""
     context = await browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
-    page = await context.new_page()
-    await sign_in(page, origin)
-    await page.close()
+    name, _, value = (await sync_to_async(_alices_cookie)()).partition("=")
+    await context.add_cookies([{"name": name, "value": value, "url": origin}])
     return Visitor(context, origin)
+
+
+def _alices_cookie() -> str:
+    return session_cookie(User.objects.get(username="alice"))
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
+from assistant.services.failures import Failure
+from assistant.services.frames import refusal_frame
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor
 from tests.fake_provider import FakeProvider, Gate
@@ -203,3 +208,36 @@ async def test_a_message_survives_a_reload_while_there_is_no_websocket(
     await expect(last_answer(page)).to_have_text("I am.")
     await expect(questions(page)).to_have_text(["Hi", "Still there?"])
     assert len(fake_provider.requests) == 2
+
+
+async def test_a_question_while_the_database_is_away_is_sent_again_by_itself(
+    shaky_browser: Visitor, fake_provider: FakeProvider
+) -> None:
+    """The server's part is in tests/test_outages.py."""
+    tried: list[dict[str, Any]] = []
+
+    def pass_on(route: WebSocketRoute) -> None:
+        server = route.connect_to_server()
+
+        def hear(text: str | bytes) -> None:
+            frame = json.loads(text)
+            if "messages" in frame:
+                tried.append(frame)
+                if len(tried) == 1:
+                    route.send(refusal_frame(frame, Failure("unavailable", "Try again.").refusal))
+                    return
+            server.send(text)
+
+        route.on_message(hear)
+
+    fake_provider.reply("I am back.")
+    await shaky_browser.context.route_web_socket("**/ws/**", pass_on)
+    page = await shaky_browser.open()
+    await ask(page, "Are you there?")
+    await expect(page.locator(".turn.user .note")).to_have_text(
+        "The service is away for a moment. This is sent as soon as it is back."
+    )
+    await expect(last_answer(page)).to_have_text("I am back.")
+    await expect(questions(page)).to_have_text(["Are you there?"])
+    await expect(page.locator(".turn.user .note")).not_to_be_visible()
+    assert tried[0] == tried[1]

@@ -6,13 +6,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
-from assistant.models import Provider, ToolCall
+from assistant.models import Assistant, Provider, ToolCall
 from tests.base import Cast
 from tests.browser.acts import answered, ask, last_answer
 from tests.browser.conftest import make_visitor
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import serve
+from tests.test_delegation import summarising
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -34,7 +35,8 @@ async def test_what_an_asked_assistant_does_stands_within_the_card_of_the_call(
     fake_provider.reply("The expert says four.")
     await ask(page, "Ask the expert")
     agent = page.locator(".tool[data-call] .agent")
-    await expect(agent.locator(".agent-name")).to_have_text("ask_expert")
+    await expect(agent.locator(".agent-name")).to_have_text("The expert")
+    await expect(page.locator(".tool[data-call] > summary .tool-name").first).to_have_text("The expert")
     await expect(agent.locator(".tool .tool-name")).to_have_text("calculate")
     await expect(agent.locator(".tool")).to_have_attribute("data-state", "ok")
     await expect(agent.locator(".answer strong")).to_have_text("four")
@@ -50,6 +52,7 @@ async def test_what_an_asked_assistant_does_stands_within_the_card_of_the_call(
     await page.locator(".turn.assistant > .items > .tool > summary").click()
     await expect(agent.locator(".answer")).to_contain_text("Surely.")
     await expect(agent.locator(".agent-state")).to_have_text("done")
+    await expect(agent.locator(".agent-name")).to_have_text("The expert")
     await expect(agent.locator(".items > *")).to_have_count(2)
     await expect(agent.locator(".tool")).to_have_attribute("data-state", "ok")
     await expect(page.locator(".turn.assistant > .items > .answer")).to_have_count(1)
@@ -70,6 +73,21 @@ async def test_stopping_reaches_the_asked_assistant(page: Page, fake_provider: F
     await page.locator(".tool > summary").click()
     await expect(page.locator(".agent .answer")).to_have_text("Let me see")
     await expect(page.locator(".agent")).to_have_attribute("data-state", "error")
+
+
+async def test_what_is_remembered_of_a_long_conversation_appears_by_itself(
+    page: Page, fake_provider: FakeProvider, cast: Cast
+) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_tokens=400)
+    fake_provider.rule(summarising)
+    remembered = page.get_by_text("What the assistant remembers of the earlier part")
+    await expect(remembered).to_be_hidden()
+    for number in range(5):
+        await ask(page, f"Sheep number {number} " + "wool " * 40)
+        await expect(page.locator(".answer")).to_have_count(number + 1)
+        await answered(page)
+    await remembered.click()
+    await expect(page.get_by_text("They talked about sheep.")).to_be_visible()
 
 
 async def test_a_person_answers_in_the_tools_place(page: Page, fake_provider: FakeProvider, cast: Cast) -> None:

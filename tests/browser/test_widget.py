@@ -22,12 +22,14 @@ from assistant.services.endusers import allow_origin
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.browser.conftest import PATIENCE_MS
+from tests.browser.watching import NOTHING, Watch, provoke
 from tests.docs.snippets import ROOT
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.line import Line
 from tests.live import free_port
 from tests.slow_tool.tools import PIXEL
+from tests.vectors.streaming import stream_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 PANEL = "tenant-assistant section"
@@ -166,8 +168,19 @@ async def test_a_page_of_another_origin_is_refused(shop: Shop, host: str) -> Non
     await WidgetOrigin.objects.all().aupdate(origin="https://other.example.com")
     page = await shop.visit()
     await page.get_by_role("button", name="Open the assistant").click()
-    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    await expect(page.locator(".trouble")).to_have_text("The assistant is not available on this page.")
     assert any("403" in problem for problem in shop.problems)
+    await expect(page.get_by_role("button", name="Tell me about customer 42")).to_have_count(0)
+    shop.problems.clear()
+
+
+async def test_a_backend_that_fails_again_and_again_is_told_of(shop: Shop) -> None:
+    page = await shop.visit()
+    await page.route("**/my-token/**", lambda route: route.fulfill(status=500))
+    await page.get_by_role("button", name="Open the assistant").click()
+    await expect(page.locator(".trouble")).to_have_text("The assistant cannot be reached. Trying again…")
+    await page.unroute("**/my-token/**")
+    await expect(page.locator(".trouble")).to_be_hidden()
     shop.problems.clear()
 
 
@@ -175,6 +188,61 @@ async def test_whoever_is_not_signed_in_is_told_so(shop: Shop) -> None:
     page = await shop.visit("")
     await page.get_by_role("button", name="Open the assistant").click()
     await expect(page.get_by_text("You are signed out.").first).to_be_visible()
+
+
+async def test_the_pages_own_style_does_not_reach_in(shop: Shop) -> None:
+    page = await shop.visit()
+    before = await page.locator(".launcher").bounding_box()
+    await page.evaluate(
+        """() => {
+            const sheet = new CSSStyleSheet();
+            sheet.replaceSync("body * { display: none !important; all: unset } html { font-size: 62.5% }"
+                + "body { text-transform: uppercase; letter-spacing: 1em; visibility: hidden; direction: ltr }");
+            document.adoptedStyleSheets = [sheet];
+        }"""
+    )
+    assert await page.locator(".launcher").bounding_box() == before
+    await open_widget(page)
+    shown = await page.get_by_role("button", name="Tell me about customer 42").evaluate(
+        "(e) => [getComputedStyle(e).textTransform, getComputedStyle(e).letterSpacing, getComputedStyle(e).fontSize]"
+    )
+    assert shown == ["none", "normal", "15px"]
+    await page.locator("tenant-assistant").evaluate("(e) => (e.hidden = true)")
+    await expect(page.locator(PANEL)).to_be_hidden()
+
+
+async def test_two_stand_side_by_side_and_one_is_open_at_a_time(shop: Shop) -> None:
+    page = await shop.visit(attributes="name=Ann")
+    await page.evaluate(
+        "document.body.append(Object.assign(document.querySelector('tenant-assistant').cloneNode(), {id: 'other'}))"
+    )
+    await page.locator("#other").evaluate("(e) => e.setAttribute('name', 'Bob')")
+    buttons = page.locator(".launcher")
+    boxes = [await buttons.nth(number).bounding_box() for number in range(2)]
+    assert boxes[0] and boxes[1] and boxes[1]["x"] + boxes[1]["width"] < boxes[0]["x"]
+    await buttons.nth(0).click()
+    await expect(page.get_by_role("dialog")).to_have_accessible_name("Ann")
+    await buttons.nth(1).click()
+    await expect(page.get_by_role("dialog")).to_have_count(1)
+    await expect(page.locator("#other textarea")).to_be_focused()
+
+
+async def test_an_answer_that_is_joined_midway_is_whole_and_not_called_cut_off(
+    shop: Shop, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Half of ", gate, "it."])
+    page = await shop.visit(attributes="inline")
+    await expect(page.get_by_role("heading", name="Acme Support")).to_be_visible()
+    await ask(page, "Talk")
+    await expect(page.locator(".answer")).to_contain_text("Half of")
+    await page.evaluate("document.body.append(document.querySelector('tenant-assistant').cloneNode())")
+    joined = page.locator("tenant-assistant").nth(1)
+    await expect(joined.locator(".answer")).to_contain_text("Half of")
+    gate.release()
+    await expect(joined.locator(".answer")).to_have_text("Half of it.")
+    await expect(joined.get_by_role("button", name="Send")).to_be_visible()
+    await expect(joined.get_by_text("cut off")).to_have_count(0)
 
 
 async def test_the_keyboard_does_for_everything(shop: Shop, fake_provider: FakeProvider) -> None:
@@ -202,6 +270,7 @@ async def test_an_approval_is_asked_and_given(shop: Shop, cast: Cast, fake_provi
     await ask(page, "What time is it?")
     await page.get_by_role("button", name="Approve").click()
     await expect(page.locator(".answer")).to_have_text("It is nine.")
+    await expect(page.get_by_label("Message to Acme Support")).to_be_focused()
 
 
 async def test_files_of_tools_are_shown_and_saved(shop: Shop, cast: Cast, fake_provider: FakeProvider) -> None:
@@ -237,6 +306,28 @@ async def test_a_revoked_key_ends_it_and_a_new_one_mends_it(shop: Shop, fake_pro
     await ApiKey.objects.aupdate(revoked_at=None)
     await expect(page.locator(".trouble")).to_be_hidden()
     shop.problems.clear()
+
+
+@pytest.mark.timeout(600)
+async def test_hostile_answers_run_nothing_and_ask_nobody(shop: Shop, line: Line, fake_provider: FakeProvider) -> None:
+    page = await shop.visit(bypass_csp=True)
+    watch = await Watch(shop.url, line.origin).over(page.context)
+    await open_widget(page)
+
+    async def say(page: Page, text: str) -> None:
+        await ask(page, text)
+        await done(page)
+
+    count = await stream_all(page, fake_provider, say)
+    await provoke(page, "tenant-assistant")
+    await page.reload()
+    await open_widget(page)
+    await expect(page.locator(".answer")).to_have_count(count)
+    await expect(page.locator(".answer .closed > *").last).to_be_attached()
+    await provoke(page, "tenant-assistant")
+    assert watch.findings == NOTHING
+    links = await page.locator(".answer a").evaluate_all("all => all.map((one) => [one.rel, one.target])")
+    assert {tuple(link) for link in links} == {("noopener noreferrer nofollow", "_blank")}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,24 +1,16 @@
 import { AbstractAgent } from "@ag-ui/client";
-import { Observable } from "rxjs";
+import { takeWhile } from "rxjs";
+import { webSocket } from "rxjs/webSocket";
 
 export class WebSocketAgent extends AbstractAgent {
   constructor({ url, apiKey, ...config }) {
     super(config);
-    this.connect = () => new WebSocket(url, ["agui.v1", `bearer.${apiKey}`]);
+    this.door = { url, protocol: ["agui.v1", `bearer.${apiKey}`] };
   }
 
   run(input) {
-    return new Observable((observer) => {
-      const socket = this.connect();
-      socket.onopen = () => socket.send(JSON.stringify(input));
-      socket.onerror = () => observer.error(new Error("The connection failed."));
-      socket.onclose = () => observer.complete();
-      socket.onmessage = ({ data }) => {
-        const event = JSON.parse(data);
-        observer.next(event);
-        if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") socket.close();
-      };
-      return () => socket.close();
-    });
+    const socket = webSocket(this.door);
+    socket.next(input);
+    return socket.pipe(takeWhile(({ type }) => type !== "RUN_FINISHED" && type !== "RUN_ERROR", true));
   }
 }

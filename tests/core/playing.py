@@ -20,8 +20,6 @@ from tools import Media, Tool
 
 # Arguments that are no JSON.
 BROKEN_ARGUMENTS = "AGUI204"
-# The result of a call that an earlier run told of.
-RESUMED = "AGUI207"
 USER = Message("user", "Hello", id="u1")
 
 
@@ -103,9 +101,7 @@ async def play(turns: Sequence[Turn], *tools: Tool, waive: Sequence[str] = (), *
     transcript = Transcript()
     async with aclosing(run_turn(plan, transcript)) as events:
         played = Played([event async for event in events], transcript, plan.model, plan.journal)  # type: ignore[arg-type]
-    if unanswered_calls(plan.messages):
-        waive = (*waive, RESUMED)
-    check_run(frames(played.events), waive=waive)
+    check_run(frames(played.events), waive=waive, known=[call.id for call in unanswered_calls(plan.messages)])
     check_history([*plan.messages, *transcript.messages], but=pending(played))
     return played
 

@@ -11,7 +11,8 @@ from assistant.core.loop import run_turn
 from assistant.core.messages import Message, ToolCall, Usage
 from assistant.core.model import ReasoningDelta, ToolCallDelta
 from assistant.core.scripted import Turn
-from assistant.core.transcript import Transcript, to_agui
+from assistant.core.snapshots import to_agui
+from assistant.core.transcript import Transcript
 from tests.core.playing import plan_for
 from tools import tool
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
+from assistant.api.openai_shapes import CODES
 from tests.docs.snippets import ROOT, codes, table
 from tests.docs.test_facts import listed, literals
 
 RUN_CODES = listed("### Codes of `RUN_ERROR`")
 PROTOCOL_CODES = literals("_protocol_error", 0, "code")
-HTTP_CODES = literals("HttpRefusal", 1, "code") | set(CODE_OF_STATUS.values()) | set(STATUS_OF_REFUSAL)
+HTTP_CODES = (
+    literals("HttpRefusal", 1, "code") | set(CODE_OF_STATUS.values()) | set(STATUS_OF_REFUSAL) | set(CODES.values())
+)
 
 
 def rows() -> dict[str, str]:

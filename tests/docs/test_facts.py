@@ -60,6 +60,8 @@ def test_every_variable_is_documented() -> None:
         "fernet_keys",
         "database",
         "commands",
+        "limits",
+        "prices",
     }
     read = {
         text

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -206,6 +207,22 @@ def test_a_manager_sees_their_own_tenant_alone_and_cannot_change_who_belongs_to_
     filled = {"tenant": tenant[1], "username": "eve@crm.example", "password": PASSWORD, "role": "member"}
     token = {"csrfmiddlewaretoken": amy.cookies["csrftoken"]}
     assert "follow those of the project" in amy.post("/admin/assistant/membership/add/", data=filled | token).text
+
+
+def test_who_leaves_is_found_by_the_field_that_the_project_signs_in_with(project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "alice.zip"
+    told = project.manage("export_user", "alice@crm.example", "--file", str(file), "--by", "root@crm.example")
+    assert "1  people.Person" in told and zipfile.is_zipfile(file)
+    counted = project.manage("delete_user", "alice@crm.example", "--dry-run", "--by", "root@crm.example")
+    assert "1  people.Person" in counted
+
+
+def test_large_bodies_are_refused_at_our_own_addresses_alone(project: Project) -> None:
+    large = b"x" * 1_000_000
+    ours = httpx2.post(f"{project.server.url}/assistant/v1/chat/completions", content=large, timeout=30)
+    assert (ours.status_code, ours.json()["error"]["code"]) == (413, "too_large")
+    theirs = httpx2.post(f"{project.server.url}/api/imports/", content=large, timeout=30)
+    assert theirs.text == "1000000 bytes"
 
 
 FOLLOWED = """

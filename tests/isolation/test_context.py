@@ -1,41 +1,57 @@
-"""Whoever calls a tool works for the tenant and the user that the program knows, whatever anybody writes anywhere."""
+"""Whoever calls a tool works for the tenant and the user that the program knows, whatever anybody writes anywhere.
+
+Half of the calls are such that the tool runs and tells its context; the others are refused for what they name.
+CONTEXT_TRIES says how many calls; `make resilience` asks for 1,000.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
+import httpx2
 import pytest
-from asgiref.sync import sync_to_async
+from django.db.models.functions import Coalesce
 
 from assistant.models import Provider, ToolCall
 from assistant.services.members import create_api_key
 from tests.agui import Frame
 from tests.base import Cast
+from tests.factories import make_assistant, make_conversation, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.isolation.planting import CANARY
 from tests.live import Server, serve
+from tests.mcp.talking import MODERN, OLDER, Client
+from tests.test_websocket import in_db
 from tests.ws import open_socket, run_input
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
-CALLS = 40
+CALLS = 20
 TRIES = int(os.environ.get("CONTEXT_TRIES", "200"))
+# What the site is made to believe on purpose, by whoever wants to see it found.
+INTERCEPTORS = os.environ.get("CONTEXT_INTERCEPTORS", "")
 NAMES = (
     "tenant", "tenant_id", "tenantId", "tenant_slug", "user", "user_id", "userId", "username", "context",
     "tool_context",
     "toolContext", "ToolContext", "extra", "secrets", "config", "_meta", "meta", "self", "ctx", "run_id", "thread_id",
     "assistant", "idempotency_key", "deadline", "__context__", "note", "current_context", "state", "forwardedProps",
 )  # fmt: skip
-HEADERS = ("X-Tenant", "X-Tenant-Id", "X-User", "X-Forwarded-User", "Remote-User", "X-Assistant-Context")
-
-
-@pytest.fixture
-def served(transactional_db: None) -> Any:
-    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served"}) as server:
-        yield server
+HEADERS = (
+    "X-Tenant",
+    "X-Tenant-Id",
+    "X-User",
+    "X-Forwarded-User",
+    "Remote-User",
+    "X-Assistant-Context",
+    "Mcp-Param-Tenant",
+)
+# Over MCP a tool is told who asked, and nothing else beside its context.
+EXTRA = {"MCP": '["mcp_caller"]'}
 
 
 class Noise:
@@ -48,16 +64,18 @@ class Noise:
             {"tenant": {"slug": "acme"}, "user": {"username": "alice"}}, ["acme"], CANARY, None, True,
         ]  # fmt: skip
 
-    def fields(self) -> dict[str, Any]:
-        return {
-            name: self._random.choice(self._values) for name in self._random.sample(NAMES, self._random.randint(1, 4))
-        }
+    def fields(self, *without: str) -> dict[str, Any]:
+        names = self._random.sample(NAMES, self._random.randint(1, 4))
+        return {name: self._random.choice(self._values) for name in names if name not in without}
+
+    def arguments(self, number: int) -> dict[str, Any]:
+        """Of one call: every other one is let run, with the same words where they do no harm."""
+        return self.fields() if number % 2 else {"note": json.dumps({"tenant": "acme", **self.fields()})}
 
     def frame(self, number: int) -> Frame:
-        noise = self.fields()
         return {
             **run_input(f"Try {number}", context=[{"description": "tenant", "value": "acme"}]),
-            **{name: value for name, value in noise.items() if name not in {"state", "forwardedProps", "context"}},
+            **self.fields("state", "forwardedProps", "context"),
             "state": self.fields(),
             "forwardedProps": self.fields(),
         }
@@ -66,37 +84,162 @@ class Noise:
         return {name: str(self._random.choice(self._values[:5])) for name in HEADERS}
 
 
-def whose(results: list[str]) -> set[tuple[str, str, str]]:
-    """Tenant, user and extra of each call that was let run."""
-    ran = [json.loads(text) for text in results if text.startswith("{")]
-    return {(one["tenant"], one["username"], json.dumps(one["extra"])) for one in ran}
+class Door:
+    """What every door needs: the server, Mallory's key, and a model that calls with noise."""
+
+    def __init__(self, server: Server, cast: Cast, key: str, provider: FakeProvider) -> None:
+        self.server, self.cast, self.key, self.provider = server, cast, key, provider
+        self.noise = Noise(cast, 1)
+        self.http = httpx2.AsyncClient(
+            base_url=f"{server.url}/api/v1/tenants/globex/", headers={"Authorization": f"Bearer {key}"}, timeout=60
+        )
+
+    def model_calls(self) -> None:
+        calls = [("who_am_i", self.noise.arguments(number)) for number in range(CALLS)]
+        self.provider.calls(calls)
+        self.provider.reply("Done.")
+
+    async def post(self, path: str, body: Any) -> httpx2.Response:
+        answer = await self.http.post(path, json=body, headers=self.noise.headers())
+        assert answer.status_code < 300, answer.text
+        return answer
+
+
+async def by_websocket(door: Door, number: int) -> None:
+    door.model_calls()
+    async with open_socket(door.server.url, tenant="globex", key=door.key, headers=door.noise.headers()) as mallory:
+        frame = door.noise.frame(number)
+        await mallory.send(frame)
+        ending = (await mallory.until_end(frame["runId"], 60))[-1]
+        assert ending["type"] == "RUN_FINISHED", ending
+
+
+async def by_sse(door: Door, number: int) -> None:
+    door.model_calls()
+    answer = await door.post("assistants/support/runs/", door.noise.frame(number))
+    assert "RUN_FINISHED" in answer.text
+
+
+async def by_rest(door: Door, number: int) -> None:
+    door.model_calls()
+    talk = await in_db(make_conversation)(door.cast.mallory, door.cast.rival_support)
+    body = {"message": f"Try {number}", **door.noise.fields("idempotency_key")}
+    await door.post(f"conversations/{talk.pk}/runs/?tenant=acme&user_id={door.cast.alice.pk}", body)
+
+
+async def by_approval(door: Door, number: int) -> None:
+    """The calls that a person approves, with arguments of their own."""
+    door.provider.calls([("who_am_i", {"note": f"Call {index}"}) for index in range(CALLS)])
+    door.provider.reply("Done.")
+    talk = await in_db(make_conversation)(door.cast.mallory, await door.cast.globex.assistants.aget(slug="careful"))
+    asked = (await door.post(f"conversations/{talk.pk}/runs/", {"message": f"Try {number}"})).json()
+    waiting = ToolCall.objects.filter(run__run_id=asked["id"]).values_list("call_id", flat=True)
+    decisions = [
+        {"call_id": call, "approved": True, "edited_arguments": door.noise.arguments(2 * index), **door.noise.fields()}
+        async for index, call in _numbered(waiting)
+    ]
+    await door.post(f"runs/{asked['id']}/approvals/", {"decisions": decisions})
+
+
+async def _numbered(rows: Any) -> Any:
+    number = 0
+    async for row in rows:
+        yield number, row
+        number += 1
+
+
+async def by_chat_completions(door: Door, number: int) -> None:
+    door.model_calls()
+    body = {
+        "model": "support",
+        "messages": [{"role": "user", "content": f"Try {number}"}],
+        "user": "alice",
+        "metadata": {"tenant": "acme", "user_id": str(door.cast.alice.pk)},
+    }
+    await door.post(f"{door.server.url}/v1/chat/completions", body)
+
+
+async def by_mcp(door: Door, number: int) -> None:
+    for index in range(CALLS):
+        client = Client(door.server.url, door.key, version=MODERN if index % 4 < 2 else OLDER)
+        params = {"name": "who_am_i", "arguments": door.noise.arguments(index), "_meta": door.noise.fields("_meta")}
+        await in_db(client.post)("tools/call", params, **door.noise.headers())
+
+
+DOORS: dict[str, Callable[[Door, int], Any]] = {
+    "websocket": by_websocket, "SSE": by_sse, "REST": by_rest, "approvals": by_approval,
+    "/v1": by_chat_completions, "MCP": by_mcp,
+}  # fmt: skip
+
+
+def told(result: str) -> tuple[str, ...] | None:
+    """Tenant, user, extra and secret of a call that was let run; None for one that was refused."""
+    # What a person changed of the arguments is said before it.
+    *_, last = result.splitlines() or [""]
+    if not last.startswith("{"):
+        return None
+    one = json.loads(last)
+    return one["tenant"], one["username"], json.dumps(one["extra"]), one["secret"]
+
+
+def prepare(cast: Cast) -> str:
+    """Let Globex call the tool, and give both tenants a secret for it; Mallory's key."""
+    make_assistant(cast.globex, "careful", prompt="Ask.")
+    careful = cast.globex.assistants.get(slug="careful")
+    for tenant, secret in ((cast.acme, CANARY), (cast.globex, "theirs")):
+        cast_setting = switch_tool(tenant, "who_am_i")
+        cast_setting.secrets = json.dumps({"token": secret})
+        cast_setting.save()
+    switch_tool(cast.globex, "who_am_i", "ask", assistant=careful)
+    return create_api_key(tenant=cast.globex, user=cast.mallory, name="hers")[1]
+
+
+async def tries(server: Server, cast: Cast, provider: FakeProvider, wanted: int) -> tuple[Counter[str], list[str]]:
+    """So many calls spread over the doors: how many were let run by door, and those that were moved."""
+    door = Door(server, cast, await in_db(prepare)(cast), provider)
+    ran: Counter[str] = Counter()
+    moved: list[str] = []
+    seen: set[int] = set()
+    number = 0
+    async with door.http:
+        while len(seen) < wanted:
+            name, way = list(DOORS.items())[number % len(DOORS)]
+            await way(door, number)
+            number += 1
+            rows = ToolCall.objects.filter(name="who_am_i").exclude(pk__in=seen)
+            rows = rows.exclude(status=ToolCall.Status.AWAITING_APPROVAL)
+            # A call without a run says itself whose it was.
+            whom = Coalesce("run__user__username", "user__username")
+            async for row in rows.values_list("pk", "tenant__slug", whom, "result"):
+                seen.add(row[0])
+                whose = told(row[3])
+                ran[name] += whose is not None
+                ran["refused"] += whose is None
+                own = ("globex", "mallory", EXTRA.get(name, "[]"), "theirs")
+                if row[1:3] != own[:2] or whose not in (None, own):
+                    moved.append(f"{name}: {row[1:]}")
+    return ran, moved
 
 
 async def test_nothing_that_is_written_moves_the_context(
-    served: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    key = (await sync_to_async(create_api_key)(tenant=cast.globex, user=cast.mallory, name="hers"))[1]
-    noise, done = Noise(cast, 1), 0
-    await cast.rival_support.tool_settings.acreate(tenant=cast.globex, tool="who_am_i", policy="on")
-    async with open_socket(served.url, tenant="globex", key=key, headers=noise.headers()) as mallory:
-        while done < TRIES:
-            harmless = [{"note": json.dumps(noise.fields())} for _ in range(CALLS // 2)]
-            calls = [*harmless, *(noise.fields() for _ in range(CALLS // 2))]
-            fake_provider.calls([("who_am_i", arguments) for arguments in calls])
-            fake_provider.reply("Done.")
-            frame = noise.frame(done)
-            await mallory.send(frame)
-            assert (await mallory.until_end(frame["runId"]))[-1]["type"] == "RUN_FINISHED"
-            done += CALLS
-    stored = [call async for call in ToolCall.objects.filter(name="who_am_i").values_list("tenant__slug", "result")]
-    assert len(stored) >= TRIES and {tenant for tenant, _ in stored} == {"globex"}
-    results = [result for _, result in stored]
-    assert whose(results) == {("globex", "mallory", "[]")}
-    refused = [text for text in results if not text.startswith("{")]
-    assert len(refused) <= len(results) // 2, "half of them are let run"
-    print(f"\ncontext: {len(stored)} tries, 0 moved; {len(refused)} were refused")
+    env = {"DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served", "TOOL_INTERCEPTORS": INTERCEPTORS}
+    with serve(env=env) as server:
+        ran, moved = await tries(server, cast, fake_provider, TRIES)
+    print(f"\ncontext: {ran.total()} tries, {len(moved)} moved; of those let run {dict(ran)}")
+    assert moved == []
+    assert all(ran[name] for name in DOORS), ran
+    assert ran["refused"] <= ran.total() / 2
 
 
-def test_a_moved_context_would_be_seen() -> None:
-    moved = json.dumps({"tenant": "acme", "username": "mallory", "extra": []})
-    assert whose([moved]) != {("globex", "mallory", "[]")}
+async def test_a_site_that_believes_what_is_written_is_found(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    env = {
+        "DJANGO_SETTINGS_MODULE": "tests.mcp.settings_served",
+        "TOOL_INTERCEPTORS": "tests.isolation.careless.believe",
+    }
+    with serve(env=env) as server:
+        _, moved = await tries(server, cast, fake_provider, CALLS * len(DOORS))
+    assert {one.split(":")[0] for one in moved} == set(DOORS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ from assistant.models import ApiKey, Membership, Provider, Run, Tenant
 from assistant.services import presence
 from assistant.services.members import create_api_key
 from tests.base import Cast
-from tests.fake_provider import FakeProvider
+from tests.fake_provider import FakeProvider, Gate
 from tests.live import Server, serve
 from tests.test_sse import RUNS
 from tests.test_websocket import in_db
@@ -30,14 +30,17 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 PATIENCE = 30
 BY_SESSION = ("websocket by session", "SSE by session")
 BY_KEY = ("websocket by key", "SSE by key", "/v1 by key", "MCP by key")
+Waiting = Callable[[], Awaitable[object]]
+# Of the sessions that are open in a test.
 cookies: list[str] = []
 
 
 def sign_out(cast: Cast) -> None:
-    browser = Client()
-    name, _, value = cookies[-1].partition("=")
-    browser.cookies[name] = value
-    assert browser.post("/accounts/logout/").status_code == 302
+    while cookies:
+        browser = Client()
+        name, _, value = cookies.pop().partition("=")
+        browser.cookies[name] = value
+        assert browser.post("/accounts/logout/").status_code == 302
 
 
 def change_password(cast: Cast) -> None:
@@ -80,7 +83,7 @@ def watched(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[
 
 
 @asynccontextmanager
-async def everything_open(server: Server, cast: Cast) -> AsyncIterator[dict[str, Callable[[], Awaitable[object]]]]:
+async def everything_open(server: Server, cast: Cast) -> AsyncIterator[dict[str, Waiting]]:
     """Sockets and streams of Alice's; each with what waits for its end."""
     cookie = await in_db(session_cookie)(cast.alice)
     cookies.append(cookie)
@@ -91,13 +94,13 @@ async def everything_open(server: Server, cast: Cast) -> AsyncIterator[dict[str,
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(httpx2.AsyncClient(base_url=server.url, timeout=PATIENCE + 10))
 
-        async def socket(**options: Any) -> Callable[[], Awaitable[object]]:
+        async def socket(**options: Any) -> Waiting:
             opened = await stack.enter_async_context(open_socket(server.url, **options))
             await opened.send({"type": "ping"})
             await opened.until_custom("pong")
             return opened.closed
 
-        async def stream(method: str, path: str, **options: Any) -> Callable[[], Awaitable[object]]:
+        async def stream(method: str, path: str, **options: Any) -> Waiting:
             answer = await stack.enter_async_context(http.stream(method, path, **options))
             assert answer.status_code == 200, await answer.aread()
             pieces = answer.aiter_text()
@@ -130,36 +133,62 @@ async def until_no_run_goes_on() -> None:
             await asyncio.sleep(0.05)
 
 
+async def lose_and_wait(cast: Cast, loss: str, gate: Gate, *open_at: Mapping[str, Waiting]) -> tuple[list[str], ...]:
+    """The doors that are open long after a loss, and those that closed for no reason; prints the seconds it took."""
+    lose, who = LOSSES[loss]
+    await in_db(lose)(cast)
+    began = time.monotonic()
+    tasks = {asyncio.create_task(wait()): door for doors in open_at for door, wait in doors.items()}
+    waited = [task for task, door in tasks.items() if door in who]
+    done, _ = await asyncio.wait(waited, timeout=PATIENCE)
+    seconds = time.monotonic() - began
+    still_open = [tasks[task] for task in waited if task not in done]
+    out_for_no_reason = [door for task, door in tasks.items() if door not in who and task.done()]
+    gate.release()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    print(f"\nending: {loss}: {len(done)} of {len(waited)} closed within {seconds:.2f} s")
+    return still_open, out_for_no_reason
+
+
+def half_answers(fake_provider: FakeProvider, count: int = 3) -> Gate:
+    """Let answers stop in their middle until the gate opens."""
+    gate = fake_provider.gate()
+    for _ in range(count):
+        fake_provider.reply(chunks=["Hello ", gate, "there"])
+    return gate
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 async def test_all_that_is_open_ends(
     loss: str, watched: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    lose, who = LOSSES[loss]
-    gate = fake_provider.gate()
-    for _ in range(3):
-        fake_provider.reply(chunks=["Hello ", gate, "there"])
+    gate = half_answers(fake_provider)
     async with everything_open(watched, cast) as everything:
-        await in_db(lose)(cast)
-        began = time.monotonic()
-        tasks = {asyncio.create_task(wait()): door for door, wait in everything.items()}
-        waited = [task for task, door in tasks.items() if door in who]
-        done, _ = await asyncio.wait(waited, timeout=PATIENCE)
-        seconds = time.monotonic() - began
-        still_open = [tasks[task] for task in waited if task not in done]
-        out_for_no_reason = [door for task, door in tasks.items() if door not in who and task.done()]
-        gate.release()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        found = await lose_and_wait(cast, loss, gate, everything)
     await until_no_run_goes_on()
-    print(f"\nending: {loss}: {len(done)} of {len(waited)} closed within {seconds:.2f} s")
-    assert (still_open, out_for_no_reason) == ([], [])
+    assert found == ([], [])
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_whatever_is_open_at_two_processes_ends(
+    loss: str,
+    two_servers: tuple[Server, Server],
+    cast: Cast,
+    provider: Provider,
+    fake_provider: FakeProvider,
+) -> None:
+    gate = half_answers(fake_provider, 6)
+    async with everything_open(two_servers[0], cast) as here, everything_open(two_servers[1], cast) as there:
+        found = await lose_and_wait(cast, loss, gate, here, there)
+    await until_no_run_goes_on()
+    assert found == ([], [])
 
 
 async def test_without_the_sweep_nothing_ends(cast: Cast, provider: Provider, fake_provider: FakeProvider) -> None:
-    gate = fake_provider.gate()
-    for _ in range(3):
-        fake_provider.reply(chunks=["Hello ", gate, "there"])
+    gate = half_answers(fake_provider)
     with serve(application="tests.isolation.forgetful_asgi:application") as server:
         async with everything_open(server, cast) as everything:
             await in_db(LOSSES["user disabled"][0])(cast)
@@ -184,6 +213,16 @@ async def test_nothing_opens_after_a_loss(loss: str, uvicorn_server: Server, cas
     await in_db(REFUSED[loss])(cast)
     statuses = await _statuses(uvicorn_server, {"Authorization": f"Bearer {key}"})
     assert statuses == {"websocket": 403, "SSE": 401, "/v1": 401, "MCP": 401}
+
+
+@pytest.mark.parametrize("loss", [name for name, (_, who) in LOSSES.items() if set(BY_SESSION) <= set(who)])
+async def test_no_session_opens_anything_after_a_loss(loss: str, uvicorn_server: Server, cast: Cast) -> None:
+    cookies[:] = [await in_db(session_cookie)(cast.alice)]
+    own_page = {"Cookie": f"{cookies[0]}; csrftoken={'c' * 32}", "X-CSRFToken": "c" * 32, "Origin": uvicorn_server.url}
+    await in_db(LOSSES[loss][0])(cast)
+    statuses = await _statuses(uvicorn_server, own_page)
+    assert statuses["websocket"] == 403 and statuses["SSE"] in {401, 404}, statuses
+    assert statuses["/v1"] == statuses["MCP"] == 401
 
 
 FOREIGN: dict[str, dict[str, str]] = {

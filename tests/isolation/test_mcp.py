@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from assistant.mcp.server.protocol import build_server
 from assistant.models import Assistant, Tenant, ToolCall
 from assistant.services.members import create_api_key
 from tests.base import Cast
@@ -71,11 +70,6 @@ def answers(server: Server, key: str, rows: Mapping[type, Any]) -> Iterator[tupl
                 yield f"{method} {json.dumps(params)}", response.text
 
 
-def test_every_method_is_tried(cast: Cast) -> None:
-    served = set(build_server(with_sessions=True)._request_handlers)
-    assert set(requests_against(plant(cast))) >= served - STREAMS
-
-
 def test_a_rival_learns_and_changes_nothing(uvicorn_server: Server, cast: Cast) -> None:
     rows = plant(cast)
     _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="mcp")
@@ -98,3 +92,13 @@ def test_a_planted_leak_is_found(cast: Cast) -> None:
     _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="mcp")
     with serve(application="tests.isolation.leaky_asgi:application") as leaky:
         assert any(CANARY in body for _, body in answers(leaky, key, rows))
+
+
+def test_the_log_at_debug_holds_no_answer(cast: Cast) -> None:
+    _, key = create_api_key(tenant=cast.acme, user=cast.alice, name="mcp")
+    with serve(env={"LOG_LEVEL": "DEBUG"}) as server:
+        for version in (MODERN, OLDER):
+            client = Client(server.url, key, version=version)
+            assert "You are Acme" in client.post("prompts/get", {"name": "support"}).text
+        server.stop()
+        assert "/mcp/" in server.log and "You are Acme" not in server.log

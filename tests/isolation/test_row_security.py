@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -163,6 +165,39 @@ def test_the_command_says_whether_it_holds(role: str, capsys: Any, as_applicatio
         cursor.execute(f"SET ROLE {role}")
     with pytest.raises(CommandError, match="assistant_run has no forced policy"):
         call_command("row_level_security", "status")
+
+
+COMMANDS = (
+    ("create_api_key", "acme", "alice"),
+    ("create_tenant", "initech", "--name", "Initech", "--owner", "alice"),
+    ("tools", "--tenant", "acme", "--user", "alice"),
+    ("allow_origin", "acme", "support", "https://shop.example.com"),
+    ("apply_retention",),
+    ("rotate_encryption",),
+    ("deliver_webhooks",),
+    ("chat", "acme", "support"),
+    ("export_tenant", "acme", "--file", "{folder}/acme.zip", "--by", "amy"),
+    ("export_user", "alice", "--file", "{folder}/alice.zip", "--by", "amy"),
+    ("delete_user", "alice", "--by", "amy", "--noinput"),
+    ("delete_tenant", "acme", "--by", "amy", "--noinput"),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_commands_see_all_tenants_in_any_project(
+    words: tuple[str, ...], cast: Cast, as_application: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type(cast.amy).objects.filter(pk=cast.amy.pk).update(is_superuser=True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("Hello\n"))
+    with tenants():  # another project's manage.py says nothing of them
+        call_command(*(word.format(folder=tmp_path) for word in words))
+
+
+def test_a_rotation_from_any_project_finds_every_secret(cast: Cast, as_application: None, capsys: Any) -> None:
+    make_provider(cast.acme, base_url="https://model.example.com/v1", api_key="sk-secret")
+    with tenants():
+        call_command("rotate_encryption")
+    assert "assistant.Provider.api_key: 0 encrypted anew, 1 were already" in capsys.readouterr().out
 
 
 def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any]) -> list[str]:

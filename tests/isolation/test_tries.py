@@ -1,38 +1,40 @@
-"""Requests at random, through every door, by everybody whose rows they are not: nothing is seen, nothing is changed.
+"""Tries at random, through every door, by everybody whose rows they are not: nothing is seen, nothing is changed.
 
 ISOLATION_TRIES says how many; `make resilience` asks for 10,000 on each database.
 """
 
 from __future__ import annotations
 
+import asyncio
+import io
+import json
 import os
-from typing import Any
+import time
+import zipfile
+from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core import serializers
-from django.test import override_settings
+from django.core.management import call_command
 
-from assistant.models import Conversation, Feedback, Membership, Message, Provider, Run, Tenant, ToolCall
+from assistant.models import Conversation, Feedback, Membership, Message, Run, ToolCall
 from tests.base import Cast
-from tests.isolation.planting import plant, rows_of
-from tests.isolation.tries import DOORS, Tries, callers, door_of, make_personal
+from tests.isolation.callers import PERSONAL
+from tests.isolation.planting import CANARY, crossings, rows_of
+from tests.isolation.tries import Tries
+from tests.isolation.trying import Found, Trying
+from tests.isolation.world import SITE, World
+from tests.live import serve
+from tools.models import Alarm
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 
-TRIES = int(os.environ.get("ISOLATION_TRIES", "300"))
+TRIES = int(os.environ.get("ISOLATION_TRIES", "200"))
 SEED = 20261121
-# Addresses that leak on purpose are given here by whoever wants to see them found.
-URLCONF = os.environ.get("ISOLATION_URLCONF", settings.ROOT_URLCONF)
-
-
-@pytest.fixture
-def rows(cast: Cast, provider: Provider) -> Any:
-    planted = plant(cast)
-    make_personal(planted)
-    # Whoever may talk to an assistant gets an answer from the fake provider, not from the planted address.
-    Tenant.objects.filter(pk__in=(cast.acme.pk, cast.globex.pk)).update(default_provider=provider)
-    return planted
+# A site that leaks on purpose is given here by whoever wants to see it found.
+APPLICATION = os.environ.get("ISOLATION_APPLICATION", "config.asgi:application")
+IS_LEAKY = APPLICATION != "config.asgi:application"
+COLLEAGUES_SHARE = 0.3
 
 
 def personal_rows(cast: Cast) -> str:
@@ -44,55 +46,65 @@ def personal_rows(cast: Cast) -> str:
         ToolCall.objects.filter(run__user=cast.alice),
         Feedback.objects.filter(user=cast.alice),
         Membership.objects.filter(user=cast.alice),
+        Alarm.objects.filter(user=cast.alice),
     ]
     return str(serializers.serialize("json", [row for rows in own for row in rows.order_by("pk")]))
 
 
-def leaks(tries: Tries, cast: Cast, count: int) -> list[str]:
-    """What was seen by somebody who must not see it."""
-    everybody = callers(cast)
-    found = []
-    for number in range(count):
-        caller = everybody[number % len(everybody)]
-        answered = tries.one(caller)
-        assert answered.status < 500 or "/readyz" in answered.door, f"{caller.name}: {answered}"
-        found += [f"{caller.name}: {answered}" for canary in caller.canaries if canary in answered.body]
-    return found
+def sent_out(world: World) -> list[str]:
+    """What of Acme's came to where it must not: Globex's provider and receiver, the outside server as Globex."""
+    bodies = [request.body for request in world.theirs.requests]
+    found = [f"globex's provider: {body[:80]!r}" for body in bodies for c in (CANARY, PERSONAL) if c.encode() in body]
+    found += ["acme's provider: Alice's" for request in world.ours.requests if PERSONAL.encode() in request.body]
+    told = [json.loads(one.body) for one in world.receiver.received]
+    found += [f"webhook: {one['type']}" for one in told if one["data"]["tenant"] != "globex" or CANARY in str(one)]
+    calls = [str(one) for one in world.outsider.log() if one["authorization"] != f"Bearer {CANARY}"]
+    return found + [f"outside server: {one}" for one in calls if CANARY in one or PERSONAL in one or "'acme'" in one]
 
 
-def test_every_address_belongs_to_a_door(cast: Cast, rows: Any) -> None:
-    tries = Tries(cast, rows, SEED)
-    assert [path for path in tries.paths if door_of(path) is None] == []
-    assert {door_of(path) for path in tries.paths} >= set(DOORS) - {"pages"}
+def exported(world: World, folder: Path) -> list[str]:
+    """What of Acme's stands in what the commands write for Globex and for its people."""
+    folder.mkdir(exist_ok=True)
+    for command, of in (("export_tenant", "globex"), ("export_user", "mallory"), ("export_user", "greta")):
+        call_command(command, of, "--by=root", file=folder / f"{of}.zip", stdout=io.StringIO(), stderr=io.StringIO())
+    parts = [(path.name, name, zipfile.ZipFile(path).read(name)) for path in folder.glob("*.zip")
+             for name in zipfile.ZipFile(path).namelist()]  # fmt: skip
+    assert {file for file, _, _ in parts} == {"globex.zip", "mallory.zip", "greta.zip"}
+    at = [(file, name, text, text.find(c.encode())) for file, name, text in parts for c in (CANARY, PERSONAL)]
+    return [f"{file}: {name}: {text[max(0, n - 60) : n + 20]!r}" for file, name, text, n in at if n >= 0]
 
 
-def test_requests_at_random_show_and_change_nothing(cast: Cast, rows: Any) -> None:
-    before = personal_rows(cast)
-    with override_settings(ROOT_URLCONF=URLCONF):
-        tries = Tries(cast, rows, SEED)
-        found = leaks(tries, cast, TRIES)
-    doors = ", ".join(f"{door} {count}" for door, count in sorted(tries.doors.items()))
-    is_changed = personal_rows(cast) != before
-    print(f"\nisolation: {tries.doors.total()} tries, {len(found) + is_changed} leaks; {doors}")
-    assert found == [] and not is_changed
+def make_tries(world: World, url: str, count: int, *, rivals: bool, until_leak: bool = IS_LEAKY) -> Found:
+    """A leak that is there on purpose need be found but once."""
+    tries = Tries(world.cast, world.rows, SEED + rivals)
+    return asyncio.run(Trying(url, tries, world.callers(rivals=rivals), until_leak=until_leak).make(count))
 
 
-def test_no_write_at_random_reaches_another_tenant(cast: Cast, rows: Any) -> None:
-    tries, everybody = Tries(cast, rows, SEED + 1), callers(cast)
-    rivals = [one for one in everybody if "colleague" not in one.name]
-    before = rows_of(cast.acme)
-    for number in range(TRIES // 2):
-        tries.one(rivals[number % len(rivals)])
-    assert rows_of(cast.acme) == before
+def test_tries_at_random_show_and_change_nothing(world: World, tmp_path: Path) -> None:
+    began, of_colleagues = time.monotonic(), round(TRIES * COLLEAGUES_SHARE)
+    before, own_before = rows_of(world.cast.acme), personal_rows(world.cast)
+    with serve(application=APPLICATION, env=SITE) as server:
+        rivals = make_tries(world, server.url, TRIES - of_colleagues, rivals=True)
+        is_changed = rows_of(world.cast.acme) != before
+        colleagues = make_tries(world, server.url, of_colleagues, rivals=False)
+        is_changed |= personal_rows(world.cast) != own_before
+        log = server.log
+    leaks = [*rivals.leaks, *colleagues.leaks, *sent_out(world), *exported(world, tmp_path), *crossings()]
+    leaks += ["rows were changed"] * is_changed
+    failures = rivals.failures + colleagues.failures
+    print(
+        f"\nisolation: {rivals.tries + colleagues.tries} tries, {len(leaks)} leaks, {len(failures)} failed; "
+        f"{len(world.ours.requests) + len(world.theirs.requests)} questions to providers, "
+        f"{len(world.outsider.log())} calls outside, {len(world.receiver.received)} webhooks, "
+        f"in {time.monotonic() - began:.0f} s; by door {dict(rivals.doors + colleagues.doors)}, "
+        f"by status {dict(sorted((rivals.statuses + colleagues.statuses).items()))}"
+    )
+    assert leaks == []
+    assert failures == [], log[-3000:]
+    # Where nothing went out, nothing was searched.
+    assert world.theirs.requests and world.ours.requests and world.outsider.log() and world.receiver.received
 
 
-def test_a_planted_leak_is_found_by_requests_at_random(cast: Cast, rows: Any) -> None:
-    with override_settings(ROOT_URLCONF="tests.isolation.leaky_urls"):
-        tries = Tries(cast, rows, SEED)
-        assert any("/leak/read/" in path for path in tries.paths)
-        assert any("/leak/read/" in one for one in leaks(tries, cast, TRIES))
-
-
-def test_an_unlisted_address_is_noticed(cast: Cast, rows: Any) -> None:
-    with override_settings(ROOT_URLCONF="tests.isolation.leaky_urls"):
-        assert [path for path in Tries(cast, rows, SEED).paths if door_of(path) is None]
+def test_a_site_without_its_filters_is_found(world: World) -> None:
+    with serve(application="tests.isolation.unfiltered_asgi:application", env=SITE) as server:
+        assert make_tries(world, server.url, TRIES, rivals=True, until_leak=True).leaks

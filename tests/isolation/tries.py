@@ -1,30 +1,28 @@
-"""Makes requests at random, by rivals, colleagues and strangers, to every door, with ids that are not theirs."""
+"""Makes tries at random, the same for a seed: requests and frames to every door, with ids that are not theirs."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import uuid
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from django.contrib.auth.models import User
-from django.test import Client
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from assistant.models import Assistant, Conversation, Message, Run, Tenant, ToolCall
-from assistant.services.members import create_api_key
+from tests.agui import Frame
 from tests.base import Cast
-from tests.factories import make_member
+from tests.isolation.callers import PERSONAL, Caller, Request
 from tests.isolation.doors import admin_forms, paths, queries
-from tests.isolation.planting import CANARY
-from tests.isolation.test_http import Answer, answer
+from tests.isolation.planting import CANARY_HEAD
+from tests.isolation.test_mcp import STREAMS, requests_against
+from tests.isolation.test_websocket import frames_against
+from tests.mcp.talking import MODERN, OLDER, headers, message
 from tests.ws import run_input
+from tools.models import Alarm, Customer, Order
 
-# In what is personal: a colleague of the same tenant must not see it either.
-PERSONAL = "buchfink4471"
-METHODS = ("get", "get", "get", "get", "post", "post", "put", "patch", "delete")
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
 # Every address belongs to one of the doors; one that fits none fails the suite.
 DOORS = {
     "exports": r"^/api/v1/.*/export/$",
@@ -36,6 +34,12 @@ DOORS = {
     "admin": r"^/admin/",
     "pages": r"^/(t/|$|accounts/|docs/|healthz$|readyz$|metrics$)",
 }
+# They have no addresses among the site's.
+WEBSOCKET, MCP, TOOLS = "websocket", "MCP", "tools"
+UNLISTED = "unlisted"
+# What a model is told to do here by whoever asks it: see `obeying` of `trying`.
+ORDER = "#call "
+OUTSIDE = "crm"
 
 
 def door_of(path: str) -> str | None:
@@ -43,85 +47,107 @@ def door_of(path: str) -> str | None:
     return next((door for door, pattern in DOORS.items() if re.search(pattern, path)), None)
 
 
-@dataclass
-class Caller:
-    """Somebody with what they sign in by; `canaries` are what they must not see."""
+@dataclass(frozen=True)
+class Talk:
+    """One connection to the websocket of `place`, and the one frame that is sent there."""
 
-    name: str
-    client: Client
-    canaries: tuple[str, ...]
-    headers: dict[str, str] = field(default_factory=dict)
+    door: str
+    place: str
+    kind: str
+    frame: Frame
+
+
+T = TypeVar("T")
+Way = Callable[[Caller, str], Request | Talk]
+
+
+def calls_against(rows: Mapping[type, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Calls of every tool, of the product's own and of an outside server's, that ask for another tenant's rows."""
+    customer, order, alarm = rows[Customer], rows[Order], rows[Alarm]
+    noise = {"tenant": rows[Tenant].slug, "user_id": rows[Conversation].user_id}
+    own: list[tuple[str, dict[str, Any]]] = [
+        ("find_customers", {"query": CANARY_HEAD}),
+        ("get_customer", {"customer_id": customer.number}),
+        ("update_customer", {"customer_id": customer.number, "city": "taken"}),
+        ("find_orders", {}),
+        ("get_order", {"number": order.number}),
+        ("search_docs", {"query": CANARY_HEAD}),
+        ("list_alarms", {"include_old": True}),
+        ("cancel_alarm", {"alarm_id": alarm.number}),
+        ("set_alarm", {"at": "10:42"}),
+        ("current_time", {}),
+        ("who_am_i", {"note": "x"}),
+        (f"{OUTSIDE}__whoami", {}),
+        (f"{OUTSIDE}__echo", {"text": "hi"}),
+    ]
+    return [*own, *((name, {**arguments, **noise}) for name, arguments in own)]
 
 
 def make_personal(rows: Mapping[type, Any]) -> None:
-    """Write the second canary into what is Alice's alone."""
+    """Write the second canary into what is Alice's alone; its ids hold none, since whoever tries names them."""
+    for model, name in ((Run, "run_id"), (Message, "message_id"), (ToolCall, "call_id")):
+        setattr(rows[model], name, str(uuid.uuid4()))
+        rows[model].save(update_fields=[name])
     texts = {
         Conversation: {"title": PERSONAL, "summary": PERSONAL},
         Message: {"content": PERSONAL, "reasoning": PERSONAL},
         ToolCall: {"arguments": PERSONAL, "result": PERSONAL, "error": PERSONAL},
         Run: {"error_message": PERSONAL},
+        Alarm: {"label": PERSONAL},
     }
     for model, values in texts.items():
         model._base_manager.filter(pk=rows[model].pk).update(**values)
 
 
-def callers(cast: Cast) -> list[Caller]:
-    """A rival, the rival's admin, an outsider, nobody, a colleague; by session and by key."""
-    colleague = make_member(cast.acme, "colleague")
-    found = [_by_session(user, (CANARY, PERSONAL)) for user in (cast.mallory, cast.greta, cast.oscar, None)]
-    found.append(_by_session(colleague, (PERSONAL,)))
-    for tenant, user, canaries in (
-        (cast.globex, cast.mallory, (CANARY, PERSONAL)),
-        (cast.globex, cast.greta, (CANARY, PERSONAL)),
-        (cast.acme, colleague, (PERSONAL,)),
-    ):
-        scopes = ["chat", "read", "tools", "end_users"]
-        key = create_api_key(tenant=tenant, user=user, name="tries", scopes=scopes)[1]
-        headers = {"Authorization": f"Bearer {key}"}
-        found.append(Caller(f"{user.username}'s key", Client(), canaries, headers))
-    return found
-
-
-def _by_session(user: User | None, canaries: tuple[str, ...]) -> Caller:
-    client = Client()
-    if user is not None:
-        client.force_login(user)
-    return Caller(user.username if user else "nobody", client, canaries)
-
-
 class Tries:
-    """Requests at random, the same for the same seed."""
+    """Tries at random against Acme's `rows`. `Tries` asks the database when it is made, and no more."""
 
     def __init__(self, cast: Cast, rows: Mapping[type, Any], seed: int) -> None:
         self._random = random.Random(seed)
         self._rows = rows
         # The other tenant's ids under one's own tenant, which is what forgetting a filter would let through.
         mixed = {**rows, Tenant: cast.globex, Assistant: cast.rival_support}
-        every = [*paths(rows), *paths(mixed)]
-        self.paths = sorted({path for path in every if "logout" not in path})
-        by_door: dict[str, list[str]] = {}
-        for path in self.paths:
-            by_door.setdefault(door_of(path) or "unlisted", []).append(path)
-        # Doors are tried alike, however many addresses each has.
-        self._by_door = list(by_door.items())
+        every = {path for path in (*paths(rows), *paths(mixed)) if "logout" not in path}
+        self._reads: dict[str, list[str]] = {}
+        self._writes: dict[str, list[tuple[str, str]]] = {}
+        for path in sorted(every):
+            door = door_of(path) or UNLISTED
+            self._reads.setdefault(door, []).extend(path + query for query in queries(path, rows))
+            self._writes.setdefault(door, []).extend((method, path) for method in WRITES)
         self._forms = list(admin_forms(rows))
         self._ids = [str(row.pk) for row in rows.values()] + [rows[Tenant].slug, rows[Run].run_id]
-        self.doors: Counter[str] = Counter()
+        self._frames = frames_against(run_input("x", thread=str(rows[Conversation].pk), run=rows[Run].run_id))
+        self._mcp = requests_against(rows) | {name: [{"notifications": {"toolsListChanged": True}}] for name in STREAMS}
+        self._calls = calls_against(rows)
+        ways: dict[str, Way] = dict.fromkeys(self._reads, self._http)
+        self._ways = ways | {WEBSOCKET: self._talk, MCP: self._to_mcp, TOOLS: self._to_tool}
+        self._decks: dict[tuple[str, ...], list[Any]] = {}
 
-    def one(self, caller: Caller) -> Answer:
-        """Send one request as `caller`."""
-        door, known = self._random.choice(self._by_door)
-        self.doors[door] += 1
+    def one(self, caller: Caller) -> Request | Talk:
+        """The next try, which `caller` is to make; mostly at a door that lets them in."""
+        may_enter = caller.doors and self._random.random() < 0.75
+        door = self._random.choice(caller.doors if may_enter else list(self._ways))
+        return self._ways[door](caller, door)
+
+    def _draw(self, cards: Sequence[T], *deck: str) -> T:
+        """A card at random; each comes once before any comes again."""
+        rest = self._decks.setdefault(deck, [])
+        if not rest:
+            rest += self._random.sample(cards, len(cards))
+        drawn: T = rest.pop()
+        return drawn
+
+    def _http(self, caller: Caller, door: str) -> Request | Talk:
+        if door == "widget" and self._random.random() < 0.5:
+            return self._talk(caller, door)
         if door == "admin" and self._random.random() < 0.3:
-            path, data = self._random.choice(self._forms)
-            return answer(caller.client, "post", path, data=data, headers=caller.headers)
-        path, method = self._random.choice(known), self._random.choice(METHODS)
-        if method == "get":
-            asked = self._random.choice(queries(path, self._rows)) if self._random.random() < 0.5 else self._query()
-            return answer(caller.client, "get", path + asked, headers=caller.headers)
-        return answer(
-            caller.client, method, path, data=self._body(), content_type="application/json", headers=caller.headers
-        )
+            path, form = self._draw(self._forms, caller.name, "forms")
+            return Request.of(door, "POST", path, form=form)
+        if self._random.random() < 0.6:
+            path = self._draw(self._reads[door], caller.name, door, "reads")
+            return Request.of(door, "GET", path if self._random.random() < 0.8 else path.split("?")[0] + self._query())
+        method, path = self._draw(self._writes[door], caller.name, door, "writes")
+        return Request.of(door, method, path, body=self._body())
 
     def _query(self) -> str:
         names = ("tenant", "tenant_id", "user", "user_id", "conversation", "thread", "run", "q", "assistant", "member")
@@ -143,16 +169,33 @@ class Tries:
                 "messages": [{"role": "user", "content": "What was said?"}],
                 "user": self._random.choice(self._ids),
             }
-        names = (
-            "title",
-            "tenant",
-            "tenant_id",
-            "user",
-            "user_id",
-            "assistant",
-            "conversation",
-            "approved",
-            "rating",
-            "id",
-        )
+        names = ("title", "tenant", "tenant_id", "user", "user_id", "assistant", "conversation", "approved", "rating")
         return {name: self._random.choice(self._ids) for name in self._random.sample(names, 3)}
+
+    def _talk(self, caller: Caller, door: str) -> Talk:
+        kind = self._draw(list(self._frames), caller.name, "frames")
+        frame = dict(self._random.choice(self._frames[kind]))
+        if kind == "RunAgentInput" and frame.get("messages"):
+            # The same id again would be the message that was sent before.
+            frame["messages"] = [{**one, "id": str(uuid.uuid4())} for one in frame["messages"]]
+        if self._random.random() < 0.2:
+            frame[self._random.choice(("tenant", "user", "assistant", "member"))] = self._random.choice(self._ids)
+        return Talk(door, self._place(caller), kind, frame)
+
+    def _place(self, caller: Caller) -> str:
+        """Mostly one's own, or nothing beyond the handshake would be tried."""
+        is_own = self._random.random() < 0.9 and caller.tenant in {"acme", "globex"}
+        return f"/ws/{caller.tenant if is_own else self._random.choice(('acme', 'globex'))}/support/"
+
+    def _to_mcp(self, caller: Caller, door: str) -> Request:
+        method = self._draw(list(self._mcp), caller.name, "methods")
+        params, version = self._random.choice(self._mcp[method]), self._random.choice((MODERN, OLDER))
+        name = str(params.get("name") or params.get("uri") or "")
+        sent = headers(None, method, name, version) | {"content-type": "application/json"}
+        return Request(
+            door, "POST", "/mcp/", sent, json.dumps(message(method, params, version=version)), method in STREAMS
+        )
+
+    def _to_tool(self, caller: Caller, door: str) -> Talk:
+        calls = [self._draw(self._calls, "calls") for _ in range(self._random.randint(1, 3))]
+        return Talk(door, self._place(caller), "RunAgentInput", run_input(ORDER + json.dumps(calls)))

@@ -42,6 +42,7 @@ class Outside:
             token="",
             is_older=False,
             is_hasty=False,
+            failing=[],
             clear=True,
         )
 

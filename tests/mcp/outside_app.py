@@ -29,12 +29,15 @@ PNG = base64.b64decode(
 Context = ServerRequestContext[Any, Any]
 TOTAL = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 ANY = {"type": "object", "properties": {}}
+# A pattern for which the usual matchers take for ever.
+ENDLESS = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
 
 # What tests change: the description of `echo`, hidden and additional tools, seconds before a listing, a required key,
-# whether only the older protocol is spoken, and whether streams end at once and are wanted again at once.
+# whether only the older protocol is spoken, whether streams end at once and are wanted again at once, and who gets a
+# 503 (by their `Authorization`; "" for those without).
 STATE: dict[str, Any] = {
     "description": "Say it back.", "hidden": [], "added": 0, "list_delay": 0, "token": "", "is_older": False,
-    "is_hasty": False,
+    "is_hasty": False, "failing": [],
 }  # fmt: skip
 MODERN = b"2026-07-28"
 LOG: list[dict[str, Any]] = []
@@ -56,6 +59,7 @@ def listed() -> list[types.Tool]:
         types.Tool(name="count", description="Count.", input_schema=ANY, output_schema=TOTAL),
         types.Tool(name="sum_up", description="Count, and say it in words.", input_schema=ANY, output_schema=TOTAL),
         types.Tool(name="lie", description="Count wrongly.", input_schema=ANY, output_schema=TOTAL),
+        types.Tool(name="trap", description="Hold the reader up.", input_schema=ANY, output_schema=ENDLESS),
         *(
             types.Tool(name=name, description=f"Does what {name} says.", input_schema=ANY)
             for name in ("fail", "show", "sleep", "die", "flood", "long", "rude", "whisper", "step", "babble")
@@ -98,6 +102,8 @@ async def on_call_tool(context: Context, params: types.CallToolRequestParams) ->
             return types.CallToolResult(content=said("Three in all.").content, structured_content={"total": 3})
         case "lie":
             return types.CallToolResult(content=[], structured_content={"total": "many"})
+        case "trap":
+            return types.CallToolResult(content=[], structured_content={"text": "a" * 60 + "!"})
         case "fail":
             return types.CallToolResult(
                 content=[types.TextContent(type="text", text="No such customer.")], is_error=True
@@ -184,6 +190,13 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     if STATE["is_hasty"] and scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/mcp":
         LOG.append({"name": "stream"})
         await Response("id: 1\nretry: 0\ndata:\n\n", media_type="text/event-stream")(scope, receive, send)
+        return
+    if (
+        scope["type"] == "http"
+        and scope["path"] == "/mcp"
+        and headers.get(b"authorization", b"").decode() in STATE["failing"]
+    ):
+        await Response("busy", status_code=503)(scope, receive, send)
         return
     needed = f"Bearer {STATE['token']}".encode()
     is_asked = scope["type"] == "http" and scope["path"] == "/mcp" and STATE["token"]

@@ -12,8 +12,8 @@ import pytest
 from assistant.mcp.client import Command, Endpoint, RemoteFailure, SessionPool, ToolDefinition, connect
 from assistant.mcp.client import progress as progress_module
 from assistant.mcp.client import session as session_module
-from assistant.mcp.client.endpoint import MAX_STREAMS
 from assistant.mcp.client.progress import restrained
+from assistant.mcp.client.wire import MAX_STREAMS
 from tests.mcp.outside import Outside, outside
 from tests.mcp.outside_app import PNG
 from tools.urlguard import UrlGuard
@@ -74,6 +74,7 @@ async def test_what_only_a_model_would_see_is_taken_out(outsider: Outside) -> No
 
 async def test_a_lying_server_is_caught_at_its_own_schema(outsider: Outside) -> None:
     assert (await failure(outsider, "lie")).kind == "protocol"
+    assert (await failure(outsider, "trap")).kind == "protocol"  # and not never
 
 
 @pytest.mark.parametrize("is_older", [False, True])  # the older one answers as an event stream
@@ -107,6 +108,8 @@ async def test_a_server_that_dies_in_a_call_fails_that_call() -> None:
             async with connect(endpoint(server)) as session:
                 await session.call("die", {})
         assert caught.value.kind == "ended"
+        # A process that dies closes the address after its connections: one in between would be cut off too.
+        await asyncio.to_thread(server.process.wait, 30)
         with pytest.raises(RemoteFailure) as caught:
             async with connect(endpoint(server)):
                 pass

@@ -165,7 +165,7 @@ async def test_a_server_that_is_down_costs_its_own_tools_only(cast: Cast, outsid
     assert [found[name].policy for name in ("frail__echo", "crm__echo", "current_time")] == ["off", "on", "on"]
     await server.arefresh_from_db()
     assert server.health == "down"
-    await McpServer.objects.filter(pk=server.pk).aupdate(checked_at=timezone.now() - timedelta(minutes=2))
+    await McpServer.objects.filter(pk=server.pk).aupdate(rests_until=timezone.now() - timedelta(seconds=1))
     assert (await tools_of(cast))["frail__echo"].policy == "on"  # after a rest it is tried again
 
 

@@ -8,8 +8,10 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from assistant.models import AuditEntry, McpCredential, McpServer
+from assistant.mcp.client import RemoteFailure
+from assistant.models import AuditEntry, McpCredential, McpServer, Membership
 from assistant.services.mcpchecks import examine
+from assistant.services.mcpservers import connection_of
 from assistant.services.toolsets import effective_tools
 from tests.admin.conftest import signed_in
 from tests.base import Cast
@@ -57,7 +59,7 @@ def test_a_member_enters_their_own_and_it_is_tried_as_them(
     outsider.be(token=SECRET)
     assert "You have stored no credentials" in alice.get(PAGE).content.decode()
     shown = enter(alice, server, token=SECRET)
-    assert "Stored. It lists 15 tools" in shown and "Your credentials are stored." in shown
+    assert "Stored. It lists 16 tools" in shown and "Your credentials are stored." in shown
     stored = McpCredential.objects.get()
     assert (stored.user, stored.server, stored.headers) == (
         cast.alice, server, f'{{"Authorization": "Bearer {SECRET}"}}',
@@ -158,6 +160,53 @@ def test_only_servers_that_ask_for_it_and_only_of_ones_own_tenant(alice: Client,
     assert signed_in(cast.mallory).get(PAGE).status_code == 404
     assert signed_in(cast.mallory).post(f"{PAGE}{server.pk}/", {"token": SECRET}).status_code == 404
     assert not McpCredential.objects.exists()
+
+
+def store(cast: Cast, server: McpServer, user: Any) -> None:
+    McpCredential.objects.create(server=server, user=user, headers=f'{{"X-Key": "{SECRET}"}}')
+
+
+def owners() -> list[str]:
+    """Whose credentials are stored."""
+    return sorted(McpCredential.objects.values_list("user__username", flat=True))
+
+
+@pytest.mark.parametrize("way", ["page", "action"])
+def test_whoever_leaves_the_tenant_leaves_no_credentials_there(cast: Cast, server: McpServer, way: str) -> None:
+    rival = McpServer.objects.create(tenant=cast.globex, name="crm", prefix="crm", url=server.url, is_active=True)
+    Membership.objects.create(tenant=cast.globex, user=cast.alice)
+    for user, at in ((cast.alice, server), (cast.amy, server), (cast.alice, rival)):
+        store(cast, at, user)
+    place = Membership.objects.get(tenant=cast.acme, user=cast.alice)
+    amys = signed_in(cast.amy)
+    if way == "page":
+        amys.post(f"/admin/assistant/membership/{place.pk}/delete/", {"post": "yes"})
+    else:
+        chosen = {"action": "delete_selected", "_selected_action": [place.pk], "post": "yes"}
+        amys.post("/admin/assistant/membership/", chosen)
+    assert not Membership.objects.filter(pk=place.pk).exists()
+    assert sorted(McpCredential.objects.values_list("user__username", "server__tenant__slug")) == [
+        ("alice", "globex"), ("amy", "acme"),
+    ]  # fmt: skip
+    line = AuditEntry.objects.get(action="mcpcredential.delete")
+    assert (line.tenant, line.actor, line.target) == (cast.acme, cast.amy, "crm for alice")
+    assert line.details == {"why": "the membership ended"} and SECRET not in str(line.__dict__)
+
+
+def test_credentials_go_with_the_user_and_with_the_server(cast: Cast, server: McpServer) -> None:
+    store(cast, server, cast.alice)
+    store(cast, server, cast.amy)
+    cast.alice.delete()
+    assert owners() == ["amy"]
+    signed_in(cast.amy).post(f"/admin/assistant/mcpserver/{server.pk}/delete/", {"post": "yes"})
+    assert owners() == [] and AuditEntry.objects.filter(action="mcpserver.delete", tenant=cast.acme).exists()
+
+
+def test_credentials_of_nobody_who_belongs_here_are_not_used(cast: Cast, server: McpServer) -> None:
+    store(cast, server, cast.mallory)  # whichever way that came about
+    with pytest.raises(RemoteFailure) as caught:
+        connection_of(tenant_id=cast.acme.pk, server_id=server.pk, user_id=cast.mallory.pk)
+    assert caught.value.kind == "unauthorized"
 
 
 def test_no_link_where_no_server_asks(alice: Client, cast: Cast) -> None:

@@ -14,6 +14,7 @@ from django.test import Client as Browser
 
 from assistant.models import ToolCall, ToolSetting
 from assistant.services.calling import MAX_CALLS
+from assistant.services.keys import revoke_api_keys
 from assistant.services.limits import MCP_BURST, may_request
 from assistant.services.members import create_api_key
 from tests.base import Cast
@@ -166,6 +167,15 @@ def test_an_older_client_cancels_its_own_call_by_a_notice(
         assert audit_of("wait_for_ever").status == "running"
         give_up(alice, 7)
         assert next(messages)["error"] == {"code": -32800, "message": "Request cancelled"}
+    assert wait_for_end("wait_for_ever").status == "cancelled"
+
+
+def test_a_call_ends_with_the_key_that_made_it(uvicorn_served: Server, cast: Cast, alice_key: str) -> None:
+    alice = Client(uvicorn_served.url, alice_key, version=OLDER)
+    with ExitStack() as stack:
+        messages = running_call(alice, 7, stack)
+        revoke_api_keys(keys=cast.acme.api_keys.all(), actor=None)
+        assert next(messages)["error"]["code"] == -32800
     assert wait_for_end("wait_for_ever").status == "cancelled"
 
 

@@ -36,6 +36,7 @@ def test_any_cut_of_the_bytes_gives_the_same(quirk: Quirk) -> None:
     check(quirk, *whole)
     for place in range(1, len(quirk.body)):
         assert told(*read(quirk.body, [place])) == told(*whole)
+    assert told(*read(quirk.body, list(range(1, len(quirk.body))))) == told(*whole), "a byte at a time"
 
 
 @given(st.data())

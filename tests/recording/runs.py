@@ -13,7 +13,7 @@ def recorded_runs(folder: Path) -> list[list[Frame]]:
     found: dict[str, list[Frame]] = {}
     for path in sorted(folder.glob("*.jsonl")):
         open_runs: dict[str, list[Frame]] = {}
-        for line in path.read_text().splitlines():
+        for line in path.read_bytes().splitlines():  # of bytes: texts hold what ends a line of text, too
             frame: Frame = json.loads(line)
             if "metadata" not in frame:
                 continue  # a test's own stand-in for an event

@@ -239,6 +239,18 @@ if REDIS_URL:
         await here.append(thread, entries(1, 1, 3))
         assert (await here.open(thread)).read(Position(0, 0)) == entries(1, 1, 3)
 
+    async def test_word_of_a_summary_reaches_readers_in_every_process(
+        two_processes: tuple[RedisLog, RedisLog], thread: str
+    ) -> None:
+        here, there = two_processes
+        views = [await here.open(thread), await there.open(thread)]
+        with views[0].watching() as first, views[1].watching() as second:
+            async with asyncio.timeout(20):
+                while not all(view.summaries for view in views):  # as below: who has not subscribed yet hears nothing
+                    await here.tell_summary(thread)
+                    await asyncio.sleep(0.01)
+            assert first.is_set() and second.is_set()
+
     async def test_a_control_message_reaches_every_process(thread: str) -> None:
         heard: list[str] = []
         listener = RedisLog(REDIS_URL, heard.append)

@@ -58,6 +58,9 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
     async def refresh() -> Any:
         raise AssertionError("nothing is missing but the end")
 
+    async def no_summary(number: int) -> None:
+        raise AssertionError("nobody wants rendered text")
+
     log = await get_runs().log.open(key.thread)
     follower = Follower(
         thread=key.thread,
@@ -65,6 +68,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
         send=send,
         refresh=refresh,
         settle=lambda: tell_stored_end(key=key),
+        summary=no_summary,
         gate=asyncio.Semaphore(),
         renders=False,
         speaks_outcomes=True,

@@ -322,6 +322,41 @@ def test_a_hand_written_schema_lets_pass_what_fits() -> None:
     assert by_hand.check({"n": "3", "kind": None, "loop": 1}) == {"n": 3, "loop": 1}
 
 
+def doubling(keyword: str, levels: int = 40) -> dict[str, Any]:
+    """A schema that refers to itself twice on every level."""
+    parts = {f"a{n}": {keyword: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
+    parts[f"a{levels}"] = {"type": "string"}
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/a0"}}, "$defs": parts}
+
+
+def nested(levels: int) -> Any:
+    return {"x": nested(levels - 1)} if levels else "end"
+
+
+TWICE = {"allOf": [{"properties": {"x": {"$ref": "#/$defs/a"}}}] * 2}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        *((doubling(keyword), value) for keyword in ("allOf", "anyOf", "oneOf") for value in (1, {"y": 1}, [1])),
+        ({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": TWICE}}, nested(40)),
+        (
+            {
+                "type": "object",
+                "properties": {"x": {"$ref": "#/$defs/a"}},
+                "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}] * 2}},
+            },
+            1,
+        ),
+    ],
+)
+def test_a_schema_that_would_be_checked_for_ever_is_given_up(schema: dict[str, Any], value: Any) -> None:
+    tool = Tool.client_side(name="t", description="d", parameters=schema)
+    with pytest.raises(InvalidArguments):
+        tool.check(json.dumps({"x": value}))
+
+
 def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
     schema = {"type": "object", "properties": {"t": {"type": "string", "pattern": "^(a+)+$"}}}
     made = Tool(name="slow", description="Match.", parameters=schema, handler=lambda t: t)

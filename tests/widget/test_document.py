@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from io import StringIO
-from pathlib import Path
 
+import httpx2
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -15,6 +15,7 @@ from assistant.models import ApiKey, WidgetOrigin
 from assistant.services.endusers import MAX_SECONDS, MIN_SECONDS
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks
+from tests.live import Server
 
 DOCUMENT = ROOT / "docs/widget.md"
 pytestmark = pytest.mark.django_db
@@ -48,14 +49,23 @@ def test_the_numbers_are_the_codes() -> None:
     assert f"at most {MAX_CONTEXT // 1024} KB" in text
 
 
-def test_the_widget_is_small() -> None:
+def modules() -> list[str]:
+    """The widget's files, those that it loads when it needs them too."""
     folder = ROOT / "assistant/static/assistant"
-    seen: set[str] = set()
-    pending = [folder / "widget.js"]
+    pending, seen = [folder / "widget.js"], set()
     while pending:
         path = pending.pop().resolve()
-        if str(path) not in seen:
-            seen.add(str(path))
-            pending += [path.parent / name for name in re.findall(r'from "([^"]+)"', path.read_text())]
-    assert len(seen) > 5
-    assert sum(Path(path).stat().st_size for path in seen) < 40_000
+        if path not in seen:
+            seen.add(path)
+            pending += [path.parent / name for name in re.findall(r'(?:from |import\()"([^"]+)"', path.read_text())]
+    return sorted(str(path.relative_to(folder)) for path in seen)
+
+
+def test_all_that_is_sent_of_the_widget_is_small(uvicorn_server: Server) -> None:
+    assert {"widget.js", "js/thread.js", "widget/media.js"} <= set(modules())
+    sent = 0
+    for name in modules():
+        answer = httpx2.get(f"{uvicorn_server.url}/static/assistant/{name}", headers={"Origin": "https://a.example"})
+        assert answer.status_code == 200 and answer.headers["Access-Control-Allow-Origin"] == "*"
+        sent += answer.num_bytes_downloaded + sum(len(name) + len(value) + 4 for name, value in answer.headers.raw)
+    assert sent < 40_000

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
 from assistant.services import audit
 from assistant.services.endusers import allow_origin
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Let the pages of a site show an assistant to the tenant's end users; safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
-from assistant.management.leaving import find_tenant
+from assistant.management.meant import find_tenant
+from assistant.management.operator import OperatorCommand
 from assistant.models import Tenant
 from assistant.services.retention import apply_retention
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Delete records that are older than their tenant, or the deployment, wants to keep."
 
     def add_arguments(self, parser: CommandParser) -> None:

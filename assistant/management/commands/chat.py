@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from assistant.core import events
+from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant, Membership, Tenant
 from assistant.services.eventlog import Position
 from assistant.services.frames import decode_event
@@ -25,7 +26,7 @@ ROLES = [Membership.Role.OWNER, Membership.Role.ADMIN, Membership.Role.MEMBER]
 SHOWN = 400
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Talk to a tenant's assistant. An empty line, or the end of the input, ends it; Ctrl-C stops an answer."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from assistant.models import Tenant
+from assistant.management.meant import find_tenant, find_user
+from assistant.management.operator import OperatorCommand
 from assistant.services import audit
 from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
-from assistant.services.memberships import find_user
 
 MAX_DAYS = 36_500
 MAX_REQUESTS = 2**31 - 1
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Make an API key of a member. It is printed once and kept nowhere."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -34,12 +34,7 @@ class Command(BaseCommand):
             )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tenant = Tenant.objects.filter(slug=options["tenant"]).first()
-        if tenant is None:
-            raise CommandError(f"There is no tenant {options['tenant']!r}.")
-        user = find_user(options["username"])
-        if user is None:
-            raise CommandError(f"There is no user {options['username']!r}.")
+        tenant, user = find_tenant(options["tenant"]), find_user(options["username"])
         days = options["expires"]
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise CommandError(f"--expires takes 1 to {MAX_DAYS} days.")

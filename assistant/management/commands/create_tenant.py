@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from assistant.management.operator import OperatorCommand
 from assistant.services.tenants import create_tenant
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Make a tenant; its owner is a user that exists."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
-from assistant.management.leaving import add_actor, confirm, find_actor, find_tenant, show
+from assistant.management.leaving import add_actor, confirm, find_actor, show
+from assistant.management.meant import find_tenant
+from assistant.management.operator import OperatorCommand
 from assistant.services.erasure import count_tenant, erase_tenant
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Delete a tenant completely: rows, files, people who belong to no other tenant, sessions, event logs."
 
     def add_arguments(self, parser: CommandParser) -> None:

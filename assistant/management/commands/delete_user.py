@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from assistant.management.leaving import add_actor, add_subject, confirm, find_actor, find_subject, show
+from assistant.management.operator import OperatorCommand
 from assistant.services.erasure import count_user, erase_user
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Delete a user completely: rows, files, sessions, event logs, and their name in the audit."
 
     def add_arguments(self, parser: CommandParser) -> None:

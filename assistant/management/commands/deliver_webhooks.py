@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from assistant.management.operator import OperatorCommand
 from assistant.services.courier import send_what_is_due
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = (
         "Send the messages that are due to tenants' webhooks, and end. The serving process does the same all the time."
     )

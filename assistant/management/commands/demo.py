@@ -12,9 +12,10 @@ import uvicorn
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from assistant.management.commands.local_model import ProgressBar
+from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
 from assistant.providers.embedded import start_server
 from assistant.providers.embedded.fetch import fetch
@@ -25,7 +26,7 @@ from assistant.services.providers import describe_provider
 HOST = "127.0.0.1"
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Serve the demo on 127.0.0.1; safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:

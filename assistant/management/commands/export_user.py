@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from assistant.management.leaving import add_actor, add_subject, find_actor, find_subject, show
+from assistant.management.leaving import add_actor, add_subject, find_actor, find_subject, show, write_export
+from assistant.management.operator import OperatorCommand
 from assistant.services.takeout import export_user
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Write everything that belongs to a user, but secrets, into a new zip file."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,10 +22,4 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         user, actor = find_subject(options), find_actor(options["by"])
-        try:
-            with options["file"].open("xb") as file:
-                options["file"].chmod(0o600)
-                counts = export_user(user=user, actor=actor, to=file)
-        except OSError as exc:
-            raise CommandError(str(exc)) from exc
-        show(self, counts)
+        show(self, write_export(options["file"], lambda file: export_user(user=user, actor=actor, to=file)))

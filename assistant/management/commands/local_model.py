@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from assistant.management.operator import OperatorCommand
 from assistant.providers.embedded.fetch import fetch
 from assistant.providers.embedded.readiness import health
 from assistant.providers.embedded.reading import READ_AHEAD
@@ -21,7 +22,7 @@ _BAR = 40
 _REDRAW_SECONDS = 0.2
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Fetch, serve or look at the language model that comes along."
     # What it needs of the deployment is a path and the tools; a database that is not there yet must not stop it.
     requires_system_checks: list[str] = []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from assistant.management.operator import OperatorCommand
 from assistant.services import encryption
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Encrypt stored secrets anew with the first of FIELD_ENCRYPTION_KEYS; safe to stop and to repeat."
 
     def handle(self, *args: Any, **options: Any) -> None:

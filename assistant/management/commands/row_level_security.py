@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from assistant.management.operator import OperatorCommand
 from assistant.services import rowsecurity
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Row-level security on PostgreSQL: install the policies, remove them, or say whether they hold."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from assistant.hosting import get_host, sync_all
+from assistant.management.operator import OperatorCommand
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "Follow all of the project's own tenants, as ASSISTANT_TENANTS says; safe to repeat."
 
     def handle(self, *args: Any, **options: Any) -> None:

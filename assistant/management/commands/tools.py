@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from assistant.models import Assistant, Tenant
+from assistant.management.meant import find_tenant, find_user
+from assistant.management.operator import OperatorCommand
+from assistant.models import Assistant
 from assistant.services import catalogue
-from assistant.services.memberships import find_user
 from assistant.services.toolsets import effective_tools
 
 
-class Command(BaseCommand):
+class Command(OperatorCommand):
     help = "List the tools of this deployment, or those of one user with the rule that decided each."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,12 +32,7 @@ class Command(BaseCommand):
         self._effective(options["tenant"], options["user"], options["assistant"])
 
     def _effective(self, tenant_slug: str, username: str, assistant_slug: str | None) -> None:
-        tenant = Tenant.objects.filter(slug=tenant_slug).first()
-        user = find_user(username)
-        if tenant is None or user is None:
-            raise CommandError(
-                f"There is no {'tenant ' + repr(tenant_slug) if tenant is None else 'user ' + repr(username)}."
-            )
+        tenant, user = find_tenant(tenant_slug), find_user(username)
         assistant_id = None
         if assistant_slug is not None:
             found = Assistant.objects.filter(tenant=tenant, slug=assistant_slug).first()

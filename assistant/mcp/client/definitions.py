@@ -7,13 +7,14 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
-
-from mcp_types import Tool as ListedTool
+from typing import TYPE_CHECKING, Any
 
 from tools import InvalidTool, Tool
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as ListedTool
 
 MAX_TOOLS = 200
 MAX_NAME = 128
@@ -60,6 +61,10 @@ class ToolDefinition:
     def from_state(cls, state: Mapping[str, Any]) -> ToolDefinition:
         """The definition that `to_state` gave."""
         return cls(**state)
+
+
+# Is told of every listing of a server.
+OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
 
 
 def read_listing(listed: Iterable[ListedTool]) -> tuple[ToolDefinition, ...]:

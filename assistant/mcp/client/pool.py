@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from assistant.mcp.client.connecting import connect
+from assistant.mcp.client.definitions import OnTools
 from assistant.mcp.client.endpoint import Endpoint
 from assistant.mcp.client.errors import RemoteFailure
-from assistant.mcp.client.session import OnTools, RemoteSession, connect
+
+if TYPE_CHECKING:
+    from assistant.mcp.client.session import RemoteSession
 
 IDLE_SECONDS = 300.0
 # Open at once in one process and event loop; the longest idle goes first.

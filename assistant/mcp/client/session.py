@@ -1,10 +1,13 @@
-"""One open session with an outside MCP server: which tools it lists, and calls to them."""
+"""One open session with an outside MCP server: which tools it lists, and calls to them.
+
+Imported late: the SDK takes a third of a process's start.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, cast
 
@@ -15,12 +18,15 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 
-from assistant.mcp.client.definitions import MAX_TOOLS, ToolDefinition, read_listing
-from assistant.mcp.client.endpoint import Endpoint, open_wire
-from assistant.mcp.client.errors import RemoteFailure, failure_of
+from assistant.mcp.client.definitions import MAX_TOOLS, OnTools, ToolDefinition, read_listing
+from assistant.mcp.client.endpoint import Endpoint
+from assistant.mcp.client.errors import RemoteFailure
+from assistant.mcp.client.failures import failure_of
 from assistant.mcp.client.progress import restrained
 from assistant.mcp.client.results import convert_result
+from assistant.mcp.client.wire import open_wire
 from tools import ToolResult
+from tools.jsonschema import holds_to
 
 logger = logging.getLogger(__name__)
 
@@ -30,8 +36,6 @@ OPEN_SECONDS = 10.0
 START_SECONDS = 20.0
 MAX_PAGES = 50
 ME = types.Implementation(name="tenant-assistant", version="1")
-
-OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
 
 
 class RemoteSession:
@@ -105,7 +109,16 @@ class RemoteSession:
             result = await self._client.call_tool(name, arguments, progress_callback=told, meta=sent)
         except Exception as exc:
             raise failure_of(exc) from exc
-        return convert_result(result)
+        converted = convert_result(result)
+        if not result.is_error and not self._holds_to_its_schema(name, converted):
+            raise RemoteFailure("protocol", f"the result of {name} is not what its schema says")
+        return converted
+
+    def _holds_to_its_schema(self, name: str, result: ToolResult) -> bool:
+        listed = self.tools.get(name)
+        if listed is None or listed.output_schema is None:
+            return True
+        return result.value is not None and holds_to(result.value, dict(listed.output_schema))
 
     async def watch(self) -> None:
         """List anew whenever the server announces a change, until the session ends."""
@@ -138,19 +151,15 @@ class RemoteSession:
             self._has_changed.set()
 
 
+async def _leave_to_us(name: str, result: types.CallToolResult) -> None:
+    """The SDK would hold results to the server's own schema, whose patterns and references can take it for ever."""
+
+
 @asynccontextmanager
-async def connect(
-    endpoint: Endpoint, *, on_tools: OnTools | None = None, elicitation: ElicitationFnT | None = None
+async def open_session(
+    endpoint: Endpoint, *, on_tools: OnTools | None, elicitation: ElicitationFnT | None
 ) -> AsyncGenerator[RemoteSession]:
-    """Open a session and list the tools, within `OPEN_SECONDS` (a program: `START_SECONDS` more).
-
-    Args:
-        on_tools: told of every listing.
-        elicitation: answers what the server asks back; without it the server is told that nobody can be asked.
-
-    Raises:
-        RemoteFailure: it cannot be opened, or it broke while it was used.
-    """
+    """What `connect` gives, within `OPEN_SECONDS` (a program: `START_SECONDS` more)."""
     sessions: list[RemoteSession] = []
 
     async def on_message(message: IncomingMessage) -> None:
@@ -170,6 +179,7 @@ async def connect(
                     elicitation_callback=elicitation,
                 )
                 session = RemoteSession(await stack.enter_async_context(client), on_tools)
+                client.session.validate_tool_result = _leave_to_us  # type: ignore[method-assign]
                 sessions.append(session)
                 await session.refresh()
             yield session

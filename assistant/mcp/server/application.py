@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.conf import settings
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from assistant.mcp.server.caller import with_member
-from assistant.mcp.server.listening import stream_changes
-from assistant.mcp.server.manager import get_manager
 from assistant.services.database import in_database
+from assistant.services.failures import OUTAGES, note_failure
 from assistant.services.keylimits import TooManyRequests, spend
 from assistant.services.limits import may_request
 from assistant.services.members import Member, member_by_key
 from assistant.services.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
 from assistant.services.tenancy import enter
+from tools.late import Late
+
+logger = logging.getLogger(__name__)
 
 PATH = "/mcp/"
 METADATA = "/.well-known/oauth-protected-resource"
 SCOPE = "tools"
+# The module that imports the SDK, which takes a third of a process's start.
+_answering = Late("assistant.mcp.server.answering")
 
 
 def is_mcp(path: str) -> bool:
@@ -38,17 +41,17 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif scope["path"].startswith(METADATA):
         await _metadata(scope, headers)(scope, receive, send)
     else:
-        member = await in_database(_caller, headers)
-        answer = _refuse_caller(scope, headers, member) or await in_database(_spend, member)
+        try:
+            member = await in_database(_caller, headers)
+            answer = _refuse_caller(scope, headers, member) or await in_database(_spend, member)
+        except OUTAGES as exc:
+            member, answer = None, _unavailable(exc)
         if answer is not None or member is None:
             await (answer or Response(status_code=401))(scope, receive, send)
             return
         enter(member.tenant_id)
-        if scope["method"] == "GET" and not _is_modern(headers):
-            await stream_changes(scope, receive, send, member)
-        else:
-            manager = await get_manager()
-            await manager.handle_request(with_member(scope, member), receive, send)
+        answering = await _answering.get()
+        await answering.answer(scope, receive, send, member)
 
 
 def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
@@ -76,6 +79,13 @@ def _spend(member: Member | None) -> Response | None:
             answer.headers["Retry-After"] = str(exc.retry_after)
             return answer
     return None
+
+
+def _unavailable(exc: Exception) -> Response:
+    failure = note_failure(logger, exc, "An MCP request failed")
+    answer = _error(failure.status, failure.code, failure.message)
+    answer.headers.update(failure.headers)
+    return answer
 
 
 def _refuse_caller(scope: Scope, headers: dict[str, str], member: Member | None) -> Response | None:
@@ -109,10 +119,6 @@ def _metadata(scope: Scope, headers: dict[str, str]) -> Response:
 
 def _origin(scope: Scope, headers: dict[str, str]) -> str:
     return f"{'https' if is_secure(scope, headers) else 'http'}://{headers['host']}"
-
-
-def _is_modern(headers: dict[str, str]) -> bool:
-    return headers.get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
 
 
 def _error(status: int, code: str, message: str, challenge: str = "") -> Response:

@@ -1,5 +1,6 @@
-"""Calls that a client without a session cancels by a notice of its own: it arrives apart from the call's request.
+"""Calls that end before their time: their client cancels them, or loses the right to be here.
 
+A client without a session cancels by a notice of its own, which arrives apart from the call's request.
 Since 2026-07-28 a client closes the stream instead, and on a session the SDK knows which request is meant.
 """
 
@@ -15,20 +16,25 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CancelledNotificationParams, RequestId
 
 from assistant.mcp.server.caller import Context, member_of, principal
+from assistant.services import presence
 
 _running: defaultdict[tuple[str, RequestId], list[anyio.CancelScope]] = defaultdict(list)
 
 
 @contextmanager
 def cancellable(context: Context) -> Iterator[None]:
-    """Let the block be ended by its client's notice. Raises `MCPError` if it was."""
+    """Let the block be ended by its client's notice, or with its client's key. Raises `MCPError` if it was."""
     assert context.request_id is not None  # noqa: S101 - a request has one  # nosec B101
-    key = (principal(member_of(context)), context.request_id)
+    member = member_of(context)
+    key = (principal(member), context.request_id)
     with anyio.CancelScope() as scope:
+        present = presence.Presence(member, scope.cancel)
+        presence.enter(present)
         _running[key].append(scope)
         try:
             yield
         finally:
+            presence.leave(present)
             _running[key].remove(scope)
             if not _running[key]:
                 del _running[key]

@@ -22,7 +22,7 @@ from mcp_types import Tool as Description
 
 from assistant.services.calling import CalledTool
 from tools import Media, Tool, ToolResult
-from tools.jsonschema import JsonSchema, problems, resolve
+from tools.jsonschema import JsonSchema, holds_to, resolve
 from tools.plain import more
 from tools.results import MAX_KEPT, cut
 
@@ -73,9 +73,9 @@ def result_of(called: CalledTool) -> CallToolResult:
     if schema is None:
         return CallToolResult(content=content)
     structured = _structured(result.full or result.content, called.tool.output_schema or {})
-    if structured is None or any(problems(structured, schema, schema)):
+    if structured is None or not holds_to(structured, schema):
         structured = _outside(result)
-    if structured is None or any(problems(structured, schema, schema)):
+    if structured is None or not holds_to(structured, schema):
         return failed(_TOO_LONG)
     return CallToolResult(content=content, structured_content=structured)
 

@@ -9,6 +9,9 @@ import { sheet } from "./widget/style.js";
 
 const HOME = new URL(import.meta.url).origin;
 
+/** Those that open from a button; their buttons stand side by side, and one is open at a time. */
+const floating = () => [...document.querySelectorAll("tenant-assistant:not([inline])")];
+
 class TenantAssistant extends HTMLElement {
   #panel = null;
   #line = null;
@@ -24,7 +27,8 @@ class TenantAssistant extends HTMLElement {
       fresh: () => this.#begin(null),
       close: () => this.close(),
     });
-    root.replaceChildren(this.#panel.element);
+    const place = make("div.root", {}, this.#panel.element);
+    root.replaceChildren(place);
     if (this.getAttribute("name")) this.#panel.name = this.getAttribute("name");
     if (this.hasAttribute("inline")) {
       this.#panel.element.querySelector(".close").hidden = true;
@@ -33,7 +37,8 @@ class TenantAssistant extends HTMLElement {
       return;
     }
     this.#launcher = make("button.launcher", { type: "button", onclick: () => this.toggle() });
-    root.append(this.#launcher);
+    place.append(this.#launcher);
+    place.style.setProperty("--place", floating().indexOf(this));
     this.#show(false);
     this.#panel.element.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
   }
@@ -54,6 +59,7 @@ class TenantAssistant extends HTMLElement {
 
   open() {
     if (this.isOpen) return;
+    for (const other of floating()) other.close();
     this.#show(true);
     if (!this.#line) this.#connect();
     this.#panel.follow(true);
@@ -69,7 +75,7 @@ class TenantAssistant extends HTMLElement {
   #show(isOpen) {
     this.#panel.element.hidden = !isOpen;
     this.#launcher.setAttribute("aria-expanded", String(isOpen));
-    this.#launcher.setAttribute("aria-label", isOpen ? "Close the assistant" : "Open the assistant");
+    this.#launcher.setAttribute("aria-label", `${isOpen ? "Close" : "Open"} ${this.getAttribute("name") ?? "the assistant"}`);
     this.#launcher.replaceChildren(icon(isOpen ? "close" : "chat"));
   }
 

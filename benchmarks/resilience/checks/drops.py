@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import Client, Frame, connected, run_input, run_of, seq_of
+from benchmarks.resilience.client import ENDINGS, Client, Frame, connected, run_input, run_of, seq_of
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
@@ -17,7 +17,8 @@ from tests.fake_provider import FakeProvider, demo
 
 TITLE = "Dropped connections"
 HOW = (
-    "Runs that call a tool and answer in 24 paced words; a client breaks off after event 1, 2, 3 ... of its run, "
+    "Runs that call a tool and answer in 24 paced words; a client breaks off after event 1, 2, 3 ... of its run, up to "
+    "the last but one, "
     "connects again (on PostgreSQL and Redis to the other of two server processes), and attaches after the last event "
     "it has. A second client watches the whole. What the first had and what it got then is compared with that, byte "
     "for byte. Half of the runs on SQLite with the log in memory, half on PostgreSQL and Redis."
@@ -26,8 +27,6 @@ RUNS = 200
 AT_ONCE = 10
 DIFFERENT, UNSEEN, RECOVERY = "answers that differ", "positions never dropped at", "recovery, p95"
 PROMPT = '[call add {"a": 1, "b": 2}]'
-# RUN_STARTED, the tool call (start, arguments, end, result), and the beginning of the text: at least so many.
-POSITIONS = 25
 
 
 def skip_an_event() -> None:
@@ -48,9 +47,10 @@ FAULTS = (Fault("whoever catches up misses an event", DIFFERENT, skip_an_event),
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """One run: after which event it was dropped, whether all came, and how many seconds the next event took."""
+    """One run of `length` events: after which it was dropped, whether all came, and the seconds to the next one."""
 
     position: int
+    length: int
     is_same: bool
     seconds: float | None
 
@@ -70,12 +70,12 @@ async def _measure(ground: Ground) -> Sequence[Line]:
                 else:
                     with ground.serve(site) as there:
                         drops += await _drop_all(ground, site, [here, there])
-    positions = min(POSITIONS, len(drops) // 2)
+    positions = min(*(drop.length - 1 for drop in drops), len(drops) // 2)
     seen = {drop.position for drop in drops}
     seconds = [drop.seconds for drop in drops if drop.seconds is not None]
     return [
         Line(DIFFERENT, sum(not drop.is_same for drop in drops), "", 0, beside=f"of {len(drops)} runs"),
-        Line(UNSEEN, len(set(range(1, positions + 1)) - seen), "", 0, beside=f"dropped at {len(seen)} positions"),
+        Line(UNSEEN, len(set(range(1, positions + 1)) - seen), "", 0, beside=f"of {positions}"),
         Line(RECOVERY, p95(seconds), "s", 2, beside="from the drop to the next event of the run"),
     ]
 
@@ -87,26 +87,32 @@ def _paced(request: Recorded) -> Answer:
 
 
 async def _drop_all(ground: Ground, site: Site, servers: Sequence[Server]) -> list[Drop]:
-    turn = asyncio.Semaphore(AT_ONCE)
+    turn, length = asyncio.Semaphore(AT_ONCE), await _length(site, servers[0])
 
     async def one(number: int) -> Drop:
         async with turn:
-            return await _drop(site, servers, number)
+            return await _drop(site, servers, number, number % (length - 1) + 1)
 
     return await asyncio.gather(*(one(number) for number in range(ground.many(RUNS // 2))))
 
 
-async def _drop(site: Site, servers: Sequence[Server], number: int) -> Drop:
+async def _length(site: Site, server: Server) -> int:
+    """How many events a run has."""
+    async with connected(server.port, site.keys[0]) as client:
+        return seq_of(await client.ask(PROMPT))
+
+
+async def _drop(site: Site, servers: Sequence[Server], number: int, position: int) -> Drop:
     key = site.keys[number % len(site.keys)]
     given = run_input(PROMPT)
-    run, position = given["runId"], number % POSITIONS + 1
+    run = given["runId"]
     async with connected(servers[0].port, key) as watcher:
         await watcher.send(given)
         await watcher.next()
         watching = asyncio.create_task(watcher.until_end(run))
         async with connected(servers[0].port, key) as client:
             await client.attach(given["threadId"], after=(run, 0))
-            await client.until(lambda frame: seq_of(frame) >= position)
+            await client.until(lambda frame: seq_of(frame) >= position or frame["type"] in ENDINGS)
             client.drop()
             dropped = time.monotonic()
         async with connected(servers[1].port, key) as again:
@@ -117,7 +123,7 @@ async def _drop(site: Site, servers: Sequence[Server], number: int) -> Drop:
                 await again.until_end(run)
         await watching
     is_same = _of_run(client, run) + _of_run(again, run) == _of_run(watcher, run)
-    return Drop(seq_of(client.frames[-1]), is_same, seconds)
+    return Drop(seq_of(client.frames[-1]), seq_of(watcher.frames[-1]), is_same, seconds)
 
 
 def _of_run(client: Client, run: str) -> list[str]:

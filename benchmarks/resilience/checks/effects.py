@@ -24,7 +24,12 @@ HOW = (
 )
 CRASHES = 100
 AT_ONCE = 25
-TWICE, UNKNOWN, BUSY = "effects beyond distinct keys", "effects that the audit does not know", "threads left unusable"
+TWICE, UNKNOWN, BUSY, MADE = (
+    "effects beyond distinct keys",
+    "effects that the audit does not know",
+    "threads left unusable",
+    "effects that were made",
+)
 AUDITED = "SELECT r.conversation_id, c.call_id FROM assistant_toolcall c JOIN assistant_run r ON r.id = c.run_id"
 ARGUMENTS = '{"cents": 5, "before": 150, "after": 150}'
 
@@ -63,7 +68,7 @@ FAULTS = (
 
 def measure(ground: Ground) -> Sequence[Line]:
     keys: list[str] = []
-    unknown = busy = crashes = paid_before = 0
+    unknown = busy = crashes = 0
     for kind in (SQLITE, POSTGRES):
         ledger = ground.folder / f"ledger-{ground.services.number()}"
         ledger.touch()
@@ -80,12 +85,12 @@ def measure(ground: Ground) -> Sequence[Line]:
             unknown += len(set(here) - calls)
             busy += sum(not one for one in usable)
             crashes += len(usable)
-            paid_before += len(here)
             keys += here
     return [
         Line(TWICE, len(keys) - len(set(keys)), "", 0, beside=f"{len(keys)} effects in {crashes} crashes"),
         Line(UNKNOWN, unknown, "", 0),
         Line(BUSY, busy, "", 0),
+        Line(MADE, len(keys), "", crashes * 3 // 5, True),
     ]
 
 

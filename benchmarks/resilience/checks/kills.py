@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,22 +19,26 @@ from tests.fake_provider import FakeProvider, demo
 
 TITLE = "Killed processes"
 HOW = (
-    "A server process is killed (SIGKILL) at a random moment of a run: text, a tool and text, two tools at once and "
-    "text. The client goes to another process, sends its input again if it was never answered, and attaches; then it "
-    "asks something else in the thread. Compared with the rows of the database. Half on SQLite, half on PostgreSQL "
-    "and Redis."
+    "A server process is killed (SIGKILL) a random moment after a random event of a run, half of the times among the "
+    "first, where tools run: text, a tool and text, two tools at once and text. The client goes to another process, "
+    "sends its input again if it was never answered, and attaches; then it asks something else in the thread. Compared "
+    "with the rows of the database. Half on SQLite, half on PostgreSQL and Redis."
 )
 KILLS = 100
 AT_ONCE = 25
-LOST, NOT_PREFIX, LATE, INVALID = (
+LOST, NOT_PREFIX, LATE, INVALID, SILENT, SEEN = (
     "user messages lost or doubled",
     "answers seen that are no prefix of what is stored",
     "runs that did not end within 30 s",
     "requests to the provider that are not valid",
+    "threads that could not be used after",
+    "kills after text was seen",
 )
 LIMIT_SECONDS = 30.0
-# The longest run below: a tool of 300 ms and 40 words, 15 ms each.
-RUN_SECONDS = 1.4
+# Counted in events, not seconds: a busy machine must not make all kills early ones.
+WORDS, EARLY = 40, 14
+# A tool takes 300 ms, two words 15.
+MOMENT_SECONDS = 0.15
 PAY = '[call pay {"cents": 5, "before": 150, "after": 150}]'
 ADD = '[call add {"a": 1, "b": 2}]'
 PROMPTS = ("Tell me", f"{PAY}", f"{ADD} {PAY}")
@@ -72,21 +77,35 @@ def forget_the_question() -> None:
     opening.store_messages = lambda **_: None  # type: ignore[attr-defined]
 
 
+def forget_results() -> None:
+    """What tools answered is left out of what the provider is sent."""
+    from assistant.core import loop
+
+    loop.repair = lambda messages: [one for one in messages if one.role != "tool"]  # type: ignore[attr-defined]
+
+
 FAULTS = (
     Fault("whoever finishes a dead run keeps nothing of its answer", NOT_PREFIX, forget_the_answer),
     Fault("nobody looks for dead runs", LATE, forget_dead_runs),
     Fault("what the user said is not stored", LOST, forget_the_question),
+    Fault("results of tools are not sent to the provider", INVALID, forget_results),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """What came of one kill; `seconds` is how long the run took to end after it."""
+    """What came of one kill.
+
+    `seconds` is how long the run took to end after it, `is_usable` whether the thread's next question was answered,
+    `has_text` whether some of the answer had been seen.
+    """
 
     was_running: bool
     is_kept: bool
     is_prefix: bool
     seconds: float
+    is_usable: bool
+    has_text: bool
 
 
 def measure(ground: Ground) -> Sequence[Line]:
@@ -104,20 +123,22 @@ def measure(ground: Ground) -> Sequence[Line]:
             invalid += sum(not is_valid(request.messages) for request in provider.requests)
             asked += len(provider.requests)
     slowest = max(one.seconds for one in killed)
-    running = sum(one.was_running for one in killed)
+    running, with_text = sum(one.was_running for one in killed), sum(one.has_text for one in killed)
     of = f"of {len(killed)} kills, {running} of them before the run's end"
     return [
         Line(LOST, sum(not one.is_kept for one in killed), "", 0, beside=of),
         Line(NOT_PREFIX, sum(not one.is_prefix for one in killed), "", 0),
         Line(LATE, sum(one.seconds > LIMIT_SECONDS for one in killed), "", 0, beside=f"the slowest {slowest:.1f} s"),
         Line(INVALID, invalid, "", 0, beside=f"of {asked} requests"),
+        Line(SILENT, sum(not one.is_usable for one in killed), "", 0),
+        Line(SEEN, with_text, "", len(killed) // 4, True),
     ]
 
 
 def _paced(request: Recorded) -> Answer:
     if "[call" in request.last_text and request.messages[-1]["role"] == "user":
         return demo(request)
-    return reply(chunks=[f"word{n} " for n in range(40)], delay=0.015)(request)
+    return reply(chunks=[f"word{n} " for n in range(WORDS)], delay=0.015)(request)
 
 
 async def _kill_all(ground: Ground, site: Site, heir: Server, nursery: Nursery) -> list[Killed]:
@@ -136,21 +157,32 @@ async def _kill(site: Site, heir: Server, nursery: Nursery, number: int) -> Kill
     doomed = await nursery.birth()
     async with connected(doomed.port, key) as first:
         await first.send(given)
-        asyncio.get_running_loop().call_later(chance.uniform(0, RUN_SECONDS), doomed.kill)
+        await _read_on(first, chance.randint(0, chance.choice([EARLY, WORDS])))
+        await asyncio.sleep(chance.uniform(0, MOMENT_SECONDS))
+        doomed.kill()
         await _read_on(first)
     killed_at = time.monotonic()
     async with connected(heir.port, key) as client:
         end, seconds = await _end_of(client, given, first, killed_at)
         kept, is_prefix = _stored(site, given, [*first.frames, *client.frames])
-        await client.ask("And now?", thread=given["threadId"])
+        after = await client.ask("And now?", thread=given["threadId"])
     was_running = not any(frame["type"] in ENDINGS for frame in first.frames)
-    return Killed(was_running, kept, is_prefix and end["type"] in ENDINGS, seconds)
+    return Killed(
+        was_running,
+        kept,
+        is_prefix and end["type"] in ENDINGS,
+        seconds,
+        is_usable=after["type"] == "RUN_FINISHED",
+        has_text=any(frame["type"] == "TEXT_MESSAGE_CONTENT" for frame in first.frames),
+    )
 
 
-async def _read_on(client: Client) -> None:
+async def _read_on(client: Client, events: float = math.inf) -> None:
+    """Read so many events of the run, or all that come until the connection or the run ends."""
     try:
-        while True:
-            await client.next()
+        while sum(map(bool, map(seq_of, client.frames))) < events:
+            if (await client.next())["type"] in ENDINGS and events < math.inf:
+                return
     except Gone:
         return
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import httpx2
 
@@ -36,7 +38,26 @@ ANSWER = "".join(f"word{n} " for n in range(20))
 
 FORGETS = "a client that tries again makes up new ids"
 
-FAULTS = (Fault(FORGETS, RUNS),)
+
+def know_no_run() -> None:
+    """A run is not recognised by its id, nor a message by its own."""
+    from dataclasses import replace
+
+    from assistant.services import opening
+
+    find = opening.find_place
+
+    def forgetful(*args: Any, **options: Any) -> Any:
+        place = find(*args, **options)
+        return place and replace(place, same_run=None, has_message=False)
+
+    opening.find_place = forgetful  # type: ignore[attr-defined]
+
+
+FAULTS = (
+    Fault(FORGETS, RUNS),
+    Fault("a run is not known by its id, nor a message by its own", DIFFERENT, know_no_run),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +81,14 @@ def measure(ground: Ground) -> Sequence[Line]:
             servers = [here, here] if kind == SQLITE else [here, there]
             all_sent = asyncio.run(_send_all(ground, site, servers))
             sent += len(all_sent)
-            runs += site.database.rows("SELECT count(*) FROM assistant_run")[0][0] - len(all_sent)
-            messages += site.database.rows("SELECT count(*) FROM assistant_message")[0][0] - 2 * len(all_sent)
-            calls += len(provider.requests) - len(all_sent)
+            runs += abs(site.database.rows("SELECT count(*) FROM assistant_run")[0][0] - len(all_sent))
+            messages += abs(site.database.rows("SELECT count(*) FROM assistant_message")[0][0] - 2 * len(all_sent))
+            calls += abs(len(provider.requests) - len(all_sent))
             different += sum(not whole for one in all_sent for whole in one.is_whole)
     return [
-        Line(RUNS, abs(runs), "", 0, beside=f"of {sent} inputs"),
-        Line(MESSAGES, abs(messages), "", 0),
-        Line(CALLS, abs(calls), "", 0),
+        Line(RUNS, runs, "", 0, beside=f"of {sent} inputs"),
+        Line(MESSAGES, messages, "", 0),
+        Line(CALLS, calls, "", 0),
         Line(DIFFERENT, different, "", 0),
     ]
 
@@ -107,7 +128,8 @@ async def _post(port: int, key: str, given: Frame) -> bool:
     url = f"http://127.0.0.1:{port}/api/v1/tenants/bench/assistants/support/runs/"
     async with httpx2.AsyncClient(timeout=90) as http:
         answer = await http.post(url, json=given, headers={"Authorization": f"Bearer {key}"})
-    return answer.status_code == 200 and '"RUN_FINISHED"' in answer.text
+    frames = [json.loads(line.removeprefix("data: ")) for line in answer.text.splitlines() if line.startswith("data: ")]
+    return answer.status_code == 200 and _shown(frames) == ANSWER and frames[-1]["type"] == "RUN_FINISHED"
 
 
 async def _double_click(site: Site, servers: Sequence[Server], number: int) -> Sent:
@@ -152,8 +174,6 @@ def _shown(frames: Sequence[Frame]) -> str:
         if frame["type"] == "MESSAGES_SNAPSHOT":
             answers = [message for message in frame["messages"] if message["role"] == "assistant"]
             text = answers[-1]["content"] if answers else ""
-        elif frame["type"] == "TEXT_MESSAGE_START" and not text:
-            text = ""
         elif frame["type"] == "TEXT_MESSAGE_CONTENT":
             text += frame["delta"]
     return text

@@ -20,10 +20,11 @@ HOW = (
     "asked to end (SIGTERM), and started again on its port once it has; then the other."
 )
 CHATS = 100
-NOT_WHOLE, REPEATED, UNTOLD, DRAIN = (
+NOT_WHOLE, REPEATED, UNTOLD, MOVED, DRAIN = (
     "answers lost, or not whole",
     "events or messages repeated",
     "connections that ended without being told (1012)",
+    "connections moved in mid-answer",
     "slowest end of a process",
 )
 WORDS, PACE = 100, 0.05
@@ -54,7 +55,8 @@ def measure(ground: Ground) -> Sequence[Line]:
     return [
         Line(NOT_WHOLE, not_whole, "", 0, beside=f"of {len(turns)} answers"),
         Line(REPEATED, doubled + sum(turn.repeated for turn in turns), "", 0, beside="in clients, rows and requests"),
-        Line(UNTOLD, len(codes) - told, "", 0, beside=f"of {len(codes)} that were moved in mid-answer"),
+        Line(UNTOLD, len(codes) - told, "", 0),
+        Line(MOVED, len(codes), "", 1, True),
         Line(DRAIN, max(drains), "s", 30),
     ]
 

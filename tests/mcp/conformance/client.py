@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
-from assistant.mcp.client import Endpoint, OAuthClient, RemoteFailure, RemoteSession, connect
+from assistant.mcp.client import Endpoint, OAuthClient, RemoteFailure, connect
+from assistant.mcp.client.session import RemoteSession
 from tools.urlguard import UrlGuard
 
 CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))

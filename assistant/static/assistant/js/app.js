@@ -7,6 +7,7 @@ import { Follow } from "./scroll.js";
 import { Sidebar } from "./sidebar.js";
 import { Thread } from "./thread.js";
 import { Transcript } from "./transcript.js";
+import * as unsent from "./unsent.js";
 
 const SHOW_TROUBLE_AFTER = 700;
 
@@ -41,7 +42,11 @@ const view = {
     composer.isBusy = thread.isBusy;
     transcript.working(thread.isBusy);
     const unsent = thread.pendingMessage;
-    if (unsent) transcript.note(unsent.id, connection.isOpen ? "" : "Waiting for the connection");
+    if (unsent) transcript.note(unsent.id, thread.waitsFor);
+  },
+  delayed() {
+    announce(thread.waitsFor);
+    this.change();
   },
   started(isOurs) {
     this.change();
@@ -61,6 +66,10 @@ const view = {
   },
   block(value) {
     transcript.block(value);
+  },
+  summary(text) {
+    byId("summary-text").textContent = text;
+    byId("summary").hidden = false;
   },
   snapshot(messages) {
     byId("skeleton")?.remove();
@@ -84,7 +93,7 @@ const view = {
   },
 };
 
-const thread = new Thread({ id: page.dataset.thread || newId(), isNew, connection, view });
+const thread = new Thread({ id: page.dataset.thread || newId(), isNew, connection, view, unsent });
 
 function send(text) {
   if (thread.say(text)) return true;
@@ -117,7 +126,7 @@ function showTrouble(text, canRetry) {
   line.hidden = false;
 }
 
-connection.addEventListener("change", ({ detail: { state } }) => {
+connection.addEventListener("change", ({ detail: { state, reason } }) => {
   clearTimeout(trouble);
   document.body.dataset.connection = state;
   view.change();
@@ -126,6 +135,8 @@ connection.addEventListener("change", ({ detail: { state } }) => {
     line.hidden = true;
   } else if (state === "signed-out") {
     showTrouble("You are signed out. Reload the page to sign in again.", false);
+  } else if (reason) {
+    showTrouble(reason, true);
   } else if (line.hidden) {
     trouble = setTimeout(() => showTrouble("Connection lost. Trying to come back…", true), SHOW_TROUBLE_AFTER);
   }

@@ -6,8 +6,9 @@ const PING_EVERY = 20_000;
 const PONG_WITHIN = 10_000;
 const STEADY_AFTER = 5_000;
 const SIGNED_OUT = 4401;
+const TOO_MANY = 4429;
 
-/** Fires "open", "frame" (detail: the event), "change" (detail: {state, delay}). */
+/** Fires "open", "frame" (detail: the event), "change" (detail: {state, delay, reason}; `reason` is why the server turned us away). */
 export class Connection extends EventTarget {
   #url;
   #socket = null;
@@ -39,7 +40,7 @@ export class Connection extends EventTarget {
     this.#socket = socket;
     socket.onopen = () => this.#opened(socket);
     socket.onmessage = (message) => this.#received(socket, message.data);
-    socket.onclose = (event) => this.#closed(socket, event.code);
+    socket.onclose = (event) => this.#closed(socket, event.code, event.reason);
   }
 
   /** Send a frame; false if the line is down. */
@@ -78,7 +79,7 @@ export class Connection extends EventTarget {
     }, PONG_WITHIN);
   }
 
-  async #closed(socket, code) {
+  async #closed(socket, code, reason = "") {
     if (socket !== this.#socket) return;
     const wasOpen = this.isOpen;
     this.#socket = null;
@@ -91,7 +92,7 @@ export class Connection extends EventTarget {
     const ceiling = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (this.#failures - 1));
     const delay = ceiling / 2 + (Math.random() * ceiling) / 2;
     this.#timers.retry = setTimeout(() => this.connect(), delay);
-    this.#change("waiting", delay);
+    this.#change("waiting", delay, code === TOO_MANY ? reason : "");
   }
 
   #stopTimers() {
@@ -99,9 +100,9 @@ export class Connection extends EventTarget {
     this.#timers = {};
   }
 
-  #change(state, delay = 0) {
+  #change(state, delay = 0, reason = "") {
     this.state = state;
-    this.dispatchEvent(new CustomEvent("change", { detail: { state, delay } }));
+    this.dispatchEvent(new CustomEvent("change", { detail: { state, delay, reason } }));
   }
 }
 

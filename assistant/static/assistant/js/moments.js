@@ -1,4 +1,4 @@
-/* What the chat page and the widget share: ids, and one write per animation frame. */
+/* What the chat page and the widget share: ids, moments for people, and one write per animation frame. */
 
 export function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
@@ -7,6 +7,15 @@ export function newId() {
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** A sentence whose moments, such as 2026-11-23T00:00:00Z, are told in the reader's own time and words. */
+export function inLocalTime(sentence) {
+  return sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (moment) => {
+    const then = new Date(moment);
+    const isToday = then.toDateString() === new Date().toDateString();
+    return then.toLocaleString([], isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+  });
 }
 
 const dirty = new Set();

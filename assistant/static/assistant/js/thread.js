@@ -3,14 +3,18 @@
 import { newId } from "./moments.js";
 
 const VERSION = "1.0";
+const DELAYED = "The service is away for a moment. This is sent as soon as it is back.";
 const MAX_FRAME = 256 * 1024;
+// While the server cannot reach its database: milliseconds between tries.
+const FIRST_OUTAGE_DELAY = 1000;
+const LONGEST_OUTAGE_DELAY = 15_000;
 // What a fresh picture repeats after its snapshot, with the snapshot's number.
 const PICTURE_KINDS = new Set([
   "TEXT_MESSAGE_START", "REASONING_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "SUBAGENT_STARTED",
   "RUN_FINISHED", "RUN_ERROR",
 ]);
 
-/** `view` is told: asked, started, event, snapshot, block, ended, refused, change. */
+/** `view` is told: asked, started, event, snapshot, block, summary, ended, refused, delayed, change. */
 export class Thread {
   #connection;
   #view;
@@ -21,11 +25,13 @@ export class Thread {
   #cancelled = "";
   #lastRefused = null;
   #awaitsPicture = false;
-  #storageKey;
+  #unsent;
+  #outages = 0;
+  #comingBack = 0;
 
-  /** `storageKey()` names the place where what is unsent survives a reload; with null it does not. */
-  constructor({ id, isNew, connection, view, storageKey = () => `unsent:${location.pathname}` }) {
-    this.#storageKey = storageKey;
+  /** `unsent` keeps what has not reached the server; without it that lives as long as the page. */
+  constructor({ id, isNew, connection, view, unsent = null }) {
+    this.#unsent = unsent;
     this.id = id;
     this.isNew = isNew;
     this.running = "";
@@ -38,6 +44,12 @@ export class Thread {
 
   get isBusy() {
     return Boolean(this.running || this.#pending);
+  }
+
+  /** Why what is pending has not reached the server, as a sentence; empty if it is on its way. */
+  get waitsFor() {
+    if (!this.#connection.isOpen) return "Waiting for the connection";
+    return this.#comingBack ? DELAYED : "";
   }
 
   get pendingMessage() {
@@ -103,6 +115,8 @@ export class Thread {
   }
 
   #catchUp() {
+    clearTimeout(this.#comingBack);
+    this.#comingBack = 0;
     if (this.#position) this.#attach({ ...this.#position });
     else if (!this.isNew) this.#attach();
     this.#sendPending(); // with the same run id as before: the server starts it once
@@ -128,6 +142,7 @@ export class Thread {
     }
     if (run.thread && run.thread !== this.id) return;
     if (event.type === "CUSTOM" && event.name === "message.block") this.#view.block(event.value);
+    else if (event.type === "CUSTOM" && event.name === "thread.summary") this.#view.summary(event.value.summary);
     else if (event.type === "RUN_ERROR" && run.seq === 1 && run.id !== this.#position?.runId) this.#refusal(event, run);
     else if (event.type === "MESSAGES_SNAPSHOT") this.#snapshot(event, run);
     else if (event.type === "RUN_STARTED") this.#started(run);
@@ -135,6 +150,7 @@ export class Thread {
   }
 
   #started(run) {
+    this.#outages = 0;
     const last = this.#position;
     const isOurs = this.#pending?.runId === run.id;
     if (last?.runId === run.id && run.seq <= last.seq) return;
@@ -150,6 +166,7 @@ export class Thread {
   }
 
   #snapshot(event, run) {
+    this.#outages = 0;
     this.#position = { runId: run.id, seq: run.seq };
     this.#pictureSeq = run.seq;
     this.#awaitsPicture = false;
@@ -184,12 +201,23 @@ export class Thread {
   }
 
   #refusal(event, run) {
-    if (!run.id) {
+    if (run.id && run.id !== this.#pending?.runId) return;
+    if (event.code === "internal_error" && event.metadata.resetsAt) {
+      this.#comeBackLater();
+    } else if (!run.id) {
       this.#awaitsPicture = false;
       this.#view.refused(event, null); // an attach: the conversation is gone
-    } else if (run.id === this.#pending?.runId) {
+    } else {
       this.#refuse(event.message, event.code);
     }
+  }
+
+  #comeBackLater() {
+    this.#pendingIsSent = false;
+    clearTimeout(this.#comingBack);
+    const wait = Math.min(LONGEST_OUTAGE_DELAY, FIRST_OUTAGE_DELAY * 2 ** this.#outages++);
+    this.#comingBack = setTimeout(() => this.#catchUp(), wait / 2 + (Math.random() * wait) / 2);
+    if (this.#pending) this.#view.delayed();
   }
 
   #refuse(message, code) {
@@ -199,29 +227,16 @@ export class Thread {
     this.#view.refused({ message, code }, refused?.messages[0] ?? null);
   }
 
-  // What has not reached the server yet survives a reload of the page.
-
   #setPending(input) {
     this.#pending = input;
     this.#pendingIsSent = false;
-    if (!this.#storageKey) return;
-    try {
-      if (input) sessionStorage.setItem(this.#storageKey(), JSON.stringify(input));
-      else sessionStorage.removeItem(this.#storageKey());
-    } catch {
-      /* without storage it lives as long as the page */
-    }
+    this.#unsent?.keep(input);
   }
 
   #restore() {
-    if (!this.#storageKey) return;
-    try {
-      const input = JSON.parse(sessionStorage.getItem(this.#storageKey()) ?? "null");
-      if (!input) return;
-      if (this.isNew) this.id = input.threadId;
-      if (input.threadId === this.id) this.#pending = input;
-    } catch {
-      /* nothing to restore */
-    }
+    const input = this.#unsent?.restore();
+    if (!input) return;
+    if (this.isNew) this.id = input.threadId;
+    if (input.threadId === this.id) this.#pending = input;
   }
 }

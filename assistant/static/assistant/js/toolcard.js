@@ -164,9 +164,10 @@ export class ToolCard {
     line.querySelector("span").textContent = message ?? (total ? `${done} of ${total}` : "");
   }
 
-  /** Show what another assistant, whom this call asks, says and does; returns where its items go. */
-  addAgent(element) {
+  /** Show what the assistant `name`, whom this call asks, says and does; returns where its items go. */
+  addAgent(element, name) {
     this.#hasAgent = true;
+    this.#part(".tool-name").textContent = name;
     this.#part(".tool-body").insertBefore(element, this.#part(".tool-result"));
     return element.querySelector(".items");
   }

@@ -2,6 +2,7 @@
 
 import { Answer } from "./answer.js";
 import { announce, copyText, piece } from "./dom.js";
+import { inLocalTime } from "./moments.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCard } from "./toolcard.js";
 
@@ -172,7 +173,7 @@ export class Transcript {
     if (!card || known?.element.closest(".tool") === card.element) return known;
     const element = piece("agent");
     element.querySelector(".agent-name").textContent = name;
-    const agent = { element, items: card.addAgent(element) };
+    const agent = { element, items: card.addAgent(element, name) };
     this.#agents.set(id, agent);
     return agent;
   }
@@ -257,7 +258,7 @@ export class Transcript {
     const said = this.#lastText();
     this.working(false);
     if (!isNews) return;
-    if (event.type === "RUN_ERROR") announce(`The answer failed. ${event.message}`);
+    if (event.type === "RUN_ERROR") announce(`The answer failed. ${inLocalTime(event.message)}`);
     else if (outcome === "cancelled") announce("The answer was stopped.");
     else if (outcome === "interrupt") announce("The assistant needs your approval to go on.");
     else announce(`Answer complete. ${said.length > SPOKEN ? `${said.slice(0, SPOKEN)}…` : said}`);
@@ -270,7 +271,7 @@ export class Transcript {
 
   #fail(message, canRetry) {
     const box = piece("error");
-    box.querySelector(".failure-text").textContent = message;
+    box.querySelector(".failure-text").textContent = inLocalTime(message);
     box.querySelector("button").hidden = !canRetry;
     this.#openTurn().querySelector(":scope > .items").append(box);
   }

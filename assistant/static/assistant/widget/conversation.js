@@ -20,11 +20,11 @@ export class Conversation extends EventTarget {
     this.#transcript = new Transcript(panel.log, {
       retry: () => this.#thread.retry(),
       resume: (entries) => this.#thread.resume(entries),
+      decided: () => panel.focus(), // its buttons are gone
       media: async (list) => (await import("./media.js")).shown(list, line),
     });
-    // What is unsent is not kept in the page's storage: the next visitor of this browser may be another.
-    const parts = { id: id || newId(), isNew: !id, connection: this, storageKey: null };
-    this.#thread = new Thread({ ...parts, view: this.#view() });
+    // It keeps nothing unsent in the page's storage: the next visitor of this browser may be another.
+    this.#thread = new Thread({ id: id || newId(), isNew: !id, connection: this, view: this.#view() });
   }
 
   get isOpen() {
@@ -45,8 +45,11 @@ export class Conversation extends EventTarget {
 
   say(text) {
     if (this.#thread.isBusy) return false;
-    if (this.#thread.say(text)) return true;
-    this.#panel.announce("This message is too long to send.");
+    if (this.#thread.say(text)) {
+      if (this.isOpen) this.#panel.calm();
+      return true;
+    }
+    this.#panel.trouble("This message is too long to send.");
     return false;
   }
 
@@ -59,8 +62,8 @@ export class Conversation extends EventTarget {
 
   changed() {
     const unsent = this.#thread.pendingMessage;
-    if (unsent) this.#transcript.note(unsent.id, this.isOpen ? "" : "Waiting for the connection");
-    this.#panel.working(this.#thread.isBusy);
+    if (unsent) this.#transcript.note(unsent.id, this.#thread.waitsFor);
+    this.#panel.working(this.#thread.isBusy, this.isOpen);
   }
 
   #view() {
@@ -73,6 +76,10 @@ export class Conversation extends EventTarget {
         panel.follow(true);
       },
       change: () => this.changed(),
+      delayed: () => {
+        panel.announce(this.#thread.waitsFor);
+        this.changed();
+      },
       started: (isOurs) => {
         this.#remember(this.#thread.id);
         this.changed();

@@ -2,10 +2,10 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
-  chat: "M4 5.500h16v11H11l-5 4v-4H4z",
+  chat: "M4 5.5h16v11H11l-5 4v-4H4z",
   close: "M6 6l12 12M18 6L6 18",
   fresh: "M12 5v14M5 12h14",
-  send: "M12 19V5.500M6 11l6-6 6 6",
+  send: "M12 19V5.5M6 11l6-6 6 6",
   stop: "M7 7h10v10H7z",
 };
 

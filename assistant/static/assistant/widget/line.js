@@ -2,6 +2,8 @@
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
+const REFUSED_DELAY = 60_000;
+const UPGRADE_REQUIRED = 426;
 const PING_EVERY = 20_000;
 const PONG_WITHIN = 10_000;
 const STEADY_AFTER = 5_000;
@@ -9,7 +11,7 @@ const STEADY_AFTER = 5_000;
 /** The page's backend has no token for this visitor. */
 class NotSignedIn extends Error {}
 
-/** Tells `listener`: opened(grant), received(event), changed(state). States: connecting, open, waiting, signed-out. */
+/** Tells `listener`: opened(grant), received(event), changed(state). States: connecting, open, waiting, refused, signed-out. */
 export class Line {
   state = "idle";
   #tokenUrl;
@@ -48,7 +50,7 @@ export class Line {
       this.#socket = socket;
       socket.onopen = () => this.#opened(socket, grant);
       socket.onmessage = (message) => this.#received(socket, message.data);
-      socket.onclose = () => this.#closed(socket);
+      socket.onclose = () => (this.isOpen ? this.#closed(socket) : this.#judge(socket, url));
     } catch (error) {
       if (attempt !== this.#attempt) return;
       if (error instanceof NotSignedIn) this.#change("signed-out");
@@ -72,7 +74,7 @@ export class Line {
 
   /** Do not wait any longer; false if the line was not waiting. */
   retryNow() {
-    if (this.state !== "waiting" && this.state !== "signed-out") return false;
+    if (this.state === "open" || this.state === "connecting") return false;
     this.connect();
     return true;
   }
@@ -116,12 +118,23 @@ export class Line {
     this.#comeBack();
   }
 
-  #comeBack() {
+  /** A browser does not tell why a handshake failed; where the server answers an ordinary request, it was refused. */
+  async #judge(socket, url) {
+    const asked = new URL(url);
+    asked.protocol = url.protocol.replace("ws", "http");
+    const answer = await fetch(asked, { credentials: "omit" }).catch(() => null);
+    if (socket !== this.#socket) return;
+    this.#socket = null;
+    if (answer?.status !== UPGRADE_REQUIRED) return this.#comeBack();
+    console.warn(`The assistant refused ${location.origin}: is it one of its widget origins, and are its tokens good?`);
+    this.#comeBack("refused", REFUSED_DELAY);
+  }
+
+  #comeBack(state = "waiting", longest = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#failures)) {
     this.#stopTimers();
-    const ceiling = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#failures);
     this.#failures += 1;
-    this.#timers.retry = setTimeout(() => this.connect(), ceiling / 2 + (Math.random() * ceiling) / 2);
-    this.#change("waiting");
+    this.#timers.retry = setTimeout(() => this.connect(), (longest * (1 + Math.random())) / 2);
+    this.#change(state);
   }
 
   #stopTimers() {

@@ -4,8 +4,10 @@ import { icon, iconButton, make } from "./elements.js";
 
 const SHOW_TROUBLE_AFTER = 1500;
 const TROUBLE = {
+  unreached: "The assistant cannot be reached. Trying again…",
   waiting: "Connection lost. Trying to come back…",
   connecting: "Connecting…",
+  refused: "The assistant is not available on this page.",
   "signed-out": "You are signed out. Sign in to this site to go on.",
 };
 // So near the end, the end is what is being read.
@@ -23,6 +25,8 @@ export class Panel {
   #scroller;
   #isAtEnd = true;
   #timer = 0;
+  #wasOpen = false;
+  #wrong = "";
 
   /** `actions`: send(text) (true if taken), stop, fresh, close. */
   constructor(actions) {
@@ -80,11 +84,12 @@ export class Panel {
     this.#welcome.hidden = Boolean(this.log.firstChild);
   }
 
-  working(isBusy) {
+  working(isBusy, isOpen = true) {
     const hadFocus = [this.#send, this.#stop].includes(this.element.getRootNode().activeElement);
     this.isBusy = isBusy;
     this.#send.hidden = isBusy;
-    this.#stop.hidden = this.#thinking.hidden = !isBusy;
+    this.#stop.hidden = !isBusy;
+    this.#thinking.hidden = !isBusy || !isOpen;
     this.showWelcome();
     if (hadFocus) this.focus();
     this.follow();
@@ -97,17 +102,26 @@ export class Panel {
   }
 
   line(state) {
-    clearTimeout(this.#timer);
     if (state === "open") {
+      this.#wasOpen = true;
       if (!this.#trouble.hidden) this.announce("Connected again");
-      this.#trouble.hidden = true;
-    } else if (state === "signed-out") this.trouble(TROUBLE[state]);
-    else if (!this.#trouble.hidden) this.#trouble.textContent = TROUBLE[state];
-    else this.#timer = setTimeout(() => this.trouble(TROUBLE[state]), SHOW_TROUBLE_AFTER);
+      this.calm();
+      return;
+    }
+    if (state === "connecting" && !this.#trouble.hidden) return; // what is wrong stays to be read
+    this.#wrong = TROUBLE[state === "waiting" && !this.#wasOpen ? "unreached" : state];
+    if (state === "refused" || state === "signed-out" || !this.#trouble.hidden) this.trouble(this.#wrong);
+    else this.#timer ||= setTimeout(() => this.trouble(this.#wrong), SHOW_TROUBLE_AFTER);
+  }
+
+  calm() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.#trouble.hidden = true;
   }
 
   trouble(text) {
-    if (this.#trouble.hidden) this.announce(text);
+    if (this.#trouble.hidden || this.#trouble.textContent !== text) this.announce(text);
     this.#trouble.textContent = text;
     this.#trouble.hidden = false;
   }

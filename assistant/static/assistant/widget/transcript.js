@@ -1,5 +1,6 @@
 /* What was said, as elements: questions, answers, tools at work, approvals, and how runs ended. */
 
+import { inLocalTime } from "../js/moments.js";
 import { Answer } from "./answer.js";
 import { make } from "./elements.js";
 
@@ -13,7 +14,7 @@ export class Transcript {
   #answers = new Map();
   #calls = new Map();
 
-  /** `actions`: retry(), resume(entries), media(list). */
+  /** `actions`: retry(), resume(entries), decided(), media(list). */
   constructor(root, actions) {
     this.#root = root;
     this.#actions = actions;
@@ -64,8 +65,11 @@ export class Transcript {
   event(event) {
     if (event.subagentRunId) return;
     const { type, messageId, toolCallId, delta } = event;
-    if (type === "TEXT_MESSAGE_START") this.#answer(messageId);
-    else if (type === "TEXT_MESSAGE_CONTENT") this.#answer(messageId).append(delta);
+    if (type === "TEXT_MESSAGE_START") {
+      this.#answer(messageId);
+      this.#goesOn();
+    }
+    if (type === "TEXT_MESSAGE_CONTENT") this.#answer(messageId).append(delta);
     else if (type === "TOOL_CALL_START") this.#call(toolCallId, event.toolCallName);
     else if (type === "TOOL_CALL_ARGS") this.#call(toolCallId).input += delta;
     else if (type === "TOOL_CALL_RESULT") this.#settle(toolCallId, "ok");
@@ -92,6 +96,11 @@ export class Transcript {
     this.#place(make("p.remark", {}, text));
   }
 
+  /** A picture calls an answer cut off that is still being written. */
+  #goesOn() {
+    this.#root.querySelector(".turn:last-child .partial")?.remove();
+  }
+
   clearFailures() {
     for (const old of this.#root.querySelectorAll(".failure")) old.remove();
   }
@@ -99,9 +108,10 @@ export class Transcript {
   /** How the run ended; returns the sentence that tells of it. */
   ended(event) {
     const outcome = event.outcome?.type;
+    this.#goesOn();
     if (event.type === "RUN_ERROR") {
       this.#fail(event);
-      return `The answer failed. ${event.message}`;
+      return `The answer failed. ${inLocalTime(event.message)}`;
     }
     if (outcome === "cancelled") {
       this.#remark("Stopped.");
@@ -116,7 +126,7 @@ export class Transcript {
 
   #fail({ message, code }) {
     const retry = make("button", { type: "button", onclick: () => this.#actions.retry() }, "Try again");
-    this.#place(make("div.failure", {}, make("p", {}, message), ...(FINAL.has(code) ? [] : [retry])));
+    this.#place(make("div.failure", {}, make("p", {}, inLocalTime(message)), ...(FINAL.has(code) ? [] : [retry])));
   }
 
   #ask(interrupts) {
@@ -127,6 +137,7 @@ export class Transcript {
       const decide = (approved) => () => {
         decided.set(id, { interruptId: id, status: "resolved", payload: { approved } });
         box.replaceChildren(approved ? "Approved." : "Rejected.");
+        this.#actions.decided();
         if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
       };
       const box = make(
@@ -158,7 +169,7 @@ export class Transcript {
 
   #addStored({ id, content, toolCalls, metadata }) {
     if (content) this.#answer(id).append(content);
-    if (metadata?.partial) this.#remark("This answer was cut off.");
+    if (metadata?.partial) this.#place(make("p.remark.partial", {}, "This answer was cut off."));
     for (const { id: callId, function: called } of toolCalls ?? []) this.#call(callId, called.name).input = called.arguments;
   }
 }

@@ -1,0 +1,91 @@
+"""Refuses bodies that no address of the API takes before they are read: the site itself would keep all of one first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+from django.urls import Resolver404, resolve
+
+from assistant.api.bodies import MAX_BODY
+from assistant.api.openai_shapes import error_body
+from assistant.services.limits import hold_back
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
+
+# The two addresses below which bodies are JSON; other applications of the site, and our own pages, take what they take.
+# In this order: the first has a version of its own, which reads like the second.
+API, OPENAI = "api/", "v1/"
+# Of slack: a body a little too long is read, and answered by whoever knows its address.
+MOST = 2 * MAX_BODY
+
+
+class _TooLarge(Exception):
+    """More of a body has come than is taken."""
+
+
+def with_bounded_bodies(application: Application) -> Application:
+    """The application, whose API answers 413 to a body that says to be too long, or turns out to be."""
+
+    async def bounded(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await application(scope, receive, send)
+            return
+        if _announced(scope) > MOST and _door(scope):
+            await _refuse(scope, send)
+            return
+        has_begun, left = False, MOST
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            was_within, left = left >= 0, left - len(message.get("body", b""))
+            if left < 0 and was_within and not has_begun and _door(scope):
+                raise _TooLarge
+            return message
+
+        async def begun(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await application(scope, counted, begun)
+        except _TooLarge:
+            await _refuse(scope, send)
+
+    return bounded
+
+
+def _announced(scope: Mapping[str, Any]) -> int:
+    """How long a body says to be; 0 if it does not say."""
+    given = next((value for name, value in scope["headers"] if name == b"content-length"), b"0").decode("latin-1")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 20 else 0
+
+
+def _door(scope: Mapping[str, Any]) -> str:
+    """Which of the two doors an address belongs to, wherever the project has mounted them; "" for all others."""
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    try:
+        match = resolve(path)
+    except Resolver404:
+        return ""
+    if "assistant" not in match.app_names:
+        return ""
+    return next((door for door in (API, OPENAI) if f"/{door}" in f"/{match.route}"), "")
+
+
+async def _refuse(scope: Mapping[str, Any], send: Send) -> None:
+    await hold_back()
+    sentence = f"A body holds at most {MAX_BODY} bytes."
+    if _door(scope) == OPENAI:
+        body = error_body(sentence, kind="invalid_request_error", code="too_large")
+    else:
+        body = {"code": "too_large", "message": sentence, "fields": {}}
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})

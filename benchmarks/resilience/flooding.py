@@ -1,0 +1,172 @@
+"""What a tenant that floods costs its neighbour: their turns alone and beside the flood, in turn, on one server.
+
+As a program it is the flood: `python -m benchmarks.resilience.flooding PORT KEY`, from "go" to "stop" on its input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+import httpx2
+
+from benchmarks.processes import Process, started
+from benchmarks.resilience.check import Ground
+from benchmarks.resilience.client import Client, Gone, connected, run_input
+from benchmarks.resilience.figures import p95
+from benchmarks.resilience.sites import POSTGRES, Server, Site
+from tests.fake_provider import FakeProvider
+
+NEIGHBOUR = "the neighbour's turns, p95, beside a flood over alone"
+ROUNDS, TURNS = 6, 40
+# Of each kind: they send again as soon as they are answered.
+FLOODERS = 3
+BIG_BODY = b'{"x": "' + b"x" * (4 * 2**20) + b'"}'
+MAKE = "import django; django.setup(); from benchmarks.resilience.flooding import make; make()"
+
+
+def make() -> None:
+    """A tenant that floods, at the end of its messages, with a key; the benchmark's own is the neighbour."""
+    from django.contrib.auth import get_user_model
+
+    from assistant.models import Assistant, Membership, Tenant, TenantLimits
+    from assistant.services.members import create_api_key
+
+    tenant = Tenant.objects.create(slug="flood", name="Flood")
+    Assistant.objects.create(tenant=tenant, slug="support", name="Support")
+    TenantLimits.objects.create(tenant=tenant, member_messages_per_day=1, member_connections=20)
+    user = get_user_model().objects.create_user("flooder", password="bench-password")
+    Membership.objects.create(tenant=tenant, user=user)
+    print(create_api_key(tenant=tenant, user=user, name="flood")[1], flush=True)
+
+
+def hold_nobody_back() -> None:
+    """Who floods is looked at in full each time, and told at once."""
+    from assistant import consumers
+    from assistant.api import bounds
+    from assistant.services import limits, refusals, runs
+
+    async def at_once() -> None:
+        return None
+
+    for module in (bounds, consumers, runs):
+        module.hold_back = at_once
+    consumers.may_knock = lambda credential: True
+    limits.Bucket.take = lambda self: True  # type: ignore[method-assign]
+    refusals.Refusals.last = lambda self, member: None  # type: ignore[method-assign]
+
+
+def neighbour_of_a_flood(ground: Ground) -> list[float]:
+    """By round: the 95th percentile of a neighbour's turns beside the flood, over that without it."""
+    with FakeProvider() as provider, ground.site(POSTGRES, provider.url) as site:
+        with started([sys.executable, "-c", MAKE], site.env) as maker:
+            key = maker.line()
+        with ground.serve(site) as server:
+            command = [sys.executable, "-m", "benchmarks.resilience.flooding", str(server.port), key]
+            with started(command, site.env) as flood:
+                return asyncio.run(_rounds(ground, site, server, flood))
+
+
+async def _rounds(ground: Ground, site: Site, server: Server, flood: Process) -> list[float]:
+    await _turns(site, server, 10)
+    ratios = []
+    for _ in range(ground.many(ROUNDS, 3)):
+        alone = await _turns(site, server, TURNS)
+        flood.say("go")
+        await asyncio.sleep(2)
+        beside = await _turns(site, server, TURNS)
+        flood.say("stop")
+        figures = f"alone {p95(alone) * 1000:.0f} ms, beside {p95(beside) * 1000:.0f} ms"
+        print(f"  flood of {flood.line()}: {figures}", flush=True)
+        ratios.append(p95(beside) / p95(alone))
+        await asyncio.sleep(2)
+    return ratios
+
+
+async def _turns(site: Site, server: Server, count: int) -> list[float]:
+    """Seconds of turns, one after the other."""
+    seconds = []
+    async with connected(server.port, site.keys[0]) as client:
+        for _ in range(count):
+            began = time.perf_counter()
+            await client.ask("Hello")
+            seconds.append(time.perf_counter() - began)
+            await asyncio.sleep(0.05)
+    return seconds
+
+
+class Flood:
+    """Everything that a program with a good key can send too much of."""
+
+    def __init__(self, port: int, key: str) -> None:
+        self._port, self._key = port, key
+        self.sent: dict[str, int] = {}
+
+    async def pour(self) -> None:
+        """Until it is cancelled."""
+        kinds: Sequence[Callable[[], Awaitable[None]]] = (self._messages, self._frames, self._sockets, self._bodies)
+        async with asyncio.TaskGroup() as group:
+            for kind in kinds:
+                for _ in range(FLOODERS):
+                    group.create_task(self._again(kind))
+
+    async def _again(self, kind: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            with contextlib.suppress(Gone, OSError, TimeoutError, httpx2.HTTPError, ConnectionError):
+                await kind()
+            await asyncio.sleep(0)
+
+    def _count(self, what: str) -> None:
+        self.sent[what] = self.sent.get(what, 0) + 1
+
+    async def _messages(self) -> None:
+        async with self._connected() as client:
+            while True:
+                await client.ask("More")
+                self._count("messages")
+
+    async def _frames(self) -> None:
+        async with self._connected() as client:
+            while True:
+                await client.connection.send("no json")
+                await client.next()
+                self._count("bad frames")
+
+    async def _sockets(self) -> None:
+        async with self._connected():
+            self._count("connections")
+
+    async def _bodies(self) -> None:
+        url = f"http://127.0.0.1:{self._port}/api/v1/tenants/flood/assistants/support/runs/"
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
+            await http.post(url, content=BIG_BODY, headers={**self._headers, "Content-Type": "application/json"})
+            self._count("bodies")
+            await http.post(url, json=run_input("More"), headers=self._headers)
+            self._count("requests")
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}"}
+
+    def _connected(self) -> contextlib.AbstractAsyncContextManager[Client]:
+        return connected(self._port, self._key, tenant="flood")
+
+
+async def main() -> None:
+    """Flood from "go" to "stop", and tell how much was sent."""
+    port, key = int(sys.argv[1]), sys.argv[2]
+    while await asyncio.to_thread(sys.stdin.readline):
+        flood = Flood(port, key)
+        pouring = asyncio.create_task(flood.pour())
+        await asyncio.to_thread(sys.stdin.readline)
+        pouring.cancel()
+        await asyncio.gather(pouring, return_exceptions=True)
+        print(json.dumps(flood.sent), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,1 @@
+"""Hostile text, and how it is sent through each kind of entrance."""

@@ -1,0 +1,107 @@
+"""No stored or entered secret in any page of the admin, a form shown again, the history, the session or an export."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import models
+from django.test import Client
+
+from assistant.admin.secretfields import SecretTextarea
+from assistant.models import AuditEntry, McpServer, Provider, ToolSetting
+from assistant.services.encryption import encrypted_fields
+from tests.base import Cast
+from tests.isolation.doors import paths
+from tests.isolation.planting import plant
+
+SECRET = "goldammer-5209"
+NAMED = re.compile(r"(^|_)(api_key|headers|secrets?|password\d?|token)(_|$)")
+Rows = dict[type[models.Model], models.Model]
+
+
+@pytest.fixture
+def rows(cast: Cast) -> Rows:
+    """A row of each model, with a secret in each field that is encrypted."""
+    planted = dict(plant(cast))
+    for model, name in encrypted_fields():
+        setattr(planted[model], name, f'{{"key": "{SECRET}"}}')
+        planted[model].save()
+    planted[ToolSetting].tool = "get_weather"  # type: ignore[attr-defined]
+    planted[ToolSetting].save()
+    return planted
+
+
+def test_no_page_shows_a_stored_secret(root: Client, rows: Rows) -> None:
+    visited = [path for path in paths(rows) if path.startswith("/admin/") and "logout" not in path]
+    shown = {path: root.get(path) for path in visited}
+    assert sum(answer.status_code == 200 for answer in shown.values()) > 80
+    assert [path for path, answer in shown.items() if SECRET in answer.getvalue().decode("utf-8", "replace")] == []
+
+
+def secret_forms(root: Client, rows: Rows) -> Iterator[tuple[str, list[str]]]:
+    """The forms to add and to change rows that take secrets, with the names of the secrets' fields."""
+    for model in admin.site._registry:
+        base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        changes = [f"{base}{rows[model].pk}/change/"] if model in rows else []
+        for path in (f"{base}add/", *changes):
+            context = root.get(path).context
+            form = context.get("adminform") if context else None
+            fields = form.form.fields.items() if form else ()
+            texts = [name for name, field in fields if not isinstance(field, forms.ChoiceField | forms.BooleanField)]
+            if names := list(filter(NAMED.search, texts)):
+                yield path, names
+
+
+@pytest.mark.parametrize("given", [SECRET, f'{{"Authorization": "{SECRET}"}}'])
+def test_a_form_that_is_shown_again_shows_no_secret(given: str, root: Client, rows: Rows) -> None:
+    refused = []
+    for path, names in secret_forms(root, rows):
+        answer = root.post(path, dict.fromkeys(names, given), follow=True)
+        assert SECRET not in answer.content.decode(), path
+        refused += [path] if answer.context.get("errors") else []
+    assert len(refused) >= 6, refused
+
+
+def test_who_erred_elsewhere_is_asked_for_the_secret_again(root: Client, rows: Rows) -> None:
+    path = f"/admin/assistant/mcpserver/{rows[McpServer].pk}/change/"
+    fields = root.post(path, {"new_headers": f'{{"X-Key": "{SECRET}"}}'}).context["adminform"].form
+    assert isinstance(fields.fields["new_headers"].widget, SecretTextarea)
+    assert "Give it again" in str(fields.errors["new_headers"])
+
+
+def test_a_form_that_showed_its_secret_would_be_seen(root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SecretTextarea, "format_value", forms.Textarea.format_value)
+    with pytest.raises(AssertionError, match="mcpserver"):
+        test_a_form_that_is_shown_again_shows_no_secret(SECRET, root, rows)
+
+
+def test_what_is_saved_leaves_no_secret_behind(root: Client, rows: Rows, cast: Cast) -> None:
+    provider = {"tenant": cast.acme.pk, "base_url": "https://a.example.com/v1", "default_model": "m"}
+    root.post("/admin/assistant/provider/add/", {**provider, "name": "Own", "new_api_key": SECRET})
+    row = Provider.objects.get(name="Own")
+    root.post(f"/admin/assistant/provider/{row.pk}/change/", {**provider, "name": "Mine", "new_api_key": f"{SECRET}2"})
+    row.refresh_from_db()
+    assert row.api_key == f"{SECRET}2"
+    kept: list[Any] = [*LogEntry.objects.values(), *AuditEntry.objects.values()]
+    kept += [session.get_decoded() for session in Session.objects.all()]
+    assert LogEntry.objects.count() >= 2 and SECRET not in str(kept)
+    assert SECRET not in root.get("/admin/").content.decode()
+
+
+def test_no_export_holds_a_secret(rows: Rows, cast: Cast, tmp_path: Path) -> None:
+    for command, subject in (("export_tenant", "acme"), ("export_user", cast.alice.username)):
+        call_command(command, subject, "--file", str(tmp_path / f"{command}.zip"), "--by", "root")
+    for file in tmp_path.glob("*.zip"):
+        with zipfile.ZipFile(file) as archive:
+            whole = b"".join(archive.read(name) for name in archive.namelist())
+        assert b"zeisig" in whole and SECRET.encode() not in whole and b"gAAAA" not in whole

@@ -1,0 +1,57 @@
+"""The control page: the whole corpus where nobody sanitises anything, so that what the vectors can do is seen."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+from markdown_it import MarkdownIt
+from playwright.async_api import Browser, Error, Route
+
+from tests.browser.watching import PROVOKE, Watch
+from tests.vectors import CORPUS, OUTSIDE_HOST, Vector
+
+ORIGIN = "http://127.0.0.1:1"
+_UNSAFE = MarkdownIt("commonmark", {"html": True}).enable("table")
+_UNSAFE.validateLink = lambda url: True  # type: ignore[method-assign]
+# In the head, where no vector can swallow it.
+_VISITOR = f"""<script>
+const pass = {PROVOKE};
+addEventListener("load", () => setTimeout(() => {{
+  pass(document.body);
+  for (const one of document.querySelectorAll("a, area, button, input, br, [onclick], text"))
+    one.dispatchEvent(new MouseEvent("click", {{ bubbles: true, cancelable: true }}));
+}}));
+</script>"""
+
+
+def unsanitised(vector: Vector) -> str:
+    """The page that shows a vector as a careless site would."""
+    body = _UNSAFE.render(vector.text) if vector.is_markdown else vector.text
+    return f"<!doctype html><meta charset=utf-8><head>{_VISITOR}</head><body>{body}"
+
+
+async def without_sanitiser(browser: Browser) -> tuple[set[int], set[int]]:
+    """The numbers of the vectors that ran, and of those that asked other hosts for something."""
+    context = await browser.new_context()
+    watch = await Watch(ORIGIN).over(context)
+    pages = {f"{ORIGIN}/{vector.number}": unsanitised(vector) for vector in CORPUS}
+
+    async def serve(route: Route) -> None:
+        body = pages.pop(route.request.url, None)  # once: a form that leads to itself would send itself for ever
+        if body is None:
+            await route.abort()
+        else:
+            await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=body)
+
+    await context.route(f"{ORIGIN}/**", serve)
+    for vector in CORPUS:
+        page = await context.new_page()
+        with suppress(Error):  # it may lead elsewhere before it is there
+            await page.goto(f"{ORIGIN}/{vector.number}", timeout=5000)
+        await page.wait_for_timeout(30)
+        for opened in context.pages:
+            await opened.close()
+    await context.close()
+    asked = re.findall(rf"{re.escape(OUTSIDE_HOST)}/(\d+)", " ".join(watch.asked))
+    return watch.ran, {int(number) for number in asked}

@@ -1,0 +1,19 @@
+"""The world that the doors are tried in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.base import Cast
+from tests.isolation.world import World, open_world
+from tools.inside import read_inside
+
+
+@pytest.fixture
+def world(cast: Cast, settings: Any) -> Iterator[World]:
+    settings.INTERNAL_HOSTS = (read_inside("127.0.0.1"),)
+    with open_world(cast) as opened:
+        yield opened

@@ -1,0 +1,168 @@
+"""Every door is tried: addresses, frames, methods, tools and commands are read from the code, and a new one fails here.
+
+Each is proved to notice: one more is planted, and must be found.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sysconfig
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import get_commands
+from django.test import override_settings
+from mcp.server.lowlevel import Server
+from mcp_types import EmptyResult, RequestParams
+
+from assistant.consumers import ChatConsumer
+from assistant.mcp.server.protocol import build_server
+from assistant.routing import websocket_urlpatterns
+from assistant.services import catalogue
+from tests.base import Cast
+from tests.isolation.doors import paths
+from tests.isolation.planting import plant
+from tests.isolation.test_mcp import STREAMS, requests_against
+from tests.isolation.test_websocket import frames_against
+from tests.isolation.tries import DOORS, calls_against, door_of
+from tests.ws import run_input
+from tools import Registry, Tool, ToolContext
+
+pytestmark = pytest.mark.django_db
+
+# They hold nobody's rows.
+HARMLESS_TOOLS = {"calculate", "convert_time", "get_weather"}
+# Commands are for whoever runs the deployment; these hand a tenant's or a user's rows to somebody, and test_tries.py
+# looks into what they write.
+EXPORTS = {"export_tenant", "export_user"}
+OPERATORS = {
+    "allow_origin", "apply_retention", "chat", "create_api_key", "create_tenant", "delete_tenant", "delete_user",
+    "deliver_webhooks", "demo", "local_model", "rotate_encryption", "row_level_security", "sync_tenants", "tools",
+}  # fmt: skip
+OF_THE_TESTS = {"flush"}
+EXPORTING = """
+from django.core.management import BaseCommand
+from assistant.models import Conversation
+
+class Command(BaseCommand):
+    def handle(self, **options):
+        self.stdout.write(str(list(Conversation.objects.values())))
+"""
+
+
+@pytest.fixture
+def rows(cast: Cast) -> Any:
+    return plant(cast)
+
+
+def unlisted_addresses(rows: Any) -> list[str]:
+    return [path for path in paths(rows) if door_of(path) is None]
+
+
+def unlisted_frames(consumer: type[ChatConsumer]) -> set[str]:
+    """The texts that the consumer compares a frame's kind with, but for those that are tried."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(consumer._dispatch)))
+    compared = [node.comparators for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    cases = [[node.value] for node in ast.walk(tree) if isinstance(node, ast.MatchValue)]
+    constants = [inner for group in (*compared, *cases) for node in group for inner in ast.walk(node)]
+    kinds = {node.value for node in constants if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return kinds - set(frames_against(run_input("x")))
+
+
+def unlisted_methods(server: Server[Any], rows: Any) -> set[str]:
+    return set(server._request_handlers) - set(requests_against(rows)) - STREAMS
+
+
+def unlisted_tools(rows: Any) -> set[str]:
+    return {tool.name for tool in catalogue.registry()} - {name for name, _ in calls_against(rows)} - HARMLESS_TOOLS
+
+
+def unlisted_commands() -> set[str]:
+    """The commands of whatever is installed neither with Django nor with another package."""
+    installed = Path(sysconfig.get_path("purelib"))
+    ours = {name for name, app in get_commands().items() if not _home(str(app)).is_relative_to(installed)}
+    return ours - EXPORTS - OPERATORS - OF_THE_TESTS
+
+
+def _home(app: str) -> Path:
+    return Path(str(importlib.import_module(app).__file__))
+
+
+def test_every_address_belongs_to_a_door(rows: Any) -> None:
+    assert unlisted_addresses(rows) == []
+    assert {door_of(path) for path in paths(rows)} == set(DOORS)
+    assert [str(route.pattern) for route in websocket_urlpatterns] == ["ws/<slug:tenant>/<slug:assistant>/"]
+
+
+def test_an_unlisted_address_is_noticed(rows: Any) -> None:
+    with override_settings(ROOT_URLCONF="tests.isolation.leaky_urls"):
+        assert {path.split("/")[1] for path in unlisted_addresses(rows)} == {"leak"}
+
+
+def test_every_kind_of_frame_is_tried() -> None:
+    assert unlisted_frames(ChatConsumer) == set()
+
+
+def test_an_unlisted_kind_of_frame_is_noticed() -> None:
+    class Talkative(ChatConsumer):
+        async def _dispatch(self, frame: Any) -> None:
+            if frame.get("type") in ("attach", "export"):
+                await self.send(text_data="all of it")
+            await super()._dispatch(frame)
+
+    assert unlisted_frames(Talkative) == {"export"}
+
+
+def test_every_method_of_mcp_is_tried(rows: Any) -> None:
+    for with_sessions in (True, False):
+        assert unlisted_methods(build_server(with_sessions=with_sessions), rows) == set()
+
+
+def test_an_unlisted_method_of_mcp_is_noticed(rows: Any) -> None:
+    async def show(*_: Any) -> EmptyResult:
+        return EmptyResult()
+
+    server = build_server(with_sessions=True)
+    server.add_request_handler("conversations/list", RequestParams, show)
+    assert unlisted_methods(server, rows) == {"conversations/list"}
+
+
+def test_every_tool_is_tried(rows: Any) -> None:
+    assert unlisted_tools(rows) == set()
+
+
+def test_an_unlisted_tool_is_noticed(rows: Any) -> None:
+    def read_mail(context: ToolContext) -> str:
+        """Read the mail of whoever asks."""
+        return context.user.username
+
+    with catalogue.using(Registry([*catalogue.registry(), Tool.from_function(read_mail)])):
+        assert unlisted_tools(rows) == {"read_mail"}
+
+
+def test_every_command_is_known() -> None:
+    assert unlisted_commands() == set()
+
+
+@pytest.fixture
+def exporting_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An app with a command that writes everybody's conversations."""
+    commands = tmp_path / "exporting_app" / "management" / "commands"
+    commands.mkdir(parents=True)
+    for folder in (commands, *commands.parents[:2]):
+        (folder / "__init__.py").touch()
+    (commands / "export_everything.py").write_text(EXPORTING)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "exporting_app"
+    get_commands.cache_clear()
+
+
+def test_an_unlisted_command_is_noticed(exporting_app: str, settings: Any) -> None:
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, exporting_app]
+    get_commands.cache_clear()
+    assert unlisted_commands() == {"export_everything"}

@@ -1,0 +1,1 @@
+"""An app with a tool that is told secrets."""

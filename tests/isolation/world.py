@@ -1,0 +1,81 @@
+"""Two tenants with all that a tenant can have, one of them with canaries in every row, and those who try its doors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from assistant.models import TenantLimits, Webhook
+from assistant.models.limits import OF_MEMBER, OF_TENANT
+from assistant.services.mcpcalls import session_pool
+from tests.base import Cast
+from tests.factories import make_provider
+from tests.fake_provider import FakeProvider
+from tests.isolation.callers import Caller, callers
+from tests.isolation.planting import CANARY, plant
+from tests.isolation.tries import OUTSIDE, make_personal
+from tests.isolation.trying import obeying
+from tests.mcp.letting_in import add_server, let_in, look
+from tests.mcp.outside import Outside, outside
+from tests.webhooks.conftest import hook
+from tests.webhooks.receiver import Receiver
+
+TOOLS = ("find_customers", "get_customer", "update_customer", "find_orders", "get_order", "search_docs", "list_alarms",
+         "cancel_alarm", "set_alarm")  # fmt: skip
+
+SITE = {"DJANGO_SETTINGS_MODULE": "tests.isolation.settings"}
+
+
+@dataclass
+class World:
+    """Two tenants with a provider, an outside MCP server and a receiver of webhooks, and Acme's planted rows."""
+
+    cast: Cast
+    rows: Any
+    everybody: list[Caller]
+    theirs: FakeProvider
+    ours: FakeProvider
+    outsider: Outside
+    receiver: Receiver
+
+    def callers(self, *, rivals: bool) -> list[Caller]:
+        """Whose turn it is, one after the other."""
+        return [one for one in self.everybody if one.is_rival is rivals for _ in range(one.turns)]
+
+
+@contextmanager
+def open_world(cast: Cast) -> Iterator[World]:
+    """The world, with all that it needs running, until the end of the block."""
+    rows = plant(cast)
+    make_personal(rows)
+    with ExitStack() as stack:
+        ours, theirs, receiver = (stack.enter_context(one) for one in (FakeProvider(), FakeProvider(), Receiver()))
+        outsider = stack.enter_context(outside())
+        for tenant, provider in ((cast.acme, ours), (cast.globex, theirs)):
+            provider.rule(obeying)
+            tenant.default_provider = make_provider(tenant, base_url=provider.url)
+            tenant.save(update_fields=["default_provider"])
+            for name in TOOLS:
+                tenant.tool_settings.update_or_create(tool=name, assistant=None, defaults={"policy": "on"})
+        # The planted limits let nobody of Acme in: 0 is none.
+        TenantLimits.objects.filter(tenant=cast.acme).update(**dict.fromkeys((*OF_TENANT, *OF_MEMBER), 0))
+        # Whatever happens at Acme is told to nobody else.
+        Webhook.objects.filter(tenant=cast.acme).update(is_active=False)
+        hook(cast.globex, receiver.url)
+        asyncio.run(_connect(cast, outsider))
+        yield World(cast, rows, callers(cast), theirs, ours, outsider, receiver)
+
+
+async def _connect(cast: Cast, outsider: Outside) -> None:
+    """Give both tenants an outside server; Acme's is asked with a secret, which the server would tell."""
+    secret = {cast.acme.pk: f"Bearer {CANARY}", cast.globex.pk: "Bearer theirs"}
+    for tenant in (cast.acme, cast.globex):
+        headers = json.dumps({"Authorization": secret[tenant.pk]})
+        server = await add_server(tenant, outsider, name=OUTSIDE, prefix=OUTSIDE, headers=headers)
+        assert (await look(server)).is_well
+        await let_in(server, "echo", "whoami")
+    await session_pool().close()

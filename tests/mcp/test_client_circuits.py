@@ -1,0 +1,110 @@
+"""A server that fails is left alone for a while: by whom it failed, after how many failures, and until it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from assistant.mcp.client import RemoteFailure
+from assistant.models import McpCredential, McpServer
+from assistant.services.mcpcalls import session_pool
+from assistant.services.mcpcircuits import FAILURES
+from tests.base import Cast
+from tests.mcp.letting_in import add_server, let_in, look
+from tests.mcp.outside import Outside
+from tests.mcp.test_client_tenants import call, tools_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+async def _development(settings: Settings) -> AsyncIterator[None]:
+    settings.DEBUG = True  # the outside server is on the machine itself
+    yield
+    await session_pool().close()
+
+
+async def own_server(cast: Cast, outsider: Outside) -> McpServer:
+    """One that Alice and Amy ask with credentials of their own; `echo` is let in."""
+    server = await add_server(cast.acme, outsider, credentials_of="user")
+    for user in (cast.alice, cast.amy):
+        headers = json.dumps({"Authorization": user.username})
+        await McpCredential.objects.acreate(server=server, user=user, headers=headers)
+    await look(server, cast.amy.pk)
+    await let_in(server, "echo")
+    return server
+
+
+async def failing_call(cast: Cast, user: Any = None) -> str:
+    """The kind of failure that a call ends in."""
+    with pytest.raises(RemoteFailure) as caught:
+        await call(cast, "crm__echo", {"text": "hi"}, user)
+    return caught.value.kind
+
+
+async def rule(cast: Cast, user: Any = None) -> str:
+    return (await tools_of(cast, user))["crm__echo"].rule
+
+
+async def rested(rows: Any) -> None:
+    """The time of rest is over."""
+    await rows.aupdate(rests_until=timezone.now() - timedelta(seconds=1))
+
+
+async def test_one_members_failures_cost_nobody_else_the_server(cast: Cast, outsider: Outside) -> None:
+    server = await own_server(cast, outsider)
+    outsider.be(failing=["alice"])
+    assert [await failing_call(cast) for _ in range(FAILURES)] == ["failing"] * FAILURES
+    assert await rule(cast) == "The server crm does not answer to the user's credentials."
+    assert (await call(cast, "crm__echo", {"text": "hi"}, cast.amy)).content == "hi"
+    await server.arefresh_from_db()
+    assert (server.health, server.failures, server.rests_until) == ("up", 0, None)
+
+
+async def test_a_failure_that_costs_little_is_counted_first(cast: Cast, outsider: Outside) -> None:
+    server = await add_server(cast.acme, outsider)
+    await look(server)
+    await let_in(server, "echo")
+    outsider.be(failing=[""])
+    for _ in range(FAILURES - 1):
+        assert await failing_call(cast) == "failing"
+    assert (await tools_of(cast))["crm__echo"].policy == "on"
+    assert await failing_call(cast) == "failing"
+    assert await rule(cast) == "The server crm does not answer."
+    await server.arefresh_from_db()
+    assert server.health == "down" and "503" in server.health_detail
+
+
+async def test_after_a_rest_one_more_failure_is_enough_and_one_answer_too(cast: Cast, outsider: Outside) -> None:
+    await own_server(cast, outsider)
+    alices = McpCredential.objects.filter(user=cast.alice)
+    outsider.be(failing=["alice"])
+    for _ in range(FAILURES):
+        await failing_call(cast)
+    await rested(alices)
+    assert await failing_call(cast) == "failing"
+    assert "does not answer" in await rule(cast)
+    await rested(alices)
+    outsider.be(failing=[])
+    assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
+    assert await alices.values_list("failures", "rests_until").aget() == (0, None)
+
+
+async def test_a_server_that_cannot_be_reached_is_so_for_all(cast: Cast, outsider: Outside) -> None:
+    server = await own_server(cast, outsider)
+    await McpServer.objects.filter(pk=server.pk).aupdate(url="http://127.0.0.1:9/mcp")
+    assert await failing_call(cast) == "unreachable"
+    assert await rule(cast, cast.amy) == "The server crm does not answer."
+
+
+async def test_refused_credentials_open_no_circuit(cast: Cast, outsider: Outside) -> None:
+    await own_server(cast, outsider)
+    outsider.be(token="right")
+    assert [await failing_call(cast) for _ in range(FAILURES + 1)] == ["unauthorized"] * (FAILURES + 1)
+    assert await McpCredential.objects.filter(failures=0, rests_until=None).acount() == 2

@@ -1,0 +1,38 @@
+"""Between tests whose rows were committed, nothing is left but what `migrate` writes."""
+
+from __future__ import annotations
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.db import DatabaseError, connection, connections, transaction
+
+from tests.base import Cast
+from tests.isolation.planting import plant
+
+
+def test_every_row_goes_but_those_that_live_servers_know_by_number(transactional_db: None, cast: Cast) -> None:
+    plant(cast)
+    kept = {model: list(model.objects.order_by("pk").values()) for model in (ContentType, Permission)}
+    assert all(kept.values())
+    call_command("flush", verbosity=0, interactive=False)
+    models = apps.get_models(include_auto_created=True)
+    left = {model for model in models if model._meta.managed and model._base_manager.exists()}
+    assert left == set(kept)
+    assert {model: list(model.objects.order_by("pk").values()) for model in kept} == kept
+
+
+@pytest.mark.services
+def test_whoever_still_writes_is_waited_for(transactional_db: None, cast: Cast) -> None:
+    other = connections.create_connection("default")
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("UPDATE assistant_tenant SET name = 'Late'")
+        with pytest.raises(DatabaseError, match="lock timeout"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '50ms'")
+            call_command("flush", verbosity=0, interactive=False)
+    finally:
+        other.close()

@@ -1,0 +1,25 @@
+"""Modules that are imported late, by whichever thread needs them first."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tools.late import Late
+
+SLOW = "import time, told_late\ntold_late.steps.append('begun')\ntime.sleep(0.2)\ntold_late.steps.append('ended')\n"
+
+
+def test_two_threads_never_import_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a package that is circular is seen half-made: the SDK of MCP is, and it failed like that."""
+    (tmp_path / "told_late.py").write_text("steps = []\n")
+    names = ("needed_late_by_one", "needed_late_by_another")
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(SLOW)
+    monkeypatch.syspath_prepend(tmp_path)
+    with ThreadPoolExecutor(2) as threads:
+        loaded = list(threads.map(lambda name: Late(name).load(), names))
+    assert [module.__name__ for module in loaded] == list(names)
+    assert Late("told_late").load().steps == ["begun", "ended"] * 2
