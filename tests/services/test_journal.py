@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from assistant.core.deadline import Deadline
@@ -17,9 +18,10 @@ from assistant.core.messages import ToolCall as Call
 from assistant.core.toolbox import FixedToolset
 from assistant.core.transcript import Transcript
 from assistant.models import Message, Run, ToolCall
+from assistant.services import recovery
 from assistant.services.eventlog import MemoryLog, Position, ThreadLog
 from assistant.services.journal import AuditJournal
-from assistant.services.leases import RunKey, key_of
+from assistant.services.leases import DeadRun, RunKey, key_of, take_over_dead_runs
 from assistant.services.recovery import recover_dead_runs
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
@@ -43,8 +45,20 @@ def run(cast: Cast) -> Run:
     done.clear()
     conversation = make_conversation(cast.alice, cast.support, message_count=1)
     make_message(conversation, position=0)
-    expired = timezone.now() - timedelta(minutes=1)
-    return make_run(conversation, status=Run.Status.RUNNING, lease_owner="dead", lease_until=expired)
+    held = timezone.now() + timedelta(hours=1)
+    return make_run(conversation, status=Run.Status.RUNNING, lease_owner="dead", lease_until=held)
+
+
+@pytest.fixture(autouse=True)
+def _dies_when_looked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lease runs out in the transaction that takes it over, lest a server of the test run comes first."""
+
+    @transaction.atomic
+    def expire_and_take_over(*, owner: str) -> list[DeadRun]:
+        Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+        return take_over_dead_runs(owner=owner)
+
+    monkeypatch.setattr(recovery, "take_over_dead_runs", expire_and_take_over)
 
 
 async def execute(key: RunKey, paying: Any = pay) -> Any:
