@@ -15,23 +15,12 @@ import environ
 from cryptography.fernet import Fernet
 
 from assistant.core.pricing import read_prices
+from assistant.core.quotas import NAMES
 from tools.inside import Inside, read_inside
 
 T = TypeVar("T")
 
 TRUE = frozenset({"1", "true", "yes", "on"})
-LIMITS = frozenset(
-    {
-        "messages_per_minute",
-        "messages_per_day",
-        "tokens_per_day",
-        "tokens_per_month",
-        "cost_per_day",
-        "cost_per_month",
-        "tool_calls_per_day",
-        "connections",
-    }
-)
 FALSE = frozenset({"0", "false", "no", "off", ""})
 
 
@@ -143,7 +132,7 @@ class Environment:
 
         def parse(text: str) -> dict[str, float]:
             given = dict(part.split("=", 1) for part in text.replace(" ", "").split(",") if part)
-            if not given.keys() <= LIMITS:
+            if not given.keys() <= set(NAMES):
                 raise ValueError
             numbers = {key: float(number) if key.startswith("cost") else int(number) for key, number in given.items()}
             if not all(0 <= number < 10**12 for number in numbers.values()):
@@ -154,7 +143,7 @@ class Environment:
             try:
                 return parse(text)
             except ValueError:
-                names = ", ".join(sorted(LIMITS))
+                names = ", ".join(NAMES)
                 raise ValueError(f"must be limits like messages_per_day=200, comma separated, of {names}") from None
 
         return self._read(name, dict(default or {}), checked)

@@ -81,7 +81,7 @@ ROOMS = {
     # Settings are read before Django is there.
     "settings": Room(
         ("assistant.defaults", "assistant.environment"),
-        ("assistant.environment", "tools.inside"),
+        ("assistant.environment", "assistant.core.pricing", "assistant.core.quotas", "tools.inside"),
         ("environ", "cryptography"),
     ),
     # They only put the doors in their places.

@@ -12,9 +12,9 @@ import pytest
 from django.utils import timezone
 
 from assistant.api.bounds import MOST
+from assistant.core.quotas import Windows
 from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry, WebhookDelivery
 from assistant.services.members import create_api_key
-from assistant.services.quotas import Windows
 from assistant.services.quotause import forget
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -71,7 +71,7 @@ def test_every_door_says_so_in_its_shape(
     assert ask(uvicorn_server.url, key).status_code in {200, 201}
     answer = ask(uvicorn_server.url, key)
     assert resets_at in answer.text
-    assert "limit of 1 messages a day" in answer.text
+    assert "limit of 1 message a day" in answer.text
     if door == "SSE":
         event = json.loads(answer.text.split("data: ")[1])
         assert (event["type"], event["code"]) == ("RUN_ERROR", "quota_exceeded")
@@ -110,7 +110,7 @@ async def test_a_message_above_the_quota_is_refused_over_the_websocket(
             refusal = (await socket.until_end(given["runId"]))[-1]
             assert (refusal["type"], refusal["code"]) == ("RUN_ERROR", "quota_exceeded")
             assert refusal["metadata"]["resetsAt"] == _tomorrow()
-            assert refusal["message"].startswith("Your organisation has used up the limit of 1 messages a day.")
+            assert refusal["message"].startswith("Your organisation has reached its limit of 1 message a day.")
         # What was let in before can still be asked for.
         await socket.send({"type": "attach", "threadId": first["threadId"]})
         await socket.until_end(first["runId"])

@@ -10,8 +10,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.core.pricing import MILLIONTHS
+from assistant.core.quotas import Quota, Windows
 from assistant.models import QuotaUse, Tenant
-from assistant.services.quotas import Quota, Windows, quotas_of
+from assistant.services.quotas import quotas_of
 from assistant.services.quotause import COLUMNS, present_use
 from tools.context import UserId
 

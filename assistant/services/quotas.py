@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import Literal
 
 from django.conf import settings
 
 from assistant.core.pricing import MILLIONTHS
+from assistant.core.quotas import NAMES, Quota, Scope, window_of
 from assistant.models import Tenant, TenantLimits
 from assistant.services.inputs import Refused, written
-
-Scope = Literal["tenant", "member"]
-Window = Literal["minute", "day", "month"]
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """The limits of one scope; 0 is no limit. Costs are in millionths."""
-
-    scope: Scope
-    messages_per_minute: int = 0
-    messages_per_day: int = 0
-    tokens_per_day: int = 0
-    tokens_per_month: int = 0
-    cost_per_day: int = 0
-    cost_per_month: int = 0
-    tool_calls_per_day: int = 0
-    connections: int = 0
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether anything is limited that is counted in the database; connections are counted where they are."""
-        return any(getattr(self, name) for name in COUNTED)
-
-
-COUNTED = tuple(field.name for field in fields(Quota) if field.name not in {"scope", "connections"})
 
 
 @dataclass(frozen=True)
 class Quotas:
     """The limits of a tenant, and those of each of its members."""
 
-    tenant: Quota = Quota("tenant")
-    member: Quota = Quota("member")
+    tenant: Quota
+    member: Quota
 
     @cached_property
     def counted(self) -> tuple[Quota, ...]:
@@ -54,7 +28,7 @@ class Quotas:
         return tuple(quota for quota in (self.tenant, self.member) if quota.is_counted)
 
 
-NO_QUOTAS = Quotas()
+NO_QUOTAS = Quotas(Quota("tenant"), Quota("member"))
 
 
 def quotas_of(tenant: Tenant) -> Quotas:
@@ -76,34 +50,11 @@ _of_deployment: dict[str, tuple[Mapping[str, float], Mapping[str, float], Quotas
 
 def _quota(scope: Scope, own: TenantLimits | None, defaults: Mapping[str, float]) -> Quota:
     limits = {}
-    for name in (*COUNTED, "connections"):
+    for name in NAMES:
         number = getattr(own, f"{scope}_{name}", None)
         number = defaults.get(name, 0) if number is None else number
         limits[name] = int(number * MILLIONTHS) if name.startswith("cost") else int(number)
     return Quota(scope, **limits)
-
-
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """When the minute, day and month began that a moment lies in; days and months are UTC's."""
-
-    minute: datetime
-    day: datetime
-    month: datetime
-
-    @classmethod
-    def at(cls, moment: datetime) -> Windows:
-        minute = moment.replace(second=0, microsecond=0)
-        day = minute.replace(hour=0, minute=0)
-        return cls(minute, day, day.replace(day=1))
-
-    def end(self, window: Window) -> datetime:
-        """When it ends, and what is counted in it begins anew."""
-        if window == "minute":
-            return self.minute + timedelta(minutes=1)
-        if window == "day":
-            return self.day + timedelta(days=1)
-        return (self.month + timedelta(days=31)).replace(day=1)
 
 
 class QuotaReached(Refused):
@@ -118,7 +69,13 @@ class QuotaReached(Refused):
 
 
 def _sentence(scope: Scope, name: str, limit: int, resets_at: datetime) -> str:
-    whose = "Your organisation has" if scope == "tenant" else "You have"
-    what, _, window = name.partition("_per_")
-    amount = f"{limit / MILLIONTHS:,.2f} of cost" if what == "cost" else f"{limit:,} {what.replace('_', ' ')}"
-    return f"{whose} used up the limit of {amount} a {window}. It is free again from {written(resets_at)} on."
+    whose = "Your organisation has reached its" if scope == "tenant" else "You have reached your"
+    what, window = window_of(name)
+    amount = f"{limit / MILLIONTHS:,.2f} of cost" if what == "cost" else f"{limit:,} {_noun(limit, what)}"
+    return f"{whose} limit of {amount} a {window}. There is more from {written(resets_at)} on."
+
+
+def _noun(number: int, what: str) -> str:
+    """What is counted, as it reads after a number: `tool_calls` is `tool call` after 1."""
+    words = what.replace("_", " ")
+    return words[:-1] if number == 1 else words

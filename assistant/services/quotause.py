@@ -16,25 +16,19 @@ from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Sum, Value, 
 from django.utils import timezone
 
 from assistant.core.plan import Allowance
+from assistant.core.quotas import COUNTED, WINDOWS, Quota, Window, Windows, window_of
 from assistant.models import QuotaUse, Run, ToolCall, UsageEntry, Webhook
 from assistant.services.inputs import written
-from assistant.services.quotas import Quota, QuotaReached, Quotas, Window, Windows
+from assistant.services.quotas import QuotaReached, Quotas
 from assistant.services.webhooks import tell
 from tools.context import UserId
 
 # By the name of a limit: the column that is held against it, and its window.
 COLUMNS: Mapping[str, tuple[str, Window]] = {
-    "messages_per_minute": ("minute_messages", "minute"),
-    "messages_per_day": ("day_messages", "day"),
-    "tokens_per_day": ("day_tokens", "day"),
-    "tokens_per_month": ("month_tokens", "month"),
-    "cost_per_day": ("day_cost", "day"),
-    "cost_per_month": ("month_cost", "month"),
-    "tool_calls_per_day": ("day_tool_calls", "day"),
+    name: (f"{window}_{what}", window) for name in COUNTED for what, window in [window_of(name)]
 }
 _BY_WINDOW: Mapping[Window, tuple[str, ...]] = {
-    window: tuple(dict.fromkeys(column for column, own in COLUMNS.values() if own == window))
-    for window in ("minute", "day", "month")
+    window: tuple(column for column, own in COLUMNS.values() if own == window) for window in WINDOWS
 }
 # What a run takes at the very least before anything of it is known, and what its first answer is expected to have.
 EXPECTED_OUTPUT = 1_000

@@ -11,8 +11,8 @@ from typing import Protocol
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from assistant.core.quotas import Quota
 from assistant.services.members import Member
-from assistant.services.quotas import Quota
 
 logger = logging.getLogger(__name__)
 

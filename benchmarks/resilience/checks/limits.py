@@ -75,7 +75,7 @@ def count_without_locking() -> None:
 
 def tell_the_wrong_time() -> None:
     """Refusals name a moment half a minute too early."""
-    from assistant.services.quotas import Windows
+    from assistant.core.quotas import Windows
 
     end = Windows.end
     Windows.end = lambda self, window: end(self, window) - timedelta(seconds=30)  # type: ignore[method-assign]

@@ -1,0 +1,67 @@
+"""The limits there are on what is used in a minute, a day and a month, and when these begin and end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Literal
+
+Scope = Literal["tenant", "member"]
+Window = Literal["minute", "day", "month"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The limits of one scope; 0 is no limit. Costs are in millionths."""
+
+    scope: Scope
+    messages_per_minute: int = 0
+    messages_per_day: int = 0
+    tokens_per_day: int = 0
+    tokens_per_month: int = 0
+    cost_per_day: int = 0
+    cost_per_month: int = 0
+    tool_calls_per_day: int = 0
+    connections: int = 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether anything is limited that is counted in the database; connections are counted where they are."""
+        return any(getattr(self, name) for name in COUNTED)
+
+
+WINDOWS: tuple[Window, ...] = ("minute", "day", "month")
+NAMES = tuple(field.name for field in fields(Quota) if field.name != "scope")
+COUNTED = tuple(name for name in NAMES if name != "connections")
+
+
+def window_of(name: str) -> tuple[str, Window]:
+    """What a counted limit counts, and in which window: `messages_per_day` is of messages and of the day."""
+    what, _, window = name.partition("_per_")
+    for known in WINDOWS:
+        if window == known:
+            return what, known
+    raise ValueError(f"{name} is no limit that is counted.")
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """When the minute, day and month began that a moment lies in; days and months are UTC's."""
+
+    minute: datetime
+    day: datetime
+    month: datetime
+
+    @classmethod
+    def at(cls, moment: datetime) -> Windows:
+        minute = moment.replace(second=0, microsecond=0)
+        day = minute.replace(hour=0, minute=0)
+        return cls(minute, day, day.replace(day=1))
+
+    def end(self, window: Window) -> datetime:
+        """When it ends, and what is counted in it begins anew."""
+        if window == "minute":
+            return self.minute + timedelta(minutes=1)
+        if window == "day":
+            return self.day + timedelta(days=1)
+        return (self.month + timedelta(days=31)).replace(day=1)
