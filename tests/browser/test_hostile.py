@@ -91,3 +91,16 @@ async def test_hostile_tool_results_and_titles_are_only_text(page: Page, fake_pr
     await expect(last_answer(page)).to_have_text("Done.")
     assert await page.evaluate("window.hacked") is None
     await expect(page.locator("#transcript img, #conversations img, h1 img")).to_have_count(0)
+
+
+async def test_a_file_is_asked_of_this_site_alone(page: Page) -> None:
+    shown = """async (urls) => {
+        const { mediaShown } = await import("/static/assistant/js/values.js");
+        const file = { name: "a.png", mediaType: "image/png", size: 1 };
+        return urls.map((url) => mediaShown({ ...file, url }).querySelector("img") !== null);
+    }"""
+    foreign = ["//evil.example/a.png", "/\\evil.example/a.png", "/\t/evil.example/a.png", "https://evil.example/a.png"]
+    assert (
+        await page.evaluate(shown, ["/t/acme/files/1", *foreign, "data:image/png,x", "//[", None])
+        == [True] + [False] * 7
+    )

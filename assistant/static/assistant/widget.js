@@ -119,7 +119,8 @@ class TenantAssistant extends HTMLElement {
   // Which conversation goes on at the site's next page; what was said stays on the server.
 
   get #key() {
-    return `tenant-assistant:${this.getAttribute("assistant")}`;
+    const whose = ["server", "token-url", "assistant"].map((name) => this.getAttribute(name) ?? "");
+    return `tenant-assistant:${whose.join(" ")}`;
   }
 
   #stored() {

@@ -61,12 +61,14 @@ function size(bytes) {
   return bytes < 1024 ? `${bytes} bytes` : bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`;
 }
 
+const isOwn = (url) => url && URL.canParse(url, location.href) && new URL(url, location.href).origin === location.origin;
+
 /** A file that a tool returned: an image as such, anything else to be saved; from this site's own address only. */
 export function mediaShown({ name, mediaType, size: bytes, url }) {
   const caption = element("figcaption", `${name} (${size(bytes)})`);
   const figure = element("figure");
   figure.className = "media";
-  if (!url?.startsWith("/")) {
+  if (!isOwn(url)) {
     figure.append(caption);
     return figure;
   }

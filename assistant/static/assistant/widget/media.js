@@ -7,8 +7,10 @@ const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 /** Elements for `list`, as the server tells of files; they are fetched with the token of the line. */
 export function shown(list, line) {
   const fetched = async (url) => {
+    const address = new URL(url, line.server);
+    if (address.origin !== new URL(line.server).origin) throw new Error(`${url} is not of the assistant's server`);
     const headers = { Authorization: `Bearer ${line.token}` };
-    const answer = await fetch(new URL(url, line.server), { headers, credentials: "omit" });
+    const answer = await fetch(address, { headers, credentials: "omit" });
     if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
     return answer.blob();
   };
