@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from assistant.services.asyncapi import asyncapi_document
 from assistant.services.manual import INDEX, contents, find_document, find_image
+from assistant.services.manualsearch import MAX_QUERY, search_manual
 
 
 @require_safe
@@ -17,6 +18,14 @@ def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
     if document is None:
         raise Http404
     return render(request, "assistant/manual.html", {"document": document, "groups": contents()})
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """What the documents say of the words in `q`."""
+    query = request.GET.get("q", "")[:MAX_QUERY].strip()
+    context = {"query": query, "found": search_manual(query), "groups": contents()}
+    return render(request, "assistant/manual_search.html", context)
 
 
 @require_safe

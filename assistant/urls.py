@@ -29,6 +29,7 @@ urlpatterns = [
     path("accounts/logout/", LogoutView.as_view(next_page=settings.LOGIN_URL), name="logout"),
     path("docs/", manual.page, name="manual"),
     path("docs/asyncapi.json", manual.asyncapi, name="manual-asyncapi"),
+    path("docs/search/", manual.search, name="manual-search"),
     path("docs/images/<str:name>", manual.image, name="manual-image"),
     path("docs/<slug:slug>/", manual.page, name="manual-page"),
     *(path(address, view) for address, view in health.PROBES.items()),

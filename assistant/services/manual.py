@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 from django.urls import reverse
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
@@ -38,6 +40,15 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """What a document says below a heading, code and tables with it, as plain text."""
+
+    title: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A rendered document; `html` is trusted as the code is, for it comes with it."""
 
@@ -45,6 +56,7 @@ class Document:
     title: str
     html: str
     sections: tuple[Section, ...]
+    passages: tuple[Passage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +94,29 @@ def find_image(name: str) -> Path | None:
 @lru_cache(maxsize=64)
 def _rendered(slug: str, path: Path, _changed_at: int) -> Document:
     env: dict[str, Any] = {"sections": []}
-    html = str(_MARKDOWN.render(path.read_text(), env))
+    tokens = _MARKDOWN.parse(path.read_text(), env)
+    html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env))
     title, *sections = env["sections"] or [Section(slug, slug)]
-    return Document(slug, title.title, html, tuple(sections))
+    return Document(slug, title.title, html, tuple(sections), tuple(_passages(tokens)))
+
+
+def _passages(tokens: Sequence[Token]) -> Iterator[Passage]:
+    """The text between headings of any level."""
+    title = anchor = ""
+    said: list[str] = []
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":
+            yield Passage(title, anchor, " ".join(said))
+            title, anchor, said = _plain(tokens[number + 1]), str(token.attrs["id"]), []
+        elif token.type in {"inline", "fence", "code_block"}:
+            said.append(_plain(token))
+    yield Passage(title, anchor, " ".join(said))
+
+
+def _plain(token: Token) -> str:
+    if token.children is None:
+        return " ".join(token.content.split())
+    return "".join(child.content or " " * child.type.endswith("break") for child in token.children)
 
 
 def anchor_of(heading: str) -> str:
@@ -101,7 +133,7 @@ def _prepare(state: StateCore) -> None:
     for number, token in enumerate(state.tokens):
         if token.type == "heading_open":
             inline = state.tokens[number + 1]
-            text = "".join(child.content for child in inline.children or ())
+            text = _plain(inline)
             token.attrs["id"] = anchor_of(text)
             if token.tag in {"h1", "h2"}:
                 state.env["sections"].append(Section(text, str(token.attrs["id"])))

@@ -10,6 +10,7 @@ from django.test import Client
 
 from assistant.services import manual
 from assistant.services.manual import contents, find_document
+from assistant.services.manualsearch import search_manual
 from tests.docs.snippets import DOCUMENTS
 
 pytestmark = pytest.mark.django_db
@@ -61,3 +62,31 @@ def test_a_changed_document_is_rendered_anew(client: Client, monkeypatch: pytest
     assert find_document("news").title == "One"  # type: ignore[union-attr]
     (tmp_path / "news.md").write_text("# Two, later")
     assert find_document("news").title == "Two, later"  # type: ignore[union-attr]
+
+
+def test_a_search_finds_passages_with_all_words(client: Client) -> None:
+    html = client.get("/docs/search/", {"q": "Idempotency-Key conflict"}).content.decode()
+    first = re.search(r'<ol class="found"><li><a href="(/docs/[\w-]+/)#([\w-]+)">', html)
+    assert first is not None
+    page = client.get(first[1]).content.decode()
+    assert f'id="{first[2]}"' in page
+    assert "<mark>Idempotency-Key</mark>" in html
+
+
+def test_a_heading_counts_more_than_a_mention() -> None:
+    assert search_manual("back restore")[0].passage.title == "Back up and restore"
+    assert search_manual("back xyzzy") == []
+
+
+@pytest.mark.parametrize("query", ["", "   ", "<script>alert(1)</script>", "\x00", "(", "a" * 5000, "é 漢 \u202e"])
+def test_any_query_has_a_page(client: Client, query: str) -> None:
+    answer = client.get("/docs/search/", {"q": query})
+    assert answer.status_code == 200
+    assert b"<script>" not in answer.content
+
+
+def test_every_passage_has_its_anchor() -> None:
+    for group in contents():
+        for document in group.documents:
+            for passage in document.passages[1:]:
+                assert f'id="{passage.anchor}"' in document.html
