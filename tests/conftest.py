@@ -42,16 +42,19 @@ def _place(item: pytest.Item) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of several processes at once exist only where there is what these share. Long files come first."""
-    if not has_services():
-        items[:] = [item for item in items if item.get_closest_marker("services") is None]
+    """Tests of several processes at once exist only where there is what these share. Long files come first.
+
+    A run there is the second of two: what is the same on every database was seen in the first.
+    """
+    elsewhere = "once" if has_services() else "services"
+    items[:] = [item for item in items if item.get_closest_marker(elsewhere) is None]
     items.sort(key=lambda item: next((i for i, long in enumerate(LONG) if _place(item).startswith(long)), len(LONG)))
 
 
 def pytest_report_header() -> str:
     engine, redis_url = settings.DATABASES["default"]["ENGINE"], settings.REDIS_URL
     return f"database: {engine}, redis: {'yes' if redis_url else 'no'}, " + (
-        "with the tests of several server processes"
+        "with the tests of several server processes, without those that are the same on every database"
         if has_services()
         else "tests of several server processes are left to a run with TEST_DATABASE_URL and TEST_REDIS_URL"
     )

@@ -29,7 +29,9 @@ from tests.vectors.seeding import seed_every_model, seed_names, seed_threads
 from tests.vectors.streaming import stream_all
 from tests.ws import session_cookie
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600),
+]  # fmt: skip
 
 # Where links may lead; an address that no browser can read (its protocol is ":") leads nowhere.
 HARMLESS = {"http:", "https:", "mailto:", ":"}

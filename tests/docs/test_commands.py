@@ -133,6 +133,7 @@ def prepare(block: Block, port: int) -> str:
     return re.sub(r"(127\.0\.0\.1:|--port )8000", rf"\g<1>{port}", "\n".join(lines)) + "\n"
 
 
+@pytest.mark.once
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("document", TOLD, ids=lambda path: path.name)
 def test_the_commands_and_snippets_of_a_document_run(document: Path, deployment: Deployment) -> None:

@@ -20,6 +20,7 @@ DOCUMENT = ROOT / "docs/saas.md"
 PIP_INSTALL = "pip install ../tenant-assistant\n"
 
 
+@pytest.mark.once
 @pytest.mark.timeout(900)
 def test_a_blank_project_becomes_one_with_an_assistant(tmp_path: Path) -> None:
     project, port = tmp_path / "product", free_port()
