@@ -50,7 +50,7 @@ lint: $(VENV)/.installed-dev  ## Check style, types, production settings and mig
 	@$(MAKE) --no-print-directory --jobs 2 lint-types lint-style lint-deployment
 
 lint-types:
-	$(BIN)/mypy assistant tools config
+	$(BIN)/mypy assistant tools config benchmarks
 
 lint-style:
 	$(BIN)/ruff check .

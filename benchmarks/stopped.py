@@ -13,7 +13,7 @@ import math
 import re
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from benchmarks.processes import Process, started
@@ -80,7 +80,7 @@ async def run(provider: FakeProvider, made: Site, port: int, process: Process, c
     return peak
 
 
-async def said(socket: Socket, frame: dict[str, object], wanted: re.Pattern[bytes]) -> None:
+async def said(socket: Socket, frame: Mapping[str, object], wanted: re.Pattern[bytes]) -> None:
     """Send a frame and wait for what it brings."""
     came = asyncio.ensure_future(socket.until(wanted))
     await asyncio.sleep(0)

@@ -57,7 +57,7 @@ class HttpWire(Wire):
     @classmethod
     async def open(cls, url: str) -> Self:
         parts = urlsplit(url)
-        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname, parts.port)
+        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
         return wire
 
     def post(self, path: str, body: bytes) -> None:
@@ -76,7 +76,7 @@ class Socket(Wire):
     async def open(cls, url: str, headers: Mapping[str, str] | None = None) -> Self:
         """Connect and shake hands. Raises `ConnectionError` when the server refuses."""
         parts = urlsplit(url)
-        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname, parts.port)
+        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
         fields = {
             "Host": parts.netloc, "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(), **(headers or {}),

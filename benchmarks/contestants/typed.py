@@ -49,7 +49,8 @@ def make(url: str) -> Ask:
 
 
 async def _stream(client: AsyncOpenAI, messages: list[Any]) -> tuple[str, dict[int, dict[str, str]]]:
-    text, calls = "", {}
+    text = ""
+    calls: dict[int, dict[str, str]] = {}
     stream = await client.chat.completions.create(
         model="m", messages=messages, tools=TOOLS, stream=True, stream_options={"include_usage": True}
     )

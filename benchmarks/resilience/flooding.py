@@ -54,8 +54,8 @@ def hold_nobody_back() -> None:
         return None
 
     for module in (bounds, consumers, runs):
-        module.hold_back = at_once
-    consumers.may_knock = lambda credential: True
+        module.hold_back = at_once  # type: ignore[attr-defined]
+    consumers.may_knock = lambda credential: True  # type: ignore[attr-defined]
     limits.Bucket.take = lambda self: True  # type: ignore[method-assign]
     refusals.Refusals.last = lambda self, member: None  # type: ignore[method-assign]
 

@@ -141,7 +141,8 @@ async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger
         if needs_approval:  # once more, as another run
             await client.send(again := {**given, "runId": run_input("")["runId"]})
             await client.until_end(again["runId"])
-        return (await client.ask("And now?", thread=given["threadId"]))["type"] == "RUN_FINISHED"
+        ended: str = (await client.ask("And now?", thread=given["threadId"]))["type"]
+        return ended == "RUN_FINISHED"
 
 
 async def _wait(part: int, chance: random.Random, ledger: Path, thread: str) -> None:

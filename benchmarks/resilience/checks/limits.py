@@ -70,7 +70,7 @@ def count_without_locking() -> None:
         time.sleep(0.05)
         return found
 
-    quotause._locked = slow
+    quotause._locked = slow  # type: ignore[assignment]
 
 
 def tell_the_wrong_time() -> None:

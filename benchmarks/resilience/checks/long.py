@@ -41,13 +41,13 @@ def read_everything() -> None:
     from assistant.models import Conversation, Message
     from assistant.services import opening
 
-    recent = opening.recent_messages
+    recent = opening.recent_messages  # type: ignore[attr-defined]
 
     def all_messages(*, conversation: Conversation) -> object:
         list(Message.objects.filter(conversation=conversation))
         return recent(conversation=conversation)
 
-    opening.recent_messages = all_messages  # type: ignore[assignment]
+    opening.recent_messages = all_messages  # type: ignore[assignment,attr-defined]
 
 
 FAULTS = (Fault("opening a run reads the whole conversation", TTFT, read_everything),)

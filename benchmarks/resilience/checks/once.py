@@ -45,7 +45,7 @@ def know_no_run() -> None:
 
     from assistant.services import opening
 
-    find = opening.find_place
+    find = opening.find_place  # type: ignore[attr-defined]
 
     def forgetful(*args: Any, **options: Any) -> Any:
         place = find(*args, **options)

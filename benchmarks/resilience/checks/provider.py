@@ -40,7 +40,7 @@ def take_all_for_whole() -> None:
 
     from assistant.services import closing
 
-    store = closing.store_messages
+    store = closing.store_messages  # type: ignore[attr-defined]
 
     def careless(*, messages: Sequence[Any], **rest: Any) -> None:
         store(messages=[replace(message, is_partial=False) for message in messages], **rest)
@@ -52,10 +52,10 @@ def follow_redirects() -> None:
     """Redirects are followed, with the prompt."""
     import openai
 
-    post = openai.AsyncOpenAI.post
+    post: Any = openai.AsyncOpenAI.post
 
     def trusting(self: Any, path: str, *, options: Mapping[str, Any], **rest: Any) -> Any:
-        return post(self, path, options={**options, "follow_redirects": True}, **rest)  # type: ignore[typeddict-item]
+        return post(self, path, options={**options, "follow_redirects": True}, **rest)
 
     openai.AsyncOpenAI.post = trusting  # type: ignore[method-assign,assignment]
 
