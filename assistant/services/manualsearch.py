@@ -47,9 +47,11 @@ def _scored(words: list[str]) -> Iterator[tuple[Document, Passage, int]]:
 
 def _excerpt(passage: Passage, words: list[str]) -> tuple[tuple[str, bool], ...]:
     pattern = re.compile("|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)), re.IGNORECASE)
-    first = pattern.search(passage.text)
-    start = max(0, (first.start() if first else 0) - AROUND[0])
-    end = min(len(passage.text), (first.start() if first else 0) + AROUND[1])
+    lower = passage.text.lower()
+    # Around the word that is said least: it is what somebody looks for among the others.
+    rare = min((word for word in words if word in lower), key=lower.count, default="")
+    start = max(0, lower.find(rare) - AROUND[0])
+    end = min(len(passage.text), lower.find(rare) + AROUND[1])
     # Whole words, as far as there are any.
     start = passage.text.find(" ", start) + 1 if start else 0
     end = passage.text.rfind(" ", start, end) if end < len(passage.text) else end

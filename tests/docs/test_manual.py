@@ -78,6 +78,11 @@ def test_a_heading_counts_more_than_a_mention() -> None:
     assert search_manual("back xyzzy") == []
 
 
+def test_the_excerpt_is_around_the_word_that_is_said_least() -> None:
+    excerpts = ["".join(text for text, _ in one.excerpt).lower() for one in search_manual("the idempotency-key")]
+    assert excerpts and all("idempotency-key" in excerpt for excerpt in excerpts)
+
+
 @pytest.mark.parametrize("query", ["", "   ", "<script>alert(1)</script>", "\x00", "(", "a" * 5000, "é 漢 \u202e"])
 def test_any_query_has_a_page(client: Client, query: str) -> None:
     answer = client.get("/docs/search/", {"q": query})
