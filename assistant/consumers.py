@@ -274,7 +274,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self._close_soon(CLOSE_FAILED)
 
     async def _send_frame(self, frame: str) -> None:
-        await self.send(text_data=frame)
+        # What `self.send` comes to in the end: this is called for each token.
+        await self.base_send({"type": "websocket.send", "text": frame})
 
     async def _picture(self, thread_id: uuid.UUID) -> Picture:
         state = await in_database(thread_state, member=self.member, thread_id=thread_id)

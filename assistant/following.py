@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -24,6 +25,47 @@ TEXTS_PER_TURN = 5
 SILENCE_SECONDS = 8.0
 # Whoever does not take a picture in this time is dropped: it holds up the member's other connections.
 PICTURE_SECONDS = 30.0
+
+
+class _Silence:
+    """Tells a waiter that it has waited for long; its one timer is set anew when it fires, not for every wait."""
+
+    def __init__(self) -> None:
+        self.is_over_long = False
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._waiter: asyncio.Event | None = None
+
+    @contextmanager
+    def heard_by(self, waiter: asyncio.Event) -> Iterator[None]:
+        """Set `waiter` when a wait has taken `SILENCE_SECONDS`."""
+        self._waiter = waiter
+        try:
+            yield
+        finally:
+            self._waiter = None
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def begin(self) -> None:
+        """A wait begins."""
+        loop = asyncio.get_running_loop()
+        self.is_over_long = False
+        self._since = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(SILENCE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._waiter is None:
+            return
+        loop = asyncio.get_running_loop()
+        left = self._since + SILENCE_SECONDS - loop.time()
+        if left > 0:
+            self._timer = loop.call_later(left, self._look)
+        else:
+            self.is_over_long = True
+            self._waiter.set()
 
 
 class Follower:
@@ -61,10 +103,11 @@ class Follower:
         self._gate = gate
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
+        self._silence = _Silence()
 
     async def follow(self, position: Position | None) -> None:
         """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled."""
-        with self._log.watching() as changed:
+        with self._log.watching() as changed, self._silence.heard_by(changed):
             if position is not None and not position.seq:
                 self._told_summaries = self._log.summaries  # a run that begins has its summary from before
             if position is None:
@@ -73,26 +116,34 @@ class Follower:
                 await self._prime(position)
             while True:
                 changed.clear()
-                if not self._is_reachable(position):
-                    position = await self._send_picture()
-                await self._tell_summary(position)
                 entries = self._log.read(position)
+                # Nearly always it is the next event that has come, and nothing else is to be looked at.
+                is_next = entries and entries[0][:2] == (position.number, position.seq + 1)
+                if not is_next and not self._is_reachable(position):
+                    position = await self._send_picture()
+                    entries = self._log.read(position)
+                if self._renderer is not None:
+                    await self._tell_summary(position)
                 if not entries:
                     await self._wait(changed)
                     continue
                 for entry in entries:
-                    await self._send_entry(entry)
+                    frame = entry.frame
+                    await self._send(frame if self.speaks_outcomes else for_earlier_clients(frame))
+                    if self._renderer is not None:
+                        await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
                 position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
 
     async def _wait(self, changed: asyncio.Event) -> None:
         """Wait for more; within a run, silence is looked into."""
-        while not changed.is_set():
-            try:
-                async with asyncio.timeout(None if self._is_at_end else SILENCE_SECONDS):
-                    await changed.wait()
-            except TimeoutError:
-                self._is_at_end = await self._settle()
+        if self._is_at_end:
+            await changed.wait()
+            return
+        self._silence.begin()
+        await changed.wait()
+        if self._silence.is_over_long:
+            self._is_at_end = await self._settle()
 
     def _is_reachable(self, position: Position) -> bool:
         """Whether the log has all that follows: a run's last event is followed by the next run's first."""
@@ -100,11 +151,6 @@ class Follower:
         if last is None or last <= position or position.seq == 0 or self._log.holds(position):
             return True
         return self._is_at_end and self._log.holds(Position(position.number + 1, 0))
-
-    async def _send_entry(self, entry: Entry) -> None:
-        await self._send_event(entry.frame)
-        if self._renderer is not None:
-            await self._send_blocks(await self._renderer.apply(decode_event(entry.frame)), entry)
 
     async def _send_event(self, frame: str) -> None:
         await self._send(frame if self.speaks_outcomes else for_earlier_clients(frame))

@@ -76,17 +76,26 @@ class ThreadLog:
         self.summaries = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
-        last = self.last
+        # Once for each token of every answer: numbers are compared, no `Position` is made.
+        kept = self._entries
         for entry in entries:
-            if last is not None and entry.position <= last:
-                continue
-            if not follows(entry, last):
-                # Something between is unknown here: what is older can no longer catch anybody up.
-                self._entries.clear()
-                self.bytes = 0
-            self._entries.append(entry)
-            self.bytes += len(entry.frame)
-            last = entry.position
+            number, seq, frame = entry
+            if kept:
+                last_number, last_seq, _ = kept[-1]
+                if number == last_number:
+                    if seq <= last_seq:
+                        continue
+                    is_next = seq == last_seq + 1
+                elif number < last_number:
+                    continue
+                else:
+                    is_next = seq == 1
+                if not is_next:
+                    # Something between is unknown here: what is older can no longer catch anybody up.
+                    kept.clear()
+                    self.bytes = 0
+            kept.append(entry)
+            self.bytes += len(frame)
         while self.bytes > MAX_BYTES and len(self._entries) > 1:
             self.bytes -= len(self._entries.popleft().frame)
         self.touched_at = time.monotonic()
@@ -139,8 +148,10 @@ class ThreadLog:
     def read(self, after: Position) -> list[Entry]:
         """The events after a position, oldest first; costs what it returns, not what the log holds."""
         found: list[Entry] = []
+        after_number, after_seq = after
         for entry in reversed(self._entries):
-            if entry.position <= after:
+            number, seq, _ = entry
+            if number < after_number or (number == after_number and seq <= after_seq):
                 break
             found.append(entry)
         found.reverse()

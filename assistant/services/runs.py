@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from assistant.services import metrics
+from assistant.services.checkpoints import Checkpoints
 from assistant.services.completions import StatelessInput
 from assistant.services.courier import Courier
 from assistant.services.database import in_database
@@ -59,6 +60,7 @@ class Runs:
         self._warming: asyncio.Task[object] | None = None
         self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
         self.log: EventLog = self._redis_log or _log_of_one_process()
+        self._checkpoints = Checkpoints()
         self._courier = Courier()
         self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
         self._refusals = Refusals()
@@ -127,6 +129,7 @@ class Runs:
                     opened.key,
                     plan,
                     self.log,
+                    self._checkpoints,
                     position=opened.setup.position,
                     has_webhooks=opened.setup.has_webhooks,
                     is_stateless=opened.setup.is_stateless,

@@ -8,7 +8,7 @@ import logging
 import time
 from typing import Any
 
-from django.db import DatabaseError, DataError
+from django.db import DatabaseError, DataError, InterfaceError
 
 from assistant.core.events import (
     Cancelled,
@@ -24,12 +24,13 @@ from assistant.core.plan import Plan
 from assistant.core.transcript import Transcript
 from assistant.models import Run
 from assistant.services import metrics
+from assistant.services.checkpoints import Checkpoint, Checkpoints
 from assistant.services.closing import Ending, close_run
-from assistant.services.database import in_database, in_database_patiently
+from assistant.services.database import in_database_patiently
 from assistant.services.eventlog import Entry, EventLog, Fenced
 from assistant.services.failures import note_failure
 from assistant.services.frames import Numbering, as_mapping
-from assistant.services.leases import LostRun, RunKey, checkpoint_run
+from assistant.services.leases import LostRun, RunKey
 from assistant.services.observing import fail, run_span
 from assistant.services.summaries import summarise_if_long
 from tools.logs import labelled
@@ -52,9 +53,18 @@ class RunTask:
     """
 
     def __init__(
-        self, key: RunKey, plan: Plan, log: EventLog, *, position: int, has_webhooks: bool, is_stateless: bool = False
+        self,
+        key: RunKey,
+        plan: Plan,
+        log: EventLog,
+        checkpoints: Checkpoints,
+        *,
+        position: int,
+        has_webhooks: bool,
+        is_stateless: bool = False,
     ) -> None:
         self.key = key
+        self._checkpoints = checkpoints
         self._is_stateless = is_stateless
         self._plan = plan
         self._position = position
@@ -233,12 +243,12 @@ class RunTask:
             kept, partial = self._seq, self._transcript.to_state()
             try:
                 await self._writer.flush()
-                if await in_database(checkpoint_run, key=self.key, partial=partial, seq=kept):
+                if await self._checkpoints.keep(Checkpoint(self.key, partial, kept)):
                     self.cancel()
             except (LostRun, Fenced):
                 self._lose()
                 return
-            except DatabaseError:
+            except (DatabaseError, InterfaceError):
                 logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)
 
 

@@ -1,0 +1,106 @@
+"""Stores the answers of running runs so far, those of all runs of this process together.
+
+A crossing into a database thread and a commit cost more than the update between them, and two hundred answers that
+stream at once come due two hundred and fifty times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+
+from assistant.services.database import in_database
+from assistant.services.leases import LostRun, RunKey, checkpoint_run
+from assistant.services.tenancy import tenants
+
+logger = logging.getLogger(__name__)
+
+# What comes due within this time goes along.
+GATHER_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A run's answer so far, as `Transcript.to_state` has it, and the number of its last event."""
+
+    key: RunKey
+    partial: Mapping[str, Any]
+    seq: int
+
+
+class Checkpoints:
+    """Of the runs of one event loop."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[Checkpoint, asyncio.Future[bool]]] = []
+        self._storing: asyncio.Task[None] | None = None
+
+    async def keep(self, checkpoint: Checkpoint) -> bool:
+        """Store it and renew the run's lease; returns whether somebody asked to cancel the run.
+
+        Raises:
+            LostRun: another process has taken the run over.
+            DatabaseError, InterfaceError: it could not be stored.
+        """
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._due.append((checkpoint, future))
+        if self._storing is None:
+            # In a context of its own: it works for all tenants, not for the one that came first.
+            self._storing = asyncio.create_task(self._store(), name="checkpoints", context=contextvars.Context())
+        return await future
+
+    async def _store(self) -> None:
+        try:
+            while self._due:
+                await asyncio.sleep(GATHER_SECONDS)
+                # Who was cancelled meanwhile has ended, and stores its end.
+                batch = [one for one in self._due if not one[1].done()]
+                self._due.clear()
+                await self._store_batch(batch)
+        finally:
+            self._storing = None
+
+    async def _store_batch(self, batch: Sequence[tuple[Checkpoint, asyncio.Future[bool]]]) -> None:
+        try:
+            stored = await in_database(store_checkpoints, [checkpoint for checkpoint, _ in batch])
+        except Exception as exc:
+            stored = [exc] * len(batch)
+        for (_, future), outcome in zip(batch, stored, strict=True):
+            if future.done():
+                continue
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+
+def store_checkpoints(checkpoints: Sequence[Checkpoint]) -> list[bool | Exception]:
+    """What `checkpoint_run` returns for each, or raises; one that cannot be stored keeps no other from it."""
+    if connection.vendor == "sqlite" and len(checkpoints) > 1:
+        try:
+            with transaction.atomic():  # SQLite's cost is the commit
+                return [_stored(checkpoint) for checkpoint in checkpoints]
+        except Exception:
+            logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
+    found: list[bool | Exception] = []
+    for checkpoint in checkpoints:
+        try:
+            found.append(_stored(checkpoint))
+        except Exception as exc:
+            found.append(exc)
+    return found
+
+
+def _stored(checkpoint: Checkpoint) -> bool | Exception:
+    key = checkpoint.key
+    with tenants(key.tenant_id):
+        try:
+            return checkpoint_run(key=key, partial=checkpoint.partial, seq=checkpoint.seq)
+        except LostRun as lost:
+            return lost

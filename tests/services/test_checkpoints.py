@@ -1,0 +1,104 @@
+"""Answers so far, stored together: one crossing for all, and what befalls one run befalls no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import DatabaseError
+from django.utils import timezone
+
+from assistant.models import Run
+from assistant.services import checkpoints
+from assistant.services.checkpoints import Checkpoint, Checkpoints
+from assistant.services.database import in_database
+from assistant.services.leases import LostRun, RunKey, key_of
+from assistant.services.tenancy import tenants_in_sight
+from tests.base import Cast
+from tests.factories import make_assistant, make_conversation, make_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def keys(cast: Cast) -> list[RunKey]:
+    """Running runs of two tenants, three of Acme's and one of Globex's."""
+    theirs = make_assistant(cast.globex, "desk", name="Desk")
+    talks = [make_conversation(cast.alice, cast.support) for _ in range(3)]
+    talks.append(make_conversation(cast.mallory, theirs))
+    held = {"status": Run.Status.RUNNING, "lease_owner": "me", "lease_until": timezone.now() + timedelta(hours=1)}
+    return [key_of(make_run(talk, **held), "me") for talk in talks]
+
+
+@pytest.fixture
+def crossings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many checkpoints went with each crossing into the database."""
+    seen: list[int] = []
+
+    async def counted(function: Callable[..., Any], batch: list[Checkpoint]) -> Any:
+        seen.append(len(batch))
+        return await in_database(function, batch)
+
+    monkeypatch.setattr(checkpoints, "in_database", counted)
+    return seen
+
+
+async def keep_all(keys: list[RunKey]) -> list[Any]:
+    together = Checkpoints()
+    kept = [together.keep(Checkpoint(key, {"said": key.run_id}, 7)) for key in keys]
+    return await asyncio.gather(*kept, return_exceptions=True)
+
+
+async def stored() -> dict[str, Any]:
+    return {run.run_id: (run.partial, run.checkpoint_seq) async for run in Run.objects.order_by("pk")}
+
+
+async def test_all_that_are_due_go_together(keys: list[RunKey], crossings: list[int]) -> None:
+    assert await keep_all(keys) == [False] * 4
+    assert crossings == [4]
+    assert await stored() == {key.run_id: ({"said": key.run_id}, 7) for key in keys}
+
+
+async def test_each_is_told_what_became_of_its_own(keys: list[RunKey]) -> None:
+    await Run.objects.filter(pk=keys[0].pk).aupdate(cancel_requested_at=timezone.now())
+    await Run.objects.filter(pk=keys[1].pk).aupdate(lease_owner="heir")
+    cancelled, lost, *others = await keep_all(keys)
+    assert (cancelled, others) == (True, [False, False])
+    assert isinstance(lost, LostRun)
+    assert (await stored())[keys[1].run_id][1] == 0
+
+
+async def test_one_that_cannot_be_stored_keeps_no_other_from_it(
+    keys: list[RunKey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = checkpoints.checkpoint_run
+
+    def failing(*, key: RunKey, **rest: Any) -> bool:
+        if key == keys[2]:
+            raise DatabaseError("no")
+        return store(key=key, **rest)
+
+    monkeypatch.setattr(checkpoints, "checkpoint_run", failing)
+    outcomes = await keep_all(keys)
+    assert [type(outcome) for outcome in outcomes] == [bool, bool, DatabaseError, bool]
+    assert [seq for _, seq in (await stored()).values()] == [7, 7, 0, 7]
+
+
+async def test_each_is_written_in_sight_of_its_own_tenant(keys: list[RunKey], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(checkpoints, "checkpoint_run", lambda **_: seen.append(tenants_in_sight()))
+    await keep_all(keys)
+    assert seen == [str(key.tenant_id) for key in keys]
+
+
+async def test_who_has_ended_meanwhile_is_left_out(keys: list[RunKey], crossings: list[int]) -> None:
+    together = Checkpoints()
+    kept = [asyncio.create_task(together.keep(Checkpoint(key, {}, 7))) for key in keys]
+    await asyncio.sleep(0)
+    kept[0].cancel()
+    outcomes = await asyncio.gather(*kept, return_exceptions=True)
+    assert isinstance(outcomes[0], asyncio.CancelledError)
+    assert crossings == [3]
