@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from assistant.core.assembling import Assembler
 from assistant.core.chunks import Chunk
 from assistant.core.model import ModelError
 from assistant.providers.sse import NOT_JSON, TOO_LARGE, EventReader, decode_chunk
+
+if TYPE_CHECKING:
+    import httpx2
 
 AFTER_END_SECONDS = 2.0  # how long the token counts may follow the end of the answer
 DRAIN_SECONDS = 0.1  # how long the end of the body may follow `[DONE]`, so that the connection can be used again
@@ -22,6 +26,22 @@ READABLE = (
     "application/octet-stream",
     "text/plain",
 )
+
+
+async def body_of(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    """An answer's body, read by read of the socket, decompressed.
+
+    Where it comes from aiohttp as it is, aiohttp is asked itself: each token that comes alone would pass through the
+    six generators that httpx2 and the openai package put before it.
+    """
+    source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
+    if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
+        async with aclosing(response.aiter_bytes()) as body:
+            async for data in body:
+                yield data
+        return
+    while data := await source.content.readany():
+        yield data
 
 
 async def read_body(

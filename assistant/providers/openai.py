@@ -21,7 +21,7 @@ from assistant.core.failures import BROKEN, TOO_SLOW
 from assistant.core.messages import Reply
 from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.output import OUTPUT_TOOL
-from assistant.providers.bodies import read_body
+from assistant.providers.bodies import body_of, read_body
 from assistant.providers.refusals import OPENAI_URL, Refusal
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
@@ -109,7 +109,7 @@ class OpenAIModel:
         try:
             async with aclosing(await self._open(request)) as response:
                 kind = response.headers.get("content-type", "")
-                async with aclosing(read_body(response.aiter_bytes(), kind, reader, assembler)) as reads:
+                async with aclosing(read_body(body_of(response), kind, reader, assembler)) as reads:
                     async for chunks in reads:
                         for chunk in chunks:
                             assembler.feed(chunk)
