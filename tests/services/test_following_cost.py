@@ -1,0 +1,58 @@
+"""What a token costs between the log and a connection, as a count of calls: times are noisy, counts are not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from types import FrameType
+
+from assistant.following import Follower
+from assistant.services.eventlog import Entry, Position, ThreadLog
+
+# Of one event that comes by itself: appended, its reader woken, looked at, and sent; the test's own turns with it.
+CALLS_PER_EVENT = 85
+EVENTS = 200
+
+
+async def never(*_: object) -> object:
+    raise AssertionError("nothing is to be asked for")
+
+
+def follower_of(log: ThreadLog, sent: list[str]) -> Follower:
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    return Follower(
+        thread="t",
+        log=log,
+        send=send,
+        refresh=never,  # type: ignore[arg-type]
+        settle=never,  # type: ignore[arg-type]
+        summary=never,  # type: ignore[arg-type]
+        gate=asyncio.Semaphore(),
+        renders=False,
+        speaks_outcomes=True,
+    )
+
+
+async def test_an_event_that_comes_by_itself_costs_a_handful_of_calls() -> None:
+    log, sent, calls = ThreadLog(), [], 0
+    task = asyncio.create_task(follower_of(log, sent).follow(Position(1, 0)))
+    log.append([Entry(1, 1, "first")])
+    await asyncio.sleep(0.01)
+
+    def count(_frame: FrameType, event: str, _what: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        for seq in range(2, EVENTS + 2):
+            log.append([Entry(1, seq, "more")])
+            while len(sent) < seq:
+                await asyncio.sleep(0)
+    finally:
+        sys.setprofile(None)
+        task.cancel()
+    print(f"\n{calls / EVENTS:.1f} calls an event")
+    assert calls / EVENTS <= CALLS_PER_EVENT
