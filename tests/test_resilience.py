@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 import pytest
 
+from benchmarks.report import Line
+from benchmarks.resilience import report
 from benchmarks.resilience.check import Check, found
 
 CHECKS = found()
@@ -19,3 +22,16 @@ def test_every_check_plants_a_fault_that_it_must_catch(check: Check) -> None:
         if fault.plant is not None:
             module, _, function = fault.name.partition(":")
             assert getattr(importlib.import_module(module), function) is fault.plant
+
+
+def test_checks_that_are_measured_one_by_one_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "KEPT", tmp_path)
+    held = report.Outcome(
+        "drops", "Drops", "How.", [Line("lost", 0.0, "", 0)], 3.0, [report.Caught("f", "lost", "3", True)]
+    )
+    missed = report.Outcome("kills", "Kills", "How.", [Line("lost", 2.0, "", 0)], 3.0, [])
+    for outcome in (held, missed):
+        outcome.keep((0.5, 1.5))
+    assert report.kept(["drops", "kills"]) == [held, missed]
+    text = report.document(["drops", "kills", "slow"])
+    assert "1 of 2 goals held, 1 missed; 1 of 1 planted faults caught. Not measured whole yet: slow." in text

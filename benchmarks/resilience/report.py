@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from benchmarks.report import Line, commit, machine
+
+# Of each check its last whole measurement: all together take over an hour, and can be taken one by one.
+KEPT = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,7 @@ class Caught:
 
 @dataclass(slots=True)
 class Outcome:
-    """One check's figures, and its planted faults."""
+    """One check's figures, and its planted faults; `measured` says when, and of which commit."""
 
     name: str
     title: str
@@ -29,6 +34,27 @@ class Outcome:
     lines: Sequence[Line] = ()
     seconds: float = 0.0
     caught: Sequence[Caught] = field(default_factory=list)
+    measured: str = ""
+
+    def keep(self, loads: Sequence[float]) -> None:
+        """Store it as the check's last whole measurement; `loads`, the machine's before and after."""
+        load = f"load average {min(loads):.1f} to {max(loads):.1f}"
+        self.measured = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC at commit {commit()}, {load}"
+        KEPT.mkdir(exist_ok=True)
+        (KEPT / f"{self.name}.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def kept(names: Iterable[str]) -> list[Outcome]:
+    """The last whole measurements of these checks, of those that have one."""
+    found = []
+    for path in (KEPT / f"{name}.json" for name in names):
+        if path.is_file():
+            stored = json.loads(path.read_text())
+            lines, caught = stored.pop("lines"), stored.pop("caught")
+            found.append(
+                Outcome(lines=[Line(**one) for one in lines], caught=[Caught(**one) for one in caught], **stored)
+            )
+    return found
 
 
 def show(outcome: Outcome) -> str:
@@ -43,19 +69,21 @@ def show(outcome: Outcome) -> str:
     return "\n".join(text)
 
 
-def document(outcomes: Sequence[Outcome], loads: Sequence[float]) -> str:
-    """`results.md`."""
+def document(names: Sequence[str]) -> str:
+    """`results.md`, of the last whole measurement of each of these checks."""
+    outcomes = kept(names)
+    missing = sorted({*names} - {outcome.name for outcome in outcomes})
     goals = [line for outcome in outcomes for line in outcome.lines if line.goal is not None]
     missed = sum(line.verdict == "missed" for line in goals)
     planted = [caught for outcome in outcomes for caught in outcome.caught]
     head = [
         "# Results of `make resilience`",
         "",
-        f"{machine()} Measured on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC at commit {commit()}.",
+        f"{machine()} Each check says when it was measured, and of which commit.",
         "",
         f"{len(goals) - missed} of {len(goals)} goals held, {missed} missed; "
-        f"{sum(caught.is_caught for caught in planted)} of {len(planted)} planted faults caught. The machine's load "
-        f"average was between {min(loads):.1f} and {max(loads):.1f}.",
+        f"{sum(caught.is_caught for caught in planted)} of {len(planted)} planted faults caught."
+        + (f" Not measured whole yet: {', '.join(missing)}." if missing else ""),
         "",
         "| Check | Figure | Value | Goal | | Beside it |",
         "|---|---|---|---|---|---|",
@@ -78,7 +106,7 @@ def _section(outcome: Outcome) -> list[str]:
         "",
         f"## {outcome.title}",
         "",
-        f"{outcome.how} ({outcome.seconds:.0f} s)",
+        f"{outcome.how} ({outcome.seconds:.0f} s; {outcome.measured})",
         *([""] if faults else []),
         *faults,
     ]

@@ -39,22 +39,21 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGALRM, _too_long)
     chosen = {name: check for name, check in checks.items() if not options.only or name in options.only}
-    is_whole = not (options.only or options.planted or options.no_planted) and options.scale == 1
+    is_whole = not (options.planted or options.no_planted) and options.scale == 1
     outcomes: list[Outcome] = []
-    loads = [os.getloadavg()[0]]
     with Services() as services:
         ground = Ground(services, options.scale)
         for name, check in chosen.items():
-            outcome = Outcome(name, check.TITLE, check.HOW)
+            outcome, load = Outcome(name, check.TITLE, check.HOW), os.getloadavg()[0]
             if not options.planted:
                 outcome.lines, outcome.seconds = _measured(check, ground)
             if not options.no_planted:
                 outcome.caught = [_caught(check, ground, fault) for fault in check.FAULTS]
             outcomes.append(outcome)
-            loads.append(os.getloadavg()[0])
             print(show(outcome), flush=True)
             if is_whole:  # what is measured is kept if the run is stopped
-                RESULTS.write_text(document(outcomes, loads))
+                outcome.keep((load, os.getloadavg()[0]))
+                RESULTS.write_text(document(list(checks)))
     return _conclude(outcomes)
 
 
