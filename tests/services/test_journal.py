@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from datetime import timedelta
 from typing import Any
@@ -19,7 +18,7 @@ from assistant.core.toolbox import FixedToolset
 from assistant.core.transcript import Transcript
 from assistant.models import Message, Run, ToolCall
 from assistant.services import recovery
-from assistant.services.eventlog import MemoryLog, Position, ThreadLog
+from assistant.services.eventlog import MemoryLog, Position
 from assistant.services.journal import AuditJournal
 from assistant.services.leases import DeadRun, RunKey, key_of, take_over_dead_runs
 from assistant.services.recovery import recover_dead_runs
@@ -104,12 +103,6 @@ async def test_a_call_that_was_cut_off_runs_again_only_if_that_changes_nothing_m
     outcome = await execute(key_of(run, "me"), pay.replace(idempotent=idempotent))
     assert len(done) == runs
     assert ("whether it took effect is not known" in outcome.content) is not idempotent
-
-
-@pytest.fixture
-def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The past of the thread is made by hand: whoever read its runs would miss what they never told."""
-    monkeypatch.setattr(ThreadLog, "append", inspect.unwrap(ThreadLog.append))
 
 
 async def recovered() -> list[tuple[str, str]]:
