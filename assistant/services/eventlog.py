@@ -51,11 +51,11 @@ class Entry(NamedTuple):
         return self.frame.startswith(ENDINGS)
 
 
-def follows(entry: Entry, last: Position | None) -> bool:
+def follows(entry: Entry, last: Position | Entry | None) -> bool:
     """Whether nothing can lie between `last` and `entry`."""
     if last is None or entry.number > last.number:
         return entry.seq == 1
-    return entry.position == (last.number, last.seq + 1)
+    return entry.number == last.number and entry.seq == last.seq + 1
 
 
 class Fenced(Exception):
@@ -76,26 +76,19 @@ class ThreadLog:
         self.summaries = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
-        # Once for each token of every answer: numbers are compared, no `Position` is made.
+        # Once for each token of every answer: no `Position` is made to compare.
         kept = self._entries
+        last = kept[-1] if kept else None
         for entry in entries:
-            number, seq, frame = entry
-            if kept:
-                last_number, last_seq, _ = kept[-1]
-                if number == last_number:
-                    if seq <= last_seq:
-                        continue
-                    is_next = seq == last_seq + 1
-                elif number < last_number:
-                    continue
-                else:
-                    is_next = seq == 1
-                if not is_next:
-                    # Something between is unknown here: what is older can no longer catch anybody up.
-                    kept.clear()
-                    self.bytes = 0
+            if last is not None and entry[:2] <= last[:2]:
+                continue
+            if not follows(entry, last):
+                # Something between is unknown here: what is older can no longer catch anybody up.
+                kept.clear()
+                self.bytes = 0
             kept.append(entry)
-            self.bytes += len(frame)
+            self.bytes += len(entry.frame)
+            last = entry
         while self.bytes > MAX_BYTES and len(self._entries) > 1:
             self.bytes -= len(self._entries.popleft().frame)
         self.touched_at = time.monotonic()
@@ -148,10 +141,8 @@ class ThreadLog:
     def read(self, after: Position) -> list[Entry]:
         """The events after a position, oldest first; costs what it returns, not what the log holds."""
         found: list[Entry] = []
-        after_number, after_seq = after
         for entry in reversed(self._entries):
-            number, seq, _ = entry
-            if number < after_number or (number == after_number and seq <= after_seq):
+            if entry[:2] <= after:
                 break
             found.append(entry)
         found.reverse()
