@@ -20,7 +20,7 @@ from assistant.services.eventlog import Position
 from assistant.services.failures import OUTAGES, note_failure
 from assistant.services.frames import bare_frame, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
-from assistant.services.keylimits import TooManyRequests, spend_on_run
+from assistant.services.keylimits import spend_on_run
 from assistant.services.leases import key_of
 from assistant.services.limits import (
     CONNECTION_BURST,
@@ -189,10 +189,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if "chat" not in self.member.scopes:
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
-        try:
-            await spend_on_run(member=self.member)
-        except TooManyRequests as exc:
-            raise Refused("quota_exceeded", str(exc), resets_at=exc.resets_at) from exc
+        await spend_on_run(member=self.member)
         self._learn(frame)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given)
         forwarded = frame.get("forwardedProps")

@@ -45,17 +45,14 @@ class Refused(Exception):
     @property
     def retry_after(self) -> int | None:
         """Whole seconds to wait, at least one, as the header says it; None if it is no matter of time."""
-        return None if self.resets_at is None else seconds_until(self.resets_at)
+        if self.resets_at is None:
+            return None
+        return max(1, math.ceil((self.resets_at - timezone.now()).total_seconds()))
 
 
 def written(moment: datetime) -> str:
     """A moment as errors name it, in UTC."""
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def seconds_until(moment: datetime) -> int:
-    """Whole seconds, at least one."""
-    return max(1, math.ceil((moment - timezone.now()).total_seconds()))
 
 
 @dataclass(frozen=True, slots=True)

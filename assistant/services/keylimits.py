@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from assistant.models import ApiKey, ApiKeyUse, Webhook
 from assistant.services.database import in_database
-from assistant.services.inputs import seconds_until, written
+from assistant.services.inputs import Refused, written
 from assistant.services.members import KeyLimits, Member
 from assistant.services.prepared import Prepared
 from assistant.services.tenancy import tenants
@@ -22,18 +22,12 @@ from assistant.services.webhooks import tell
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
-class TooManyRequests(Exception):
+class TooManyRequests(Refused):
     """The key has sent all that it may, until `resets_at`; the sentence says so, and can be shown."""
 
     def __init__(self, limit: int, window: str, resets_at: datetime) -> None:
         sentence = f"This key may send {limit} requests a {window}. It may send more from {written(resets_at)} on."
-        super().__init__(sentence)
-        self.resets_at = resets_at
-
-    @property
-    def retry_after(self) -> int:
-        """Whole seconds to wait, at least one."""
-        return seconds_until(self.resets_at)
+        super().__init__("quota_exceeded", sentence, resets_at=resets_at)
 
 
 def spend(*, member: Member) -> None:
