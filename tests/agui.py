@@ -104,13 +104,11 @@ def with_history(events: Sequence[Frame], known: Collection[str]) -> list[Frame]
     return [events[0], told, *events[1:]]
 
 
-def check_run(
-    frames: Sequence[Frame], *, whole: bool = True, waive: Sequence[str] = (), known: Collection[str] = ()
-) -> None:
+def check_run(frames: Sequence[Frame], *, whole: bool = True, known: Collection[str] = ()) -> None:
     """One connection's events of one run, as they came.
 
-    `whole`: watched from its start to its end. Else it was caught up with, or is still running. `waive`: rules of the
-    validator that the model itself broke. `known`: ids of calls that earlier runs of the thread told of.
+    `whole`: watched from its start to its end. Else it was caught up with, or is still running. `known`: ids of calls
+    that earlier runs of the thread told of.
     """
     for frame in frames:
         check_frame(frame)
@@ -128,7 +126,7 @@ def check_run(
     assert kinds[0] == "RUN_STARTED" and events[0].get("protocolVersion") == "1.0", events[0]
     assert kinds.count("RUN_STARTED") == 1 and kinds[-1] in ENDINGS, kinds
     check_spans(events)
-    assert_valid_agui(with_history(events, known), max_warnings=0, severity_overrides=dict.fromkeys(waive, "off"))
+    assert_valid_agui(with_history(events, known), max_warnings=0)
 
 
 def text_of(frames: Sequence[Frame]) -> str:

@@ -77,6 +77,10 @@ class AskedAssistants:
         for transcript in self._transcripts.values():
             transcript.cut()
 
+    def transcript_of(self, asked_id: str) -> Transcript | None:
+        """What one of them has said so far; None if its beginning was not seen."""
+        return self._transcripts.get(asked_id)
+
     def all(self) -> list[Asked]:
         """All that were asked, in their order, with what they have said so far."""
         return [replace(one, messages=self._transcripts[one.id].messages) for one in self._asked.values()]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from assistant.core import events
 from assistant.core.drafts import REASONING_SUFFIX
 from assistant.core.events import Event
+from assistant.core.jsonstream import JsonStream
 from assistant.core.messages import Reply, ToolCall
 from assistant.core.model import Delta, ReasoningDelta, TextDelta
 
@@ -28,6 +29,7 @@ class Speaker:
         self._text_length = 0
         self._reasoning_length = 0
         self._calls: dict[int, str] = {}
+        self._arguments: dict[int, JsonStream] = {}
         self._argument_lengths: dict[int, int] = {}
 
     @property
@@ -61,7 +63,9 @@ class Speaker:
             if index not in self._calls or said < len(call.arguments):
                 yield from self._say_call(index, call.id, call.name, call.arguments[said:])
         yield from self._end_texts()
-        for call_id in self._calls.values():
+        for index, call_id in self._calls.items():
+            if rest := self._arguments[index].finish():
+                yield events.ToolCallArgs(call_id, rest)
             yield events.ToolCallEnd(call_id)
 
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
@@ -95,10 +99,12 @@ class Speaker:
         if call_id is None:
             yield from self._end_texts()
             call_id = self._calls[index] = self._call_id(provider_id)
+            self._arguments[index] = JsonStream()
             yield events.ToolCallStart(call_id, name, self.message_id)
         if arguments:
             self._argument_lengths[index] = self._argument_lengths.get(index, 0) + len(arguments)
-            yield events.ToolCallArgs(call_id, arguments)
+            if told := self._arguments[index].add(arguments):
+                yield events.ToolCallArgs(call_id, told)
 
     def _end_texts(self) -> Iterator[Event]:
         yield from self._end_reasoning()

@@ -12,6 +12,7 @@ from assistant.core import events
 from assistant.core.asked import AskedAssistants
 from assistant.core.drafts import REASONING_SUFFIX, CallDraft, Draft
 from assistant.core.events import Event, TokenUsage
+from assistant.core.jsonstream import rest_of
 from assistant.core.messages import Message, ToolCall, Usage
 from tools import Media
 
@@ -196,13 +197,23 @@ class Transcript:
     def close(self, reason: CloseReason) -> list[Event]:
         """End everything that is open and give every call a result; returns the events, which are applied already."""
         self.cut()
-        closing: list[Event] = [_end_of(start, NO_RESULT[reason], reason) for start in reversed(self._open.values())]
+        closing: list[Event] = []
+        for start in reversed(self._open.values()):
+            if isinstance(start, events.ToolCallStart) and (rest := rest_of(self._arguments_of(start))):
+                closing.append(events.ToolCallArgs(start.tool_call_id, rest, start.subagent_run_id))
+            closing.append(_end_of(start, NO_RESULT[reason], reason))
         for call_id in self._awaited:
             content = self._known.get(call_id, NO_RESULT[reason])
             closing.append(events.ToolCallResult(result_id(call_id), call_id, content, role="tool"))
         for event in closing:
             self.apply(event)
         return closing
+
+    def _arguments_of(self, start: events.ToolCallStart) -> str:
+        """What has been told of a call's arguments."""
+        transcript = self if start.subagent_run_id is None else self.asked.transcript_of(start.subagent_run_id)
+        draft = transcript._calls.get(start.tool_call_id) if transcript is not None else None
+        return "" if draft is None else draft.tool_call().arguments
 
     def cut(self) -> None:
         """Mark what is open as cut off."""

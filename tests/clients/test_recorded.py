@@ -18,7 +18,6 @@ from ag_ui_validate.pytest_plugin import assert_valid_agui
 
 from assistant.services.frames import for_earlier_clients
 from tests.agui import Frame, with_history
-from tests.core.playing import BROKEN_ARGUMENTS
 from tests.recording.runs import recorded_runs
 
 HERE = Path(__file__).parent
@@ -62,9 +61,8 @@ def test_the_validator_has_no_warning_of_any(runs: list[list[Frame]]) -> None:
         # A run that goes on after an approval tells the result of a call that an earlier run of its thread told of.
         resumed = set(calls(run, "TOOL_CALL_RESULT")) - set(calls(run, "TOOL_CALL_START"))
         known = {call for call in resumed if (thread_of(run), call) in started}
-        waived = [BROKEN_ARGUMENTS] if has_broken_arguments(run) else []
         try:
-            assert_valid_agui(with_history(run, known), max_warnings=0, severity_overrides=dict.fromkeys(waived, "off"))
+            assert_valid_agui(with_history(run, known), max_warnings=0)
         except AssertionError as exc:
             warned.append(str(exc))
     assert warned == []
@@ -76,23 +74,6 @@ def thread_of(run: list[Frame]) -> str:
 
 def calls(run: list[Frame], kind: str) -> list[str]:
     return [frame["toolCallId"] for frame in run if frame["type"] == kind]
-
-
-def has_broken_arguments(run: list[Frame]) -> bool:
-    """Whether the model itself wrote arguments that are no JSON."""
-    written: dict[str, str] = {}
-    for frame in run:
-        if frame["type"] == "TOOL_CALL_ARGS":
-            written[frame["toolCallId"]] = written.get(frame["toolCallId"], "") + frame["delta"]
-    return any(not is_json(text) for text in written.values())
-
-
-def is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _without(kind: str) -> Callable[[list[Frame]], list[Frame]]:

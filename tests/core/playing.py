@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from assistant.core.events import Custom, Event, RunError, RunFinished, encode
+from assistant.core.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
 from assistant.core.loop import Plan, run_turn, unanswered_calls
 from assistant.core.messages import Message, ToolCall
 from assistant.core.scripted import ScriptedModel, Turn
@@ -18,8 +18,6 @@ from assistant.core.transcript import Transcript
 from tests.agui import check_run
 from tools import Media, Tool
 
-# Arguments that are no JSON.
-BROKEN_ARGUMENTS = "AGUI204"
 USER = Message("user", "Hello", id="u1")
 
 
@@ -86,6 +84,11 @@ class Played:
         return [event.value for event in self.events if isinstance(event, Custom) and event.name == name]
 
 
+def arguments_told(played: Played) -> str:
+    """What clients read of the arguments of the only call."""
+    return "".join(event.delta for event in played.events if isinstance(event, ToolCallArgs))
+
+
 def plan_for(turns: Sequence[Turn], *tools: Tool, **settings: Any) -> Plan:
     """A plan of a scripted turn; `settings` are fields of it."""
     settings.setdefault("messages", (USER,))
@@ -95,13 +98,13 @@ def plan_for(turns: Sequence[Turn], *tools: Tool, **settings: Any) -> Plan:
     return Plan(model=ScriptedModel(turns), thread_id="t", run_id="r", **settings)
 
 
-async def play(turns: Sequence[Turn], *tools: Tool, waive: Sequence[str] = (), **settings: Any) -> Played:
-    """Play a turn to its end; `waive` names rules of AG-UI that the script itself breaks."""
+async def play(turns: Sequence[Turn], *tools: Tool, **settings: Any) -> Played:
+    """Play a turn to its end."""
     plan = plan_for(turns, *tools, **settings)
     transcript = Transcript()
     async with aclosing(run_turn(plan, transcript)) as events:
         played = Played([event async for event in events], transcript, plan.model, plan.journal)  # type: ignore[arg-type]
-    check_run(frames(played.events), waive=waive, known=[call.id for call in unanswered_calls(plan.messages)])
+    check_run(frames(played.events), known=[call.id for call in unanswered_calls(plan.messages)])
     check_history([*plan.messages, *transcript.messages], but=pending(played))
     return played
 

@@ -13,7 +13,7 @@ from assistant.core.loop import Limits, run_turn
 from assistant.core.messages import Message, ToolCall
 from assistant.core.toolbox import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
 from assistant.core.transcript import Transcript
-from tests.core.playing import BROKEN_ARGUMENTS, USER, MemoryJournal, check_history, plan_for, play
+from tests.core.playing import USER, MemoryJournal, arguments_told, check_history, plan_for, play
 from tools import Tool, ToolContext, ToolError, ToolResult, tool
 
 
@@ -119,8 +119,10 @@ async def test_wrong_arguments_are_named_to_the_model() -> None:
 
 
 async def test_arguments_that_are_no_json_are_not_guessed_at() -> None:
-    played = await play([call("add", '{"a":1,"b":2'), "ok"], add, waive=[BROKEN_ARGUMENTS])
+    played = await play([call("add", '{"a":1,"b":2'), "ok"], add)
     assert "not valid JSON" in played.results[0]
+    assert played.journal.started == []
+    assert arguments_told(played) == '{"a":1,"b":null,"__not_json__":"2"}'
 
 
 # Running

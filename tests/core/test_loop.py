@@ -12,7 +12,7 @@ from assistant.core.loop import Limits, run_turn
 from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.transcript import Transcript
-from tests.core.playing import BROKEN_ARGUMENTS, USER, check_history, plan_for, play
+from tests.core.playing import USER, arguments_told, check_history, plan_for, play
 from tools import ToolContext, tool
 
 
@@ -135,10 +135,11 @@ async def test_a_provider_error_keeps_what_was_said_and_marks_it_partial() -> No
 
 
 async def test_an_error_in_the_middle_of_a_call_leaves_valid_history() -> None:
-    played = await play([[ToolCallDelta(0, "c1", "add", '{"a":1'), ModelError("Gone.")]], add, waive=[BROKEN_ARGUMENTS])
+    played = await play([[ToolCallDelta(0, "c1", "add", '{"a":1'), ModelError("Gone.")]], add)
     assert played.error.code == "provider_error"
     assert played.results == ["No result: the run ended with an error first."]
     assert played.journal.outcomes == []
+    assert arguments_told(played) == '{"a":null,"__not_json__":""}'
 
 
 async def test_an_unexpected_error_is_logged_and_told_with_an_id_only(caplog: pytest.LogCaptureFixture) -> None:

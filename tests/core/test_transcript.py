@@ -126,6 +126,17 @@ def test_an_open_call_is_told_why_it_has_no_result(reason: str) -> None:
     assert transcript.messages[-1].content
 
 
+def test_arguments_that_broke_off_are_completed_with_a_mark() -> None:
+    transcript = Transcript()
+    transcript.apply(events.SubagentStarted("s1", "Research"))
+    for call_id, asked in (("c1", None), ("c2", "s1")):
+        transcript.apply(events.ToolCallStart(call_id, "add", "m1", subagent_run_id=asked))
+        transcript.apply(events.ToolCallArgs(call_id, f'{{"{call_id}":[1', subagent_run_id=asked))
+    told = [event for event in transcript.close("cancelled") if isinstance(event, events.ToolCallArgs)]
+    assert [(one.tool_call_id, one.subagent_run_id) for one in told] == [("c2", "s1"), ("c1", None)]
+    assert [json.loads(f'{{"{one.tool_call_id}":[1{one.delta}') for one in told] == [{"c2": [1, ""]}, {"c1": [1, ""]}]
+
+
 def test_a_known_result_is_told_rather_than_lost() -> None:
     transcript = Transcript()
     transcript.apply(events.ToolCallStart("c1", "add", "m1"))

@@ -1,0 +1,173 @@
+"""Keeps a JSON text that arrives in pieces a JSON text, whatever its writer does.
+
+Clients of AG-UI parse a call's arguments when the call ends, so what they are told must be JSON (RFC 8259) although a
+model may break off or write something else. Each piece is passed on only as far as it can still become JSON; what is
+missing at the end is filled in, and marked, so that damaged arguments never look whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum, auto
+
+# The member (in a list: the last item) that marks a text which was no JSON; its value is what could not be passed on.
+MARK = "__not_json__"
+# Python's own reader gives up at about a thousand.
+MAX_DEPTH = 500
+# A number or a word is passed on when its end is seen; one that is longer is taken for none.
+MAX_SCALAR = 4_000
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SCALAR_LETTERS = re.compile(r"[-+.0-9A-Za-z]+")
+_SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
+_IN_STRING = re.compile(r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*')
+_ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
+
+
+class _State(Enum):
+    """What may come next."""
+
+    VALUE = auto()
+    ITEM_OR_END = auto()
+    KEY = auto()
+    KEY_OR_END = auto()
+    IN_KEY = auto()
+    COLON = auto()
+    IN_TEXT = auto()
+    COMMA_OR_END = auto()
+    NOTHING = auto()
+
+
+_TAKES_VALUE = (_State.VALUE, _State.ITEM_OR_END)
+_TAKES_KEY = (_State.KEY, _State.KEY_OR_END)
+_IN_QUOTES = (_State.IN_KEY, _State.IN_TEXT)
+# What makes an unfinished member a whole one.
+_REST_OF_MEMBER = {_State.IN_KEY: '":null', _State.COLON: ":null", _State.IN_TEXT: '"', _State.VALUE: "null"}
+
+
+class JsonStream:
+    """One JSON text in the making; linear in its length.
+
+    `add` gives what can be passed on so far and `finish` the rest. Joined they are JSON, and what came to the letter if
+    that was JSON. Text after a whole document is left out; nothing stays nothing, and white space alone becomes `{}`,
+    as a tool reads it.
+    """
+
+    __slots__ = ("_closers", "_held", "_is_begun", "_is_broken", "_left_out", "_state")
+
+    def __init__(self) -> None:
+        self._closers: list[str] = []
+        self._held = ""
+        self._is_begun = False
+        self._is_broken = False
+        self._left_out: list[str] = []
+        self._state = _State.VALUE
+
+    def add(self, piece: str) -> str:
+        self._is_begun = self._is_begun or bool(piece)
+        if self._is_broken:
+            self._left_out.append(piece)
+            return ""
+        text = self._held + piece
+        end = self._read(text, is_last=False)
+        self._hold(text[end:])
+        return text[:end]
+
+    def finish(self) -> str:
+        text, self._held = self._held, ""
+        # Within a list or an object there is more to come, so what is held back there is not whole.
+        end = 0 if self._closers else self._read(text, is_last=True)
+        self._hold(text[end:])
+        if self._state is _State.NOTHING or not self._is_begun:
+            return text[:end]
+        return text[:end] + self._rest(self._held + "".join(self._left_out))
+
+    def _hold(self, text: str) -> None:
+        if self._is_broken:
+            self._held = ""
+            self._left_out.append(text)
+        else:
+            self._held = text
+
+    def _rest(self, unread: str) -> str:
+        """What makes JSON of what was passed on, with the mark."""
+        mark = json.dumps(unread, ensure_ascii=False)
+        member = f'"{MARK}":{mark}'
+        if not self._closers:
+            return '"' if self._state is _State.IN_TEXT else "{" + (member if unread else "") + "}"
+        is_object = self._closers[-1] == "}"
+        rest = _REST_OF_MEMBER.get(self._state, "") if is_object or self._state is _State.IN_TEXT else ""
+        comma = "," if rest or self._state is _State.COMMA_OR_END else ""
+        return rest + comma + (member if is_object else mark) + "".join(reversed(self._closers))
+
+    def _read(self, text: str, *, is_last: bool) -> int:
+        """How much of a text is JSON so far, to the end of the last token that is whole."""
+        at = 0
+        while at < len(text):
+            if self._state in _IN_QUOTES:
+                at = _past(_IN_STRING, text, at)
+                if at == len(text):
+                    break
+                if text[at] != '"':
+                    self._is_broken = not _ESCAPE_BEGUN.fullmatch(text, at)
+                    break
+                at += 1
+                self._state = _State.COLON if self._state is _State.IN_KEY else self._after_value()
+                continue
+            at = _past(_SPACE, text, at)
+            if at == len(text):
+                break
+            if self._read_mark(text[at]):
+                at += 1
+                continue
+            scalar = _SCALAR_LETTERS.match(text, at) if self._state in _TAKES_VALUE else None
+            if scalar is not None and scalar.end() == len(text) and not is_last and len(scalar[0]) < MAX_SCALAR:
+                break
+            if scalar is None or not _SCALAR.fullmatch(scalar[0]):
+                self._is_broken = True
+                break
+            at = scalar.end()
+            self._state = self._after_value()
+        return at
+
+    def _read_mark(self, mark: str) -> bool:
+        """Take in one of JSON's marks; False if it can't stand here."""
+        state = self._state
+        if mark == '"' and state in _TAKES_VALUE:
+            self._state = _State.IN_TEXT
+        elif mark == '"' and state in _TAKES_KEY:
+            self._state = _State.IN_KEY
+        elif mark == ":" and state is _State.COLON:
+            self._state = _State.VALUE
+        elif mark == "," and state is _State.COMMA_OR_END:
+            self._state = _State.KEY if self._closers[-1] == "}" else _State.VALUE
+        elif mark in "{[" and state in _TAKES_VALUE and len(self._closers) < MAX_DEPTH:
+            self._state = _State.KEY_OR_END if mark == "{" else _State.ITEM_OR_END
+            self._closers.append("}" if mark == "{" else "]")
+        elif mark in "}]" and self._closers[-1:] == [mark] and state in self._before_end(mark):
+            self._closers.pop()
+            self._state = self._after_value()
+        else:
+            return False
+        return True
+
+    @staticmethod
+    def _before_end(mark: str) -> tuple[_State, _State]:
+        return _State.COMMA_OR_END, _State.KEY_OR_END if mark == "}" else _State.ITEM_OR_END
+
+    def _after_value(self) -> _State:
+        return _State.COMMA_OR_END if self._closers else _State.NOTHING
+
+
+def rest_of(begun: str) -> str:
+    """What makes JSON of a text that `JsonStream` has passed on so far, marked as broken off."""
+    stream = JsonStream()
+    # Numbers and words are passed on whole: a space says so.
+    stream.add(f"{begun} ")
+    return stream.finish() if begun else ""
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,101 @@
+"""JSON in pieces: to the letter what came if that was JSON, else JSON with a mark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.core.jsonstream import MARK, MAX_DEPTH, MAX_SCALAR, JsonStream, rest_of
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+texts = st.builds(json.dumps, values, ensure_ascii=st.booleans(), indent=st.sampled_from([None, 2]))
+DOCUMENT = '{"a": [1, -2.5e+3, true, null, {}], "b\\u00e9": "x\\"\\ud83d\\ude00", "c": {"d": []}} '
+
+
+def told(pieces: Sequence[str]) -> str:
+    stream = JsonStream()
+    return "".join([*map(stream.add, pieces), stream.finish()])
+
+
+def pieces_of(text: str, cuts: Sequence[int]) -> list[str]:
+    places = [0, *sorted(cuts), len(text)]
+    return [text[begin:end] for begin, end in pairwise(places)]
+
+
+def is_marked(value: Any) -> bool:
+    if isinstance(value, dict):
+        return MARK in value or any(map(is_marked, value.values()))
+    return isinstance(value, list) and (any(map(is_marked, value)) or (value != [] and isinstance(value[-1], str)))
+
+
+@given(texts, st.data())
+def test_json_is_passed_on_to_the_letter(text: str, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(text))))
+    assert told(pieces_of(text, cuts)) == text
+
+
+def test_every_cut_of_a_document_gives_json_that_is_marked() -> None:
+    for end in range(1, len(DOCUMENT) - 1):
+        value = json.loads(told([DOCUMENT[:end]]))
+        assert is_marked(value), DOCUMENT[:end]
+        assert told(list(DOCUMENT[:end])) == told([DOCUMENT[:end]])
+
+
+@given(st.text(st.sampled_from('{}[]:,"\\u0d 1-.eatrulfsn\n\x00é')), st.data())
+def test_any_text_in_any_pieces_becomes_the_same_json(text: str, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(text))))
+    whole = told(pieces_of(text, cuts))
+    assert whole == told([text])
+    assert whole == "" if not text else json.loads(whole) is not ...
+    assert whole == text or not is_json(text) or not text.strip()
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_constant=lambda _: 1 / 0)
+    except (ValueError, ZeroDivisionError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a":1,"b":2', '{"a":1,"b":null,"__not_json__":"2"}'),
+        ("{'a': 1}", '{"__not_json__":"\'a\': 1}"}'),
+        ('{"a": "Par', '{"a": "Par","__not_json__":""}'),
+        ('{"a', '{"a":null,"__not_json__":""}'),
+        ('{"a": NaN}', '{"a": null,"__not_json__":"NaN}"}'),
+        ('{"a": "\\xd83d"}', '{"a": "","__not_json__":"\\\\xd83d\\"}"}'),
+        ('{"a": [1, 2', '{"a": [1, "2"]}'),
+        ('{"a":1}{"a":1}', '{"a":1}'),
+        ("Paris", '{"__not_json__":"Paris"}'),
+        ('"Par', '"Par"'),
+        (" ", " {}"),
+        ("", ""),
+    ],
+)
+def test_what_is_told_of_texts_that_are_no_json(text: str, expected: str) -> None:
+    assert told(list(text)) == expected
+
+
+def test_depth_and_length_have_bounds() -> None:
+    assert told(["[" * MAX_DEPTH, "]" * MAX_DEPTH]) == "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert told(["[" * (MAX_DEPTH + 1), "]"]).startswith("[" * MAX_DEPTH + '"')
+    digits = "1" * (MAX_SCALAR + 10)
+    assert json.loads(told(list(f'{{"a":{digits}}}')))[MARK].startswith("1")
+
+
+def test_the_rest_of_what_was_passed_on() -> None:
+    assert rest_of('{"a":') == 'null,"__not_json__":""}'
+    assert rest_of('{"a":1}') == ""
+    assert rest_of("") == ""
