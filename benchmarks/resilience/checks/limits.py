@@ -11,12 +11,18 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from statistics import median
-from typing import Any
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
 from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected, run_input, run_of
 from benchmarks.resilience.flooding import NEIGHBOUR, hold_nobody_back, neighbour_of_a_flood
+from benchmarks.resilience.limits.faults import (
+    ask_no_limit,
+    count_without_locking,
+    give_seats_away,
+    tell_the_wrong_time,
+    write_no_count,
+)
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider
@@ -40,59 +46,6 @@ SOCKETS = 3
 # A race must not meet the end of its minute; and who was refused much is looked at again once a second.
 RACE_SECONDS, LOOK_SECONDS = 20, 2.5
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-
-
-def ask_no_limit() -> None:
-    """Whether something is used up is not asked."""
-    from assistant.services import quotause
-
-    quotause._reached = lambda *_, **__: []
-
-
-def write_no_count() -> None:
-    """What was counted is not written."""
-    from assistant.models import QuotaUse
-
-    QuotaUse.save = lambda *_, **__: None  # type: ignore[method-assign]
-
-
-def count_without_locking() -> None:
-    """Two processes read the same count and both write the next one: on PostgreSQL, for SQLite has one writer."""
-    from django.db.models.query import QuerySet
-
-    from assistant.services import quotause
-
-    QuerySet.select_for_update = lambda self, **_: self.all()  # type: ignore[method-assign]
-    locked = quotause._locked
-
-    def slow(*args: Any) -> Any:
-        found = locked(*args)
-        time.sleep(0.05)
-        return found
-
-    quotause._locked = slow  # type: ignore[assignment]
-
-
-def tell_the_wrong_time() -> None:
-    """Refusals name a moment half a minute too early."""
-    from assistant.core.quotas import Windows
-
-    end = Windows.end
-    Windows.end = lambda self, window: end(self, window) - timedelta(seconds=30)  # type: ignore[method-assign]
-
-
-def give_seats_away() -> None:
-    """Connections are not counted."""
-    from assistant.services.seats import LocalSeats, RedisSeats, _seat
-
-    async def take(self: Any, member: Any) -> Any:
-        return _seat(member)
-
-    async def leave(self: Any, seat: Any) -> None:
-        return None
-
-    for kind in (LocalSeats, RedisSeats):
-        kind.take, kind.leave = take, leave  # type: ignore[method-assign]
 
 
 FAULTS = (

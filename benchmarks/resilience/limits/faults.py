@@ -1,0 +1,60 @@
+"""What is broken on purpose, to show that the check of limits sees it."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Any
+
+
+def ask_no_limit() -> None:
+    """Whether something is used up is not asked."""
+    from assistant.services import quotause
+
+    quotause._reached = lambda *_, **__: []
+
+
+def write_no_count() -> None:
+    """What was counted is not written."""
+    from assistant.models import QuotaUse
+
+    QuotaUse.save = lambda *_, **__: None  # type: ignore[method-assign]
+
+
+def count_without_locking() -> None:
+    """Two processes read the same count and both write the next one: on PostgreSQL, for SQLite has one writer."""
+    from django.db.models.query import QuerySet
+
+    from assistant.services import quotause
+
+    QuerySet.select_for_update = lambda self, **_: self.all()  # type: ignore[method-assign]
+    locked = quotause._locked
+
+    def slow(*args: Any) -> Any:
+        found = locked(*args)
+        time.sleep(0.05)
+        return found
+
+    quotause._locked = slow  # type: ignore[assignment]
+
+
+def tell_the_wrong_time() -> None:
+    """Refusals name a moment half a minute too early."""
+    from assistant.core.quotas import Windows
+
+    end = Windows.end
+    Windows.end = lambda self, window: end(self, window) - timedelta(seconds=30)  # type: ignore[method-assign]
+
+
+def give_seats_away() -> None:
+    """Connections are not counted."""
+    from assistant.services.seats import LocalSeats, RedisSeats, _seat
+
+    async def take(self: Any, member: Any) -> Any:
+        return _seat(member)
+
+    async def leave(self: Any, seat: Any) -> None:
+        return None
+
+    for kind in (LocalSeats, RedisSeats):
+        kind.take, kind.leave = take, leave  # type: ignore[method-assign]
