@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from redis.asyncio import Redis
-from redis.asyncio.client import PubSub
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ResponseError
 
 from assistant.services.eventlog import Entry, Fenced, MemoryLog, Position, ThreadLog, follows
+from assistant.services.subscriptions import AWAY, Subscriptions
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +32,6 @@ KEEP_SECONDS = 3600
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
 PATIENCE_SECONDS = 20.0
-# What a command raises then. A subscription finds no writer (AttributeError) while the listener connects anew.
-AWAY = (RedisError, OSError, AttributeError)
 
 # One script, so that either all events of an append are added or none: XADD raises where the place is taken.
 APPEND = """
@@ -75,7 +73,7 @@ class RedisWriter:
             while self._pending and self._failure is None:
                 batch, self._pending = self._pending, []
                 await self._log.append(self._thread, batch)
-        except (Fenced, RedisError, OSError) as exc:
+        except (Fenced, *AWAY) as exc:
             logger.warning("The events of thread %s cannot be kept: %r", self._thread, exc)
             self._failure = exc
             self._on_failure()
@@ -96,15 +94,13 @@ class RedisLog:
         self._memory = MemoryLog()
         self._on_control = on_control
         self._followed: set[str] = set()
-        self._pubsub: PubSub = self._redis.pubsub()
-        self._listener: asyncio.Task[None] | None = None
+        self._subscriptions = Subscriptions(url, on_message=self._take, on_connect=self._fill_all)
         self._fills: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
 
     async def start(self) -> None:
         """Begin to listen for what other processes write and say."""
-        await self._patiently(lambda: self._pubsub.subscribe(CONTROL))
-        self._listener = asyncio.create_task(self._listen(), name="redis-log-listener", context=contextvars.Context())
+        await self._patiently(lambda: self._subscriptions.start(CONTROL))
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> RedisWriter:
         return RedisWriter(self, thread, on_failure)
@@ -139,8 +135,10 @@ class RedisLog:
                 return await command()
             except ResponseError:
                 raise
-            except AWAY:
+            except AWAY as exc:
                 if asyncio.get_running_loop().time() > deadline:
+                    if isinstance(exc, RuntimeError):
+                        raise RedisConnectionError("The connection was closed.") from exc
                     raise
                 await asyncio.sleep(RETRY_SECONDS)
 
@@ -156,11 +154,7 @@ class RedisLog:
         log = self._memory.thread(thread)
         if thread not in self._followed:
             self._followed.add(thread)
-            try:
-                await self._patiently(lambda: self._pubsub.subscribe(STREAM + thread))
-            except BaseException:
-                self._followed.discard(thread)
-                raise
+            await self._subscriptions.add(STREAM + thread)
         await self._fill(thread)
         return log
 
@@ -173,7 +167,7 @@ class RedisLog:
             if await self._patiently(lambda: self._redis.delete(STREAM + thread)):
                 # Other processes read this before the first event, for it is published before it.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
-        with contextlib.suppress(RedisError, OSError):  # only room is lost: the stream expires by itself
+        with contextlib.suppress(*AWAY):  # only room is lost: the stream expires by itself
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
         # A writer follows its thread too: events that others add after a take-over must not be missing here.
         await self.open(thread)
@@ -181,49 +175,28 @@ class RedisLog:
         for idle in self._memory.sweep():
             if idle in self._followed:
                 self._followed.discard(idle)
-                with contextlib.suppress(*AWAY):
-                    await self._pubsub.unsubscribe(STREAM + idle)
+                await self._subscriptions.discard(STREAM + idle)
 
     async def tell_summary(self, thread: str) -> None:
         await self.publish_control(f"{SUMMARY}{thread}")
 
     async def publish_control(self, message: str) -> None:
         """Tell every process something; delivery is a hint, the database holds the truth."""
-        with contextlib.suppress(RedisError, OSError):
+        with contextlib.suppress(*AWAY):
             await self._redis.publish(CONTROL, message)
 
     def size(self) -> tuple[int, int]:
         return self._memory.size()
 
     async def close(self) -> None:
-        if self._listener is not None:
-            tasks = [self._listener, *self._fills.values()]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        await self._pubsub.aclose()  # type: ignore[no-untyped-call]
+        await self._subscriptions.close()
+        fills = list(self._fills.values())
+        for task in fills:
+            task.cancel()
+        await asyncio.gather(*fills, return_exceptions=True)
         await self._redis.aclose()
 
-    async def _listen(self) -> None:
-        while True:
-            try:
-                message = await self._pubsub.get_message(timeout=5.0)
-            except Exception as exc:
-                if not isinstance(exc, AWAY):
-                    logger.exception("The event log could not be listened to")
-                # The client reconnects and subscribes again by itself; what was published meanwhile is fetched.
-                await asyncio.sleep(RETRY_SECONDS)
-                for thread in list(self._followed):
-                    self._fill_soon(thread)
-                continue
-            try:
-                if message is not None:
-                    self._take(message)
-            except Exception:
-                # What cannot be read was not written by this version; the next message may be.
-                logger.exception("A message of the event log was not understood")
-
-    def _take(self, message: dict[str, Any]) -> None:
+    def _take(self, message: Mapping[str, Any]) -> None:
         channel = message["channel"].decode()
         if channel == CONTROL:
             if message["type"] == "message":
@@ -252,6 +225,10 @@ class RedisLog:
         if sender != self._id:
             self._memory.forget(thread)
 
+    def _fill_all(self) -> None:
+        for thread in list(self._followed):
+            self._fill_soon(thread)
+
     def _fill_soon(self, thread: str) -> None:
         # Wanted anew even while a fill is under way: it may have read before this event was written.
         self._wanted.add(thread)
@@ -265,9 +242,10 @@ class RedisLog:
                 self._wanted.discard(thread)
                 try:
                     await self._fill(thread)
-                except (RedisError, OSError):
+                except AWAY:
                     logger.warning("Redis is away; thread %s waits for its events", thread)
                     self._wanted.add(thread)
+                    await asyncio.sleep(RETRY_SECONDS)
         finally:
             self._wanted.discard(thread)
             del self._fills[thread]

@@ -99,7 +99,8 @@ def _length(turn: Turn) -> int:
 def _answer(request: Recorded) -> Answer:
     if "[call" in request.last_text and request.messages[-1]["role"] == "user":
         return demo(request)
-    return reply(chunks=_words(SHORT if "short" in request.last_text else LONG), delay=PACE)(request)
+    question = next(message["content"] for message in reversed(request.messages) if message["role"] == "user")
+    return reply(chunks=_words(SHORT if "short" in question else LONG), delay=PACE)(request)
 
 
 async def _chat_through(ground: Ground, site: Site, restart: Callable[[], None]) -> list[Turn]:
