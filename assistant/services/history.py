@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+import msgspec
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
 
 from assistant.core.asked import from_kept
 from assistant.core.messages import Message, ToolCall
@@ -20,7 +22,9 @@ from assistant.services.preparedwrites import PreparedInsert
 RECENT = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
-_Row = tuple[str, str, str, list[dict[str, str]], str, bool]
+_Row = tuple[str, str, str, str, str, bool]
+_NO_CALLS = "[]"
+_read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
 
 
 def to_message(row: MessageRow) -> Message:
@@ -52,7 +56,10 @@ def said_by_asked(call: CallRow) -> list[tuple[str, str, str]]:
 def recent_messages(*, conversation: Conversation) -> list[Message]:
     """The newest messages of a conversation, oldest first, as a model needs them: without their reasoning."""
     rows = _RECENT.rows(
-        tenant_id=conversation.tenant_id, conversation_id=conversation.pk, position=conversation.summarised_to
+        tenant_id=conversation.tenant_id,
+        conversation_id=conversation.pk,
+        # So that no plan of a database can read more: without statistics PostgreSQL reads and sorts the whole thread.
+        position=max(conversation.summarised_to, conversation.message_count - RECENT),
     )
     return _lean(reversed(rows))
 
@@ -69,7 +76,7 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
     # Whole rows would take four times as long to read, at every turn.
     return MessageRow.objects.filter(
         conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
-    ).values_list("role", "content", "message_id", "tool_calls", "tool_call_id", "is_partial")
+    ).values_list("role", "content", "message_id", Cast("tool_calls", TextField()), "tool_call_id", "is_partial")
 
 
 def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
@@ -85,7 +92,7 @@ def _lean(rows: Iterable[_Row]) -> list[Message]:
             role=role,  # type: ignore[arg-type]  # the column's choices are core roles
             content=content,
             id=message_id,
-            tool_calls=tuple(ToolCall(**call) for call in calls) if calls else (),
+            tool_calls=() if calls == _NO_CALLS else _read_calls(calls),
             tool_call_id=call_id,
             is_partial=is_partial,
         )
