@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 SWEEP_SECONDS = 3.0
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Presence:
     """One open connection of a member; `leave` closes it.
 
@@ -55,7 +55,9 @@ class Presence:
 
 @dataclass(slots=True)
 class _Room:
-    present: set[Presence] = field(default_factory=set)
+    """Those who are connected here, by their rights: a thousand open tabs are looked at every few seconds."""
+
+    present: dict[tuple[Any, ...], set[Presence]] = field(default_factory=dict)
     sweeper: asyncio.Task[None] | None = None
 
 
@@ -69,7 +71,7 @@ def _room() -> _Room:
 def enter(presence: Presence) -> None:
     """Keep an eye on a connection until it leaves."""
     room = _room()
-    room.present.add(presence)
+    room.present.setdefault(presence.right, set()).add(presence)
     if room.sweeper is None or room.sweeper.done():
         # In a context of its own: it looks after everybody, not only after whoever came first.
         room.sweeper = asyncio.create_task(_sweep(room), name="presence-sweeper", context=contextvars.Context())
@@ -77,7 +79,11 @@ def enter(presence: Presence) -> None:
 
 def leave(presence: Presence) -> None:
     """The connection is closed."""
-    _room().present.discard(presence)
+    present, right = _room().present, presence.right
+    alike = present.get(right, set())
+    alike.discard(presence)
+    if not alike:
+        present.pop(right, None)
 
 
 async def _sweep(room: _Room) -> None:
@@ -85,9 +91,9 @@ async def _sweep(room: _Room) -> None:
         await asyncio.sleep(SWEEP_SECONDS)
         began = time.perf_counter()
         try:
-            for presence in await in_database(unwelcome, list(room.present)):
-                room.present.discard(presence)
-                presence.leave()
+            for refused in await in_database(unwelcome, [next(iter(alike)) for alike in room.present.values()]):
+                for presence in room.present.pop(refused.right, ()):
+                    presence.leave()
         except DatabaseError:
             logger.warning("Open connections could not be checked", exc_info=True)
         else:
@@ -96,7 +102,7 @@ async def _sweep(room: _Room) -> None:
 
 def open_connections() -> int:
     """How many connections are open in this process."""
-    return sum(len(room.present) for room in list(_rooms.values()))
+    return sum(len(alike) for room in list(_rooms.values()) for alike in list(room.present.values()))
 
 
 def is_full() -> bool:
@@ -109,19 +115,7 @@ metrics.watch("assistant_open_connections", "Open websockets and event streams."
 
 @all_tenants()
 def unwelcome(present: list[Presence]) -> list[Presence]:
-    """Those whose tenant, user, membership, key, token or session has ended; five queries for any number.
-
-    All connections by one session, key or token are judged as one: a thousand open tabs are looked at every few
-    seconds, for as long as they are open.
-    """
-    alike: dict[tuple[Any, ...], list[Presence]] = {}
-    for presence in present:
-        alike.setdefault(presence.right, []).append(presence)
-    refused = _unwelcome([same[0] for same in alike.values()])
-    return [presence for one in refused for presence in alike[one.right]]
-
-
-def _unwelcome(present: list[Presence]) -> list[Presence]:
+    """Those whose tenant, user, membership, key, token or session has ended; five queries for any number."""
     now = timezone.now()
     members = set(
         Membership.objects.filter(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-from typing import Any
+import asyncio
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from django.contrib.auth import HASH_SESSION_KEY
@@ -14,12 +14,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from assistant.services import presence
 from assistant.services.members import find_member
 from assistant.services.presence import Presence, unwelcome
 from tests.base import Cast
-
-# Calls of functions for one more connection by a right that is looked at already.
-CALLS_PER_CONNECTION = 4
 
 
 def connections(user: AbstractBaseUser, tenant: str, count: int) -> list[Presence]:
@@ -41,42 +39,58 @@ def open_tabs(cast: Cast) -> dict[str, list[Presence]]:
     }
 
 
-def test_all_of_a_session_go_and_no_others(cast: Cast, open_tabs: dict[str, list[Presence]]) -> None:
-    present = [one for tabs in open_tabs.values() for one in tabs]
+def test_who_has_lost_a_right_goes_and_no_others(cast: Cast, open_tabs: dict[str, list[Presence]]) -> None:
+    alice, elsewhere, mallory = (tabs[0] for tabs in open_tabs.values())
+    present = [alice, elsewhere, mallory]
     assert unwelcome(present) == []
-    Session.objects.filter(session_key=open_tabs["alice"][0].session_key).delete()
-    assert set(unwelcome(present)) == set(open_tabs["alice"])
+    Session.objects.filter(session_key=alice.session_key).delete()
+    assert unwelcome(present) == [alice]
     cast.mallory.memberships.all().delete()
-    assert set(unwelcome(present)) == {*open_tabs["alice"], *open_tabs["mallory"]}
+    assert unwelcome(present) == [alice, mallory]
     cast.alice.set_password("another")
     cast.alice.save()
-    assert set(unwelcome(present)) == set(present)
+    assert unwelcome(present) == present
 
 
 def test_a_hash_of_another_password_is_not_welcome_beside_a_good_one(open_tabs: dict[str, list[Presence]]) -> None:
-    good, stale = open_tabs["alice"][:2]
-    stale.session_hash = "of an older password"
+    good = open_tabs["alice"][0]
+    stale = replace(good, session_hash="of an older password")
     assert unwelcome([good, stale]) == [stale]
 
 
-def test_more_connections_cost_no_queries_and_next_to_no_work(cast: Cast) -> None:
-    def cost(count: int) -> tuple[int, int]:
-        present = connections(cast.alice, "acme", count)
-        calls = 0
-
-        def note(frame: FrameType, event: str, argument: Any) -> None:
-            nonlocal calls
-            calls += event == "call"
-
+def test_more_connections_cost_no_queries(open_tabs: dict[str, list[Presence]]) -> None:
+    def cost(present: list[Presence]) -> int:
         with CaptureQueriesContext(connection) as queries:
-            sys.setprofile(note)
-            try:
-                assert unwelcome(present) == []
-            finally:
-                sys.setprofile(None)
-        return len(queries), calls
+            assert unwelcome(present) == []
+        return len(queries)
 
-    cost(1)
-    (few_queries, few), (many_queries, many) = cost(10), cost(1010)
-    assert many_queries == few_queries
-    assert (many - few) / 1000 <= CALLS_PER_CONNECTION
+    assert cost(open_tabs["alice"][:1]) == cost([tabs[0] for tabs in open_tabs.values()])
+
+
+async def test_all_of_a_session_are_looked_at_once_and_go_together(
+    open_tabs: dict[str, list[Presence]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[Presence]] = []
+    left: list[str] = []
+    tabs = {
+        name: [replace(tab, leave=partial(left.append, name)) for tab in several] for name, several in open_tabs.items()
+    }
+
+    def refuse_one_tab(present: list[Presence]) -> list[Presence]:
+        asked.append(present)
+        return [one for one in present if one in tabs["alice"]]
+
+    monkeypatch.setattr(presence, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(presence, "unwelcome", refuse_one_tab)
+    for tab in (tab for several in tabs.values() for tab in several):
+        presence.enter(tab)
+    before = presence.open_connections()
+    async with asyncio.timeout(20):
+        while len(asked) < 2:
+            await asyncio.sleep(0.01)
+    assert [len(present) for present in asked[:2]] == [3, 2]
+    assert left == ["alice"] * 3
+    assert presence.open_connections() == before - 3
+    for tab in (*tabs["alice elsewhere"], *tabs["mallory"]):
+        presence.leave(tab)
+    assert presence.open_connections() == before - 7

@@ -158,6 +158,7 @@ async def _wait(part: int, chance: random.Random, ledger: Path, thread: str) -> 
 
 
 def _approval(given: Frame, end: Frame) -> Frame:
+    assert end["type"] == "RUN_FINISHED", end
     asked = end["outcome"]["interrupts"][0]["id"]
     resume = [{"interruptId": asked, "status": "resolved", "payload": {"approved": True}}]
     return {**run_input("", thread=given["threadId"]), "messages": [], "resume": resume}
