@@ -1,6 +1,7 @@
 """Forks server processes, each ready in no time: `PORT` on standard input, the child's number on standard output.
 
-What costs seconds (imports) is done once; the loop, connections and runs are each child's own.
+What costs seconds (imports, also those that a server does late) is done once; the loop, connections and runs are each
+child's own.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _PR_SET_PDEATHSIG = 1
 def main() -> None:
     """Fork one server for each line, until the end of the input."""
     module = importlib.import_module("benchmarks.resilience.planted" if "PLANTED" in os.environ else "config.asgi")
+    importlib.import_module("assistant.services.warming").warm()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     for line in sys.stdin:
         child = os.fork()

@@ -1,0 +1,59 @@
+"""Threads that are opened while the connection to Redis breaks: nobody fails, and everybody hears all in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from urllib.parse import urlsplit
+
+import uvloop
+
+from assistant.services.eventlog import Position
+from assistant.services.redislog import RedisLog
+from tests.line import Line
+from tests.services.test_eventlog import entries, until, write
+
+REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
+KNOWN, THREADS, CUTS, CUT_SECONDS = 1_200, 100, 5, 0.3
+
+
+async def open_while_it_breaks() -> None:
+    parts = urlsplit(REDIS_URL)
+    line = Line(parts.port or 6379)
+    await line.start()
+    here = RedisLog(REDIS_URL, lambda message: None)
+    there = RedisLog(f"redis://{line.origin.removeprefix('http://')}{parts.path}", lambda message: None)
+    await here.start()
+    await there.start()
+    try:
+        # More than Python's stack is deep: a client may take in what comes for each channel within one call.
+        known = await asyncio.gather(*(there.open(uuid.uuid4().hex) for _ in range(KNOWN)))
+        threads = [uuid.uuid4().hex for _ in range(THREADS)]
+        opening = []
+        for thread in threads:
+            if len(opening) % (THREADS // CUTS) == 0:
+                line.cut()
+                await asyncio.sleep(CUT_SECONDS)
+                line.mend()
+            opening.append(asyncio.create_task(there.open(thread)))
+            await asyncio.sleep(0.002)
+        views = await asyncio.gather(*opening)
+        assert len(known) == KNOWN
+        for thread in threads:
+            await write(here, thread, entries(1, 1, 2))
+        line.drop()
+        for thread in threads:
+            await write(here, thread, entries(1, 3, 3))
+        await until(lambda: all(view.last == Position(1, 3) for view in views))
+    finally:
+        await there.close()
+        await here.close()
+        await line.stop()
+
+
+if REDIS_URL:
+
+    def test_threads_are_opened_and_heard_while_the_connection_breaks() -> None:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as servers run, whose errors are its own
+            runner.run(open_while_it_breaks())
