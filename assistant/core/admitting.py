@@ -10,6 +10,7 @@ from assistant.core.guard import Guard
 from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Decision, PlannedCall, Status, ToolOutcome, is_available
 from tools import InvalidArguments, Tool, ToolContext
+from tools.arguments import parse_arguments
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +43,15 @@ def judge(
             call, "refused", f"{call.name!r} needs a person's approval, and nobody can be asked here.", admission
         )
     return judged
+
+
+def unreadable(call: ToolCall, admission: Admission) -> ToolOutcome | None:
+    """What becomes of a client's call whose arguments are no JSON object; else None: the client checks the rest."""
+    try:
+        parse_arguments(call.arguments)
+    except InvalidArguments as exc:
+        return _not_run(call, "error", str(exc), admission)
+    return None
 
 
 def _judge(

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from assistant.core.admitting import NO_DECISION, judge
+from assistant.core.admitting import NO_DECISION, judge, unreadable
 from assistant.core.events import Custom, Event, ToolCallResult
 from assistant.core.messages import ToolCall
 from assistant.core.performing import Workshop, perform
@@ -102,7 +102,10 @@ class Batch:
         """Sort a call: to be run, settled already, waiting for a person, or the client's."""
         shop = self.shop
         if admission.tool is None and call.name in shop.client_tools and self.decisions is None:
-            self.client_calls.append(call)
+            if (broken := unreadable(call, admission)) is None:
+                self.client_calls.append(call)
+            else:
+                self._take(broken)
             return
         decision = None if self.decisions is None else self.decisions.get(call.id, self.undecided)
         judged = judge(call, admission, decision=decision, guard=shop.guard, context=shop.context, can_ask=shop.can_ask)

@@ -163,6 +163,18 @@ async def test_the_callers_own_tools_are_called_by_the_caller(
     assert [one["role"] for one in fake_provider.requests[-1].messages] == ["system", "user", "assistant", "tool"]
 
 
+async def test_the_caller_is_never_left_a_call_whose_arguments_are_no_json(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.call("pick_colour", '{"why": "pai')
+    fake_provider.reply("I could not pick one.")
+    async with client_of(uvicorn_server, cast) as client:
+        answer = await client.chat.completions.create(model="support", messages=HI, tools=[PICK])  # type: ignore[call-overload]
+    assert answer.choices[0].message.content == "I could not pick one."
+    assert "not valid JSON" in fake_provider.requests[-1].last_text
+    assert (await in_db(ToolCall.objects.get)()).status == "error"
+
+
 async def test_nobody_makes_the_server_run_a_call_that_no_model_made(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -218,6 +218,15 @@ async def test_client_side_tools_are_offered_and_left_to_the_client() -> None:
     assert played.results == ["3"]
 
 
+@pytest.mark.parametrize("arguments", ['{"a":1', "here", "[1]"])
+async def test_a_client_is_never_left_a_call_whose_arguments_are_no_json_object(arguments: str) -> None:
+    locate = tool(name="locate", description="Where the user is.")(lambda: "")
+    played = await play([call("locate", arguments), "Sorry."], client_tools=(locate,))
+    assert played.outcome == Success()
+    assert "JSON" in played.results[0]
+    assert played.journal.statuses == {"locate": "error"}
+
+
 async def test_a_client_side_tool_never_shadows_one_of_the_server() -> None:
     impostor = tool(name="add", description="Mine.")(lambda: "")
     played = await play([call("add", '{"a":1,"b":2}'), "3"], add, client_tools=(impostor,))
