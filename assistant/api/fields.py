@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rest_framework import serializers
@@ -29,12 +30,15 @@ class Flag(serializers.BooleanField):
 
 
 class OneOf(serializers.ChoiceField):
-    """One of some JSON values, of the same type as theirs."""
+    """One of some JSON values, of the same type as theirs; or one of some words in a query string."""
+
+    default_error_messages = {"invalid_choice": "{input} is not one of {choices}."}
 
     def to_internal_value(self, data: Any) -> Any:
         is_known = isinstance(data, str | int) and not isinstance(data, bool) and data in self.choices
         if not is_known or type(data) not in {type(choice) for choice in self.choices}:
-            self.fail("invalid_choice", input=str(data)[:100])
+            choices = ", ".join(map(json.dumps, self.choices))
+            self.fail("invalid_choice", input=json.dumps(data)[:100], choices=choices)
         return data
 
 

@@ -120,7 +120,7 @@ class MessagePage(Shape):
 
 
 class ExportQuery(Shape):
-    format = serializers.ChoiceField(choices=["json", "markdown"], required=False, default="json")
+    format = OneOf(choices=["json", "markdown"], required=False, default="json")
 
 
 class ApprovalOut(Shape):
@@ -183,10 +183,8 @@ class EventsQuery(Shape):
 class UsageQuery(Shape):
     since = serializers.DateField(required=False, help_text="First day; 30 days ago if left out.")
     until = serializers.DateField(required=False, help_text="Last day; today if left out.")
-    by = serializers.ChoiceField(choices=["day", "model", "assistant"], required=False, default="day")
-    whose = serializers.ChoiceField(
-        choices=["mine", "tenant"], required=False, default="mine", help_text="`tenant` is for its admins."
-    )
+    by = OneOf(choices=["day", "model", "assistant"], required=False, default="day")
+    whose = OneOf(choices=["mine", "tenant"], required=False, default="mine", help_text="`tenant` is for its admins.")
 
 
 class UsageLineOut(Shape):

@@ -86,6 +86,13 @@ def test_messages_come_in_pages_with_own_feedback(cast: Cast, talk: Conversation
     assert not Feedback.objects.exists()
 
 
+def test_a_wrong_choice_is_told_the_right_ones(talk: Conversation, alice_calls: Caller) -> None:
+    rated = alice_calls("put", f"conversations/{talk.pk}/messages/m/feedback/", {"rating": "up"})
+    assert (rated.status_code, rated.json()["fields"]) == (400, {"rating": ['"up" is not one of -1, 1.']})
+    exported = alice_calls.get(f"conversations/{talk.pk}/export/", format="word")
+    assert exported.json()["fields"] == {"format": ['"word" is not one of "json", "markdown".']}
+
+
 def test_only_answers_are_rated(talk: Conversation, alice_calls: Caller) -> None:
     make_message(talk, "user", "Hi", message_id="mine")
     assert alice_calls("put", f"conversations/{talk.pk}/messages/mine/feedback/", {"rating": 1}).status_code == 404
