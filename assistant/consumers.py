@@ -64,8 +64,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
         self._presence: Presence | None = None
         self._seat: Seat | None = None
-        if not may_knock(shown_credential(self.scope)) or is_full():
-            # Before anything is asked of the database: this is what a flood of connections costs.
+        # Before anything is asked of the database: this is what a flood of connections costs.
+        if not await may_knock(shown_credential(self.scope)) or is_full():
             await hold_back()
             await self._turn_away("Too many connections. Try again in a minute.")
             return

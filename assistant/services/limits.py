@@ -18,8 +18,9 @@ MEMBER_BURST, MEMBER_RATE = 600, 100.0
 PICTURES_AT_ONCE = 1
 # Requests that a member may send over MCP, to this process.
 MCP_BURST, MCP_RATE = 300, 30.0
-# Handshakes with one credential, to this process: who is turned away and comes again at once costs others nothing.
-HANDSHAKE_BURST, HANDSHAKE_RATE = 2_000, 50.0
+# Handshakes with one credential, to this process, each of which costs as much as a small turn: a burst, then so many a
+# second. The others wait for their turn, so that a backend's many connections come back after a restart; a flood's too.
+HANDSHAKE_BURST, HANDSHAKE_RATE, HANDSHAKE_WAIT_SECONDS = 100, 10.0, 10.0
 # Who floods is told so after this many seconds: a client that tries again at once costs the others next to nothing.
 HOLD_BACK_SECONDS = 1.0
 # So many at once are held back in this process; the rest are told at once, for each that waits takes memory.
@@ -39,13 +40,18 @@ class Bucket:
 
     def take(self) -> bool:
         """Take one; False if there is none left."""
+        return self.reserve(0.0) is not None
+
+    def reserve(self, patience: float) -> float | None:
+        """Take one, if need be of those to come: seconds until it is there; None if it takes longer than `patience`."""
         now = time.monotonic()
         self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
         self._filled_at = now
-        if self._tokens < 1.0:
-            return False
+        missing = 1.0 - self._tokens
+        if missing > patience * self._rate:
+            return None
         self._tokens -= 1.0
-        return True
+        return missing / self._rate if missing > 0.0 else 0.0
 
 
 _members: WeakValueDictionary[tuple[int, UserId], Bucket] = WeakValueDictionary()
@@ -79,15 +85,15 @@ class Buckets:
         self._burst, self._rate = burst, rate
         self._kept: OrderedDict[Hashable, Bucket] = OrderedDict()
 
-    def take(self, key: Hashable) -> bool:
-        """Take one of the key's; False if there is none left."""
+    def of(self, key: Hashable) -> Bucket:
+        """The key's own."""
         bucket = self._kept.get(key)
         if bucket is None:
             bucket = self._kept[key] = Bucket(self._burst, self._rate)
             if len(self._kept) > KEPT_BUCKETS:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
-        return bucket.take()
+        return bucket
 
 
 _requests = Buckets(MCP_BURST, MCP_RATE)
@@ -96,13 +102,17 @@ _handshakes = Buckets(HANDSHAKE_BURST, HANDSHAKE_RATE)
 
 def may_request(*, tenant_id: int, user_id: UserId) -> bool:
     """Count one request of a member's over MCP; False if they have sent too many."""
-    return _requests.take((tenant_id, user_id))
+    return _requests.of((tenant_id, user_id)).take()
 
 
-def may_knock(credential: str) -> bool:
-    """Count a websocket's handshake by what it shows to be let in; False if there were too many with the same."""
+async def may_knock(credential: str) -> bool:
+    """Wait for a websocket's turn by what it shows to be let in; False if too many wait with the same."""
     # A digest: the credential itself is a secret.
-    return _handshakes.take(hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest())
+    digest = hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()
+    seconds = _handshakes.of(digest).reserve(HANDSHAKE_WAIT_SECONDS)
+    if seconds:
+        await asyncio.sleep(seconds)
+    return seconds is not None
 
 
 _held_back: set[object] = set()

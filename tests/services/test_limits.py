@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from assistant.services.limits import Bucket, member_bucket
+import asyncio
+import time
+
+import pytest
+
+from assistant.services import limits
+from assistant.services.limits import Bucket, Buckets, may_knock, member_bucket
 
 
 def test_a_bucket_gives_its_burst_and_then_refuses() -> None:
@@ -23,3 +29,27 @@ def test_a_bucket_is_forgotten_with_the_last_connection() -> None:
         pass
     del bucket
     assert member_bucket(tenant_id=7, user_id=7).take()
+
+
+def test_a_bucket_gives_of_what_is_to_come_within_ones_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    bucket = Bucket(1, 2.0)
+    assert [bucket.reserve(1.0) for _ in range(4)] == [0.0, 0.5, 1.0, None]
+    assert not bucket.take()
+    monkeypatch.setattr(time, "monotonic", lambda: 1_001.0)
+    assert bucket.reserve(1.0) == 0.5
+
+
+async def test_handshakes_with_one_credential_wait_for_their_turn_and_are_refused_past_a_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(limits, "_handshakes", Buckets(2, 0.1))
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    assert [await may_knock("a key") for _ in range(4)] == [True, True, True, False]
+    assert await may_knock("another key")
+    assert slept == [pytest.approx(10.0, abs=0.1)]
