@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import gc
-import sys
 from functools import cache
 
 from assistant.mcp.client.connecting import sessions
 from assistant.providers.openai import connections
-
-# How long the event loop waits for each turn that a database thread has of Python; by itself Python gives 5 ms.
-SWITCH_SECONDS = 0.0005
 
 
 @cache
@@ -21,6 +17,5 @@ def warm() -> None:
     """
     connections.load()
     sessions.load()
-    sys.setswitchinterval(SWITCH_SECONDS)
     gc.collect()
     gc.freeze()
