@@ -18,9 +18,9 @@ MEMBER_BURST, MEMBER_RATE = 600, 100.0
 PICTURES_AT_ONCE = 1
 # Requests that a member may send over MCP, to this process.
 MCP_BURST, MCP_RATE = 300, 30.0
-# Handshakes with one credential, to this process, each of which costs as much as a small turn: a burst, then so many a
-# second. The others wait for their turn, so that a backend's many connections come back after a restart; a flood's too.
-HANDSHAKE_BURST, HANDSHAKE_RATE, HANDSHAKE_WAIT_SECONDS = 100, 10.0, 10.0
+# Handshakes with one credential, to this process: a burst, for a backend may have a thousand connections by one key,
+# then so many a second. The others wait for their turn: who comes again at once costs others little.
+HANDSHAKE_BURST, HANDSHAKE_RATE, HANDSHAKE_WAIT_SECONDS = 2_000, 50.0, 10.0
 # Who floods is told so after this many seconds: a client that tries again at once costs the others next to nothing.
 HOLD_BACK_SECONDS = 1.0
 # So many at once are held back in this process; the rest are told at once, for each that waits takes memory.
