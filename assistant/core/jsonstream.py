@@ -160,6 +160,12 @@ class JsonStream:
         return _State.COMMA_OR_END if self._closers else _State.NOTHING
 
 
+def as_told(text: str) -> str:
+    """A whole text as `JsonStream` passes it on."""
+    stream = JsonStream()
+    return stream.add(text) + stream.finish()
+
+
 def rest_of(begun: str) -> str:
     """What makes JSON of a text that `JsonStream` has passed on so far, marked as broken off."""
     stream = JsonStream()

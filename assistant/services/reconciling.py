@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from assistant.core import events
 from assistant.core.events import Event
+from assistant.core.jsonstream import as_told
 from assistant.core.messages import ToolCall as Call
 from assistant.core.transcript import NO_RESULT, Transcript, result_id
 from assistant.models import Conversation, ToolCall
@@ -72,7 +73,7 @@ def reconcile(transcript: Transcript, audited: Sequence[Audited]) -> list[Event]
     for one in missing:
         added += [
             events.ToolCallStart(one.call.id, one.call.name, message_id),
-            events.ToolCallArgs(one.call.id, one.call.arguments or "{}"),
+            events.ToolCallArgs(one.call.id, as_told(one.call.arguments) or "{}"),
             events.ToolCallEnd(one.call.id),
         ]
     added += [events.ToolCallResult(result_id(one.call.id), one.call.id, one.result, role="tool") for one in missing]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.jsonstream import MARK, MAX_DEPTH, MAX_SCALAR, JsonStream, rest_of
+from assistant.core.jsonstream import MARK, MAX_DEPTH, MAX_SCALAR, JsonStream, as_told, rest_of
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -85,7 +85,7 @@ def is_json(text: str) -> bool:
     ],
 )
 def test_what_is_told_of_texts_that_are_no_json(text: str, expected: str) -> None:
-    assert told(list(text)) == expected
+    assert told(list(text)) == as_told(text) == expected
 
 
 def test_depth_and_length_have_bounds() -> None:
