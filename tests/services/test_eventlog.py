@@ -165,6 +165,16 @@ async def test_a_folder_that_cannot_be_written_loses_no_event_here(tmp_path: Pat
     assert (await log.open("thread")).read(Position(1, 0)) == entries(1, 1, 3)
 
 
+async def over_a_line() -> tuple[Line, RedisLog, RedisLog]:
+    """A line to Redis, a log that goes past it and one that goes over it; neither log is started."""
+    parts = urlsplit(REDIS_URL)
+    line = Line(parts.port or 6379)
+    await line.start()
+    here = RedisLog(REDIS_URL, lambda message: None)
+    there = RedisLog(f"redis://{line.origin.removeprefix('http://')}{parts.path}", lambda message: None)
+    return line, here, there
+
+
 @pytest.fixture
 async def two_processes() -> AsyncIterator[tuple[RedisLog, RedisLog]]:
     pair = (RedisLog(REDIS_URL, lambda message: None), RedisLog(REDIS_URL, lambda message: None))
@@ -197,11 +207,7 @@ if REDIS_URL:
     async def test_a_reader_catches_up_however_long_redis_was_away(
         thread: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        parts = urlsplit(REDIS_URL)
-        line = Line(parts.port or 6379)
-        await line.start()
-        here = RedisLog(REDIS_URL, lambda message: None)
-        there = RedisLog(f"redis://{line.origin.removeprefix('http://')}{parts.path}", lambda message: None)
+        line, here, there = await over_a_line()
         await there.start()
         view = await there.open(thread)
         await write(here, thread, entries(1, 1, 3))

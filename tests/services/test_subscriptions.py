@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import uuid
-from urllib.parse import urlsplit
 
 import uvloop
 
 from assistant.services.eventlog import Position
-from assistant.services.redislog import RedisLog
-from tests.line import Line
-from tests.services.test_eventlog import entries, until, write
+from tests.services.test_eventlog import REDIS_URL, entries, over_a_line, until, write
 
-REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
 KNOWN, THREADS, CUTS, CUT_SECONDS = 1_200, 100, 5, 0.3
 
 
 async def open_while_it_breaks() -> None:
-    parts = urlsplit(REDIS_URL)
-    line = Line(parts.port or 6379)
-    await line.start()
-    here = RedisLog(REDIS_URL, lambda message: None)
-    there = RedisLog(f"redis://{line.origin.removeprefix('http://')}{parts.path}", lambda message: None)
+    line, here, there = await over_a_line()
     await here.start()
     await there.start()
     try:
