@@ -93,7 +93,7 @@ class Subscriptions:
                 return
             try:
                 await command(pubsub)
-            except AWAY:
+            except (*AWAY, AttributeError):  # the latter where redis-py has let go of its writer meanwhile
                 # The listener meets the same, connects anew and subscribes to all there is by then.
                 logger.debug("A subscription has to wait for a new connection", exc_info=True)
 
