@@ -25,9 +25,9 @@ from assistant.services.leases import key_of
 from assistant.services.limits import (
     CONNECTION_BURST,
     CONNECTION_RATE,
+    Arrival,
     Bucket,
     hold_back,
-    may_knock,
     member_bucket,
     picture_gate,
 )
@@ -65,7 +65,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._presence: Presence | None = None
         self._seat: Seat | None = None
         # Before anything is asked of the database: this is what a flood of connections costs.
-        if not await may_knock(shown_credential(self.scope)) or is_full():
+        self._arrival = Arrival(shown_credential(self.scope))
+        if not await self._arrival.may_knock() or is_full():
             await hold_back()
             await self._turn_away("Too many connections. Try again in a minute.")
             return
@@ -77,6 +78,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if caller is None:
             await self.close()
             return
+        self._arrival.begin()
         self.member = caller.member
         enter(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
@@ -132,6 +134,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._closing = asyncio.create_task(self.close(code), name="closing")
 
     async def disconnect(self, code: int) -> None:
+        self._arrival.end()
         if self._presence is not None:
             presence.leave(self._presence)
             self._stop_listening()
@@ -182,6 +185,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
+            self._arrival.is_of_use = True  # it would have been
             failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
             await self._refuse(frame, failure.refusal)
 
@@ -192,6 +196,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await spend_on_run(member=self.member)
         self._learn(frame)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given)
+        self._arrival.is_of_use = True
         forwarded = frame.get("forwardedProps")
         renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
         start = Position(opened.key.number, 0)
@@ -223,6 +228,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         )
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")
+        self._arrival.is_of_use = True
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
             await log.begun(state.run.number)

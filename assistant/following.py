@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
@@ -13,8 +14,9 @@ from assistant.rendering import BlockRenderer
 from assistant.services.eventlog import Entry, Position, ThreadLog
 from assistant.services.frames import Numbering, decode_event, for_earlier_clients
 from assistant.services.pictures import Picture
+from assistant.stepping import Rest, begin
 
-Send = Callable[[str], Awaitable[None]]
+Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Picture]]
 Settle = Callable[[], Awaitable[bool]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
@@ -104,24 +106,33 @@ class Follower:
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
         self._silence = _Silence()
+        self._position = Position(0, 0)
+        # Nothing is to be done but to wait for the next event, which can be sent from where it is written.
+        self._is_idle = False
+        self._rest: Rest | None = None
+        self._failure: Exception | None = None
 
     async def follow(self, position: Position | None) -> None:
         """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled."""
-        with self._log.watching() as changed, self._silence.heard_by(changed):
+        take = self._take if self._renderer is None else None
+        with self._log.watching(take) as changed, self._silence.heard_by(changed):
             if position is not None and not position.seq:
                 self._told_summaries = self._log.summaries  # a run that begins has its summary from before
             if position is None:
                 position = await self._send_picture()
             else:
                 await self._prime(position)
+            self._position = position
             while True:
                 changed.clear()
+                position = self._position
                 entries = self._log.read(position)
                 # Nearly always it is the next event that has come, and nothing else is to be looked at.
                 is_next = entries and entries[0][:2] == (position.number, position.seq + 1)
                 if not is_next and not self._is_reachable(position):
                     position = await self._send_picture()
                     entries = self._log.read(position)
+                self._position = position
                 if self._renderer is not None:
                     await self._tell_summary(position)
                 if not entries:
@@ -132,7 +143,7 @@ class Follower:
                     await self._send(frame if self.speaks_outcomes else for_earlier_clients(frame))
                     if self._renderer is not None:
                         await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
-                position = entries[-1].position
+                self._position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
 
     async def _wait(self, changed: asyncio.Event) -> None:
@@ -141,9 +152,39 @@ class Follower:
             await changed.wait()
             return
         self._silence.begin()
-        await changed.wait()
+        self._is_idle = True
+        try:
+            await changed.wait()
+        finally:
+            self._is_idle = False
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            await rest
+        if self._failure is not None:
+            raise self._failure
         if self._silence.is_over_long:
             self._is_at_end = await self._settle()
+
+    def _take(self, entries: Sequence[Entry]) -> bool:
+        """Send what is written, at once, while the reader takes it; returns whether nothing is left to be done."""
+        if not self._is_idle:
+            return False
+        number, seq = self._position
+        for entry in entries:
+            if entry.number != number or entry.seq != seq + 1 or entry.is_end:
+                self._is_idle = False
+                return False
+            try:
+                self._rest = begin(self._send(entry.frame))
+            except Exception as exc:
+                self._failure = exc
+            seq += 1
+            self._position = Position(number, seq)
+            if self._rest is not None or self._failure is not None:
+                self._is_idle = False
+                return False
+        self._silence.begin()
+        return True
 
     def _is_reachable(self, position: Position) -> bool:
         """Whether the log has all that follows: a run's last event is followed by the next run's first."""

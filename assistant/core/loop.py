@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 
 from assistant.core import events
@@ -17,7 +17,7 @@ from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.memory import Estimates, repair, trim
 from assistant.core.messages import Message, Reply, ToolCall, Usage
-from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
 from assistant.core.transcript import CloseReason, Transcript
@@ -32,17 +32,22 @@ logger = logging.getLogger(__name__)
 MAX_CALL_ID = 64
 
 
-async def run_turn(plan: Plan, transcript: Transcript) -> AsyncGenerator[Event, None]:
+async def run_turn(
+    plan: Plan, transcript: Transcript, tell: Callable[[Event], None] | None = None
+) -> AsyncGenerator[Event, None]:
     """Run one turn and yield all of its events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.
 
-    Every event is in `transcript` before it is yielded. A cancelled task, or a closed generator, stops the provider's
-    request and the tools, and leaves the transcript as it is: the caller then uses `transcript.close`.
+    Every event is in `transcript` before it is yielded. Pieces of text, which are nearly all of the events, are given
+    to `tell` instead if there is one, in their place among the others: it costs less.
+
+    A cancelled task, or a closed generator, stops the provider's request and the tools, and leaves the transcript as it
+    is: the caller then uses `transcript.close`.
     """
     note(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(plan.limits.seconds)
     try:
-        async with aclosing(_Turn(plan, transcript, deadline).play()) as played:
+        async with aclosing(_Turn(plan, transcript, deadline, tell).play()) as played:
             async for event in played:
                 transcript.apply(event)
                 yield event
@@ -72,7 +77,11 @@ async def run_turn(plan: Plan, transcript: Transcript) -> AsyncGenerator[Event, 
 class _Turn:
     """One turn as it is played."""
 
-    def __init__(self, plan: Plan, transcript: Transcript, deadline: Deadline) -> None:
+    def __init__(
+        self, plan: Plan, transcript: Transcript, deadline: Deadline, tell: Callable[[Event], None] | None
+    ) -> None:
+        # An answer that is to be of a type is looked at as it grows.
+        self._tell = tell if plan.output is None else None
         self._plan = plan
         self._transcript = transcript
         self._deadline = deadline
@@ -146,7 +155,8 @@ class _Turn:
                 with self._deadline:
                     item = await anext(stream, None)
                 if isinstance(item, TextDelta) and (event := speaker.text(item.text)) is not None:
-                    yield event
+                    if not self._has_told(event):
+                        yield event
                 elif isinstance(item, Reply):
                     reply = item
                 elif item is None:
@@ -159,14 +169,21 @@ class _Turn:
                 self._count_cut(request, speaker.length, exc)
             raise
         finally:
-            if isinstance(stream, AsyncGenerator):
-                await stream.aclose()
+            await _close(stream)
         for event in speaker.finish(reply):
             yield event
         self._calls, self._said, self._message_id = speaker.calls(reply), reply.text, speaker.message_id
         self._count(request, reply)
         if (cut := cut_short(reply, speaker.message_id)) is not None:
             yield cut
+
+    def _has_told(self, event: Event) -> bool:
+        """Give an event to whoever takes it at once, if anybody does."""
+        if self._tell is None:
+            return False
+        self._transcript.apply(event)
+        self._tell(event)
+        return True
 
     async def _request(self) -> ModelRequest:
         """The next question. Raises `TurnFailed` when there were too many."""
@@ -267,6 +284,11 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
         elif message.role == "assistant":
             return tuple(call for call in message.tool_calls if call.id not in answered)
     return ()
+
+
+async def _close(stream: AsyncIterator[Delta | Reply]) -> None:
+    if isinstance(stream, AsyncGenerator):
+        await stream.aclose()
 
 
 def _as_offered(tool: Tool, context: ToolContext) -> Tool | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assistant.core.assembling import Assembler
@@ -28,77 +28,82 @@ READABLE = (
 )
 
 
-async def body_of(response: httpx2.Response) -> AsyncGenerator[bytes]:
-    """An answer's body, read by read of the socket, decompressed.
+class Body:
+    """The body of one answer: `read` it, for the assembler, and `close` it.
 
-    Where it comes from aiohttp as it is, aiohttp is asked itself: each token that comes alone would pass through the
-    six generators that httpx2 and the openai package put before it.
+    Args:
+        response: whose body has not been read.
+        reader: takes events apart; its `is_done` tells afterwards if the end was said.
     """
-    source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
-    if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
-        async with aclosing(response.aiter_bytes()) as body:
-            async for data in body:
-                yield data
-        return
-    while data := await source.content.readany():
-        yield data
 
+    def __init__(self, response: httpx2.Response, reader: EventReader, assembler: Assembler) -> None:
+        self._kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        self._events = reader
+        self._assembler = assembler
+        self._size = 0
+        self._is_over = False
+        # Where it comes from aiohttp as it is, aiohttp is asked itself: each token that comes alone would pass through
+        # the six generators that httpx2 and the openai package put before it.
+        source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
+        self._bytes: AsyncGenerator[bytes] | None = None
+        if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
+            self._bytes = response.aiter_bytes()
+            self._more: Callable[[], Awaitable[bytes]] = partial(anext, self._bytes, b"")
+        else:
+            self._more = source.content.readany
 
-async def read_body(
-    body: AsyncGenerator[bytes], content_type: str, reader: EventReader, assembler: Assembler
-) -> AsyncGenerator[list[Chunk]]:
-    """The chunks of each read of the socket, for the assembler; `reader.is_done` tells afterwards if the end was said.
-
-    Raises `ModelError` for what cannot be an answer.
-    """
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind not in READABLE:
-        error = ModelError(NOT_JSON)
-        error.add_note(f"content type {kind[:60]!r}")
-        raise error
-    async with aclosing(body):
-        if kind == "application/json":
-            yield await _whole(body, reader)
-            return
-        size = 0
-        while (data := await _read(body, assembler)) is not None:
-            size += len(data)
-            if size > MAX_REPLY_BYTES:
-                raise ModelError(TOO_LARGE)
-            yield reader.feed(data)
-            if reader.failure is not None:
-                raise reader.failure
-            if reader.is_done:
-                await _read_soon(body, DRAIN_SECONDS)
-                return
-    yield reader.close()
-
-
-async def _read(body: AsyncGenerator[bytes], assembler: Assembler) -> bytes | None:
-    return await (_read_soon(body, AFTER_END_SECONDS) if assembler.is_ended else anext(body, None))
-
-
-async def _read_soon(body: AsyncGenerator[bytes], seconds: float) -> bytes | None:
-    try:
-        async with asyncio.timeout(seconds):
-            return await anext(body, None)
-    except TimeoutError:
-        return None
-
-
-async def _whole(body: AsyncGenerator[bytes], reader: EventReader) -> list[Chunk]:
-    """The answer of a server that does not stream, or that calls its stream JSON."""
-    data = bytearray()
-    async for part in body:
-        data += part
-        if len(data) > MAX_REPLY_BYTES:
+    async def read(self) -> list[Chunk] | None:
+        """The chunks of the next read of the socket; None after the last. Raises `ModelError` for what is no answer."""
+        if self._is_over:
+            return None
+        if self._kind not in READABLE:
+            error = ModelError(NOT_JSON)
+            error.add_note(f"content type {self._kind[:60]!r}")
+            raise error
+        if self._kind == "application/json":
+            self._is_over = True
+            return await self._read_whole()
+        events = self._events
+        if events.failure is not None:
+            raise events.failure
+        if events.is_done:
+            await self._read_soon(DRAIN_SECONDS)
+            self._is_over = True
+            return None
+        data = await (self._read_soon(AFTER_END_SECONDS) if self._assembler.is_ended else self._more())
+        if not data:
+            self._is_over = True
+            return events.close()
+        self._size += len(data)
+        if self._size > MAX_REPLY_BYTES:
             raise ModelError(TOO_LARGE)
-    try:
-        chunk = decode_chunk(bytes(data))
-    except ValueError:
-        chunks = [*reader.feed(bytes(data)), *reader.close()]
-        if not chunks or reader.failure:
-            raise ModelError(NOT_JSON) from None
-        return chunks
-    reader.is_done = True
-    return [chunk]
+        return events.feed(data)
+
+    async def close(self) -> None:
+        """Let go of it, wherever it has been read to."""
+        if self._bytes is not None:
+            await self._bytes.aclose()
+
+    async def _read_soon(self, seconds: float) -> bytes:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._more()
+        except TimeoutError:
+            return b""
+
+    async def _read_whole(self) -> list[Chunk]:
+        """The answer of a server that does not stream, or that calls its stream JSON."""
+        data = bytearray()
+        while part := await self._more():
+            data += part
+            if len(data) > MAX_REPLY_BYTES:
+                raise ModelError(TOO_LARGE)
+        try:
+            chunk = decode_chunk(bytes(data))
+        except ValueError:
+            chunks = [*self._events.feed(bytes(data)), *self._events.close()]
+            if not chunks or self._events.failure:
+                raise ModelError(NOT_JSON) from None
+            return chunks
+        self._events.is_done = True
+        return [chunk]

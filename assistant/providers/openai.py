@@ -21,7 +21,7 @@ from assistant.core.failures import BROKEN, TOO_SLOW
 from assistant.core.messages import Reply
 from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers
 from assistant.core.output import OUTPUT_TOOL
-from assistant.providers.bodies import body_of, read_body
+from assistant.providers.bodies import Body
 from assistant.providers.refusals import OPENAI_URL, Refusal
 from assistant.providers.requests import request_body
 from assistant.providers.sse import EventReader
@@ -108,13 +108,15 @@ class OpenAIModel:
         reader = EventReader()
         try:
             async with aclosing(await self._open(request)) as response:
-                kind = response.headers.get("content-type", "")
-                async with aclosing(read_body(body_of(response), kind, reader, assembler)) as reads:
-                    async for chunks in reads:
+                body = Body(response, reader, assembler)
+                try:
+                    while (chunks := await body.read()) is not None:
                         for chunk in chunks:
                             assembler.feed(chunk)
                         for delta in assembler.take():
                             yield delta
+                finally:
+                    await body.close()
         except Exception as exc:
             error = _as_model_error(exc)
             error.usage = assembler.usage

@@ -51,6 +51,9 @@ class Entry(NamedTuple):
         return self.frame.startswith(ENDINGS)
 
 
+Take = Callable[[Sequence[Entry]], bool]
+
+
 def follows(entry: Entry, last: Position | Entry | None) -> bool:
     """Whether nothing can lie between `last` and `entry`."""
     if last is None or entry.number > last.number:
@@ -68,7 +71,7 @@ class ThreadLog:
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque()
         self.bytes = 0
-        self._waiters: set[asyncio.Event] = set()
+        self._waiters: dict[asyncio.Event, Take | None] = {}
         # Those of running runs, kept weakly: a silent run must find its log again.
         self.writers: WeakSet[Writer] = WeakSet()
         self.touched_at = time.monotonic()
@@ -92,14 +95,13 @@ class ThreadLog:
         while self.bytes > MAX_BYTES and len(self._entries) > 1:
             self.bytes -= len(self._entries.popleft().frame)
         self.touched_at = time.monotonic()
-        self._wake()
+        for waiter, take in self._waiters.items():
+            if take is None or not take(entries):
+                waiter.set()
 
     def note_summary(self) -> None:
         """Word has come that the thread's summary is another."""
         self.summaries += 1
-        self._wake()
-
-    def _wake(self) -> None:
         for waiter in self._waiters:
             waiter.set()
 
@@ -149,14 +151,17 @@ class ThreadLog:
         return found
 
     @contextmanager
-    def watching(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something was appended, or the summary is another."""
+    def watching(self, take: Take | None = None) -> Iterator[asyncio.Event]:
+        """An event that is set whenever something was appended, or the summary is another.
+
+        What was appended is offered to `take` first, and if that says it is done with it, the event is not set.
+        """
         waiter = asyncio.Event()
-        self._waiters.add(waiter)
+        self._waiters[waiter] = take
         try:
             yield waiter
         finally:
-            self._waiters.discard(waiter)
+            del self._waiters[waiter]
 
 
 class Writer(Protocol):

@@ -21,6 +21,9 @@ MCP_BURST, MCP_RATE = 300, 30.0
 # Handshakes with one credential, to this process: a burst, for a backend may have a thousand connections by one key,
 # then so many a second. The others wait for their turn: who comes again at once costs others little.
 HANDSHAKE_BURST, HANDSHAKE_RATE, HANDSHAKE_WAIT_SECONDS = 2_000, 50.0, 10.0
+# Who connects, asks for nothing that is there and leaves within seconds is counted as so many more, and two a second
+# of that kind are left; a debt of more is let off, so that who stops is welcome soon.
+COMES_TO_STAY_SECONDS, CAME_FOR_NOTHING, MOST_OWED = 10.0, 24.0, 500.0
 # Who floods is told so after this many seconds: a client that tries again at once costs the others next to nothing.
 HOLD_BACK_SECONDS = 1.0
 # So many at once are held back in this process; the rest are told at once, for each that waits takes memory.
@@ -44,14 +47,22 @@ class Bucket:
 
     def reserve(self, patience: float) -> float | None:
         """Take one, if need be of those to come: seconds until it is there; None if it takes longer than `patience`."""
-        now = time.monotonic()
-        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
-        self._filled_at = now
+        self._fill()
         missing = 1.0 - self._tokens
         if missing > patience * self._rate:
             return None
         self._tokens -= 1.0
         return missing / self._rate if missing > 0.0 else 0.0
+
+    def charge(self, tokens: float, most_owed: float) -> None:
+        """Take so many of what is there or to come, though not so many that more than `most_owed` are missing."""
+        self._fill()
+        self._tokens = max(min(self._tokens, -most_owed), self._tokens - tokens)
+
+    def _fill(self) -> None:
+        now = time.monotonic()
+        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
+        self._filled_at = now
 
 
 _members: WeakValueDictionary[tuple[int, UserId], Bucket] = WeakValueDictionary()
@@ -105,14 +116,32 @@ def may_request(*, tenant_id: int, user_id: UserId) -> bool:
     return _requests.of((tenant_id, user_id)).take()
 
 
-async def may_knock(credential: str) -> bool:
-    """Wait for a websocket's turn by what it shows to be let in; False if too many wait with the same."""
-    # A digest: the credential itself is a secret.
-    digest = hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()
-    seconds = _handshakes.of(digest).reserve(HANDSHAKE_WAIT_SECONDS)
-    if seconds:
-        await asyncio.sleep(seconds)
-    return seconds is not None
+class Arrival:
+    """One websocket's coming and going, by what it shows to be let in; `is_of_use` once something was done for it."""
+
+    def __init__(self, credential: str) -> None:
+        # A digest: the credential itself is a secret.
+        digest = hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()
+        self._bucket = _handshakes.of(digest)
+        self._began: float | None = None
+        self.is_of_use = False
+
+    async def may_knock(self) -> bool:
+        """Wait for its turn; False if too many wait with the same credential."""
+        seconds = self._bucket.reserve(HANDSHAKE_WAIT_SECONDS)
+        if seconds:
+            await asyncio.sleep(seconds)
+        return seconds is not None
+
+    def begin(self) -> None:
+        """It is known who comes."""
+        self._began = time.monotonic()
+
+    def end(self) -> None:
+        """They leave: unless it was of use, or they stayed, the next with the credential wait longer."""
+        began, self._began = self._began, None
+        if began is not None and not self.is_of_use and time.monotonic() - began < COMES_TO_STAY_SECONDS:
+            self._bucket.charge(CAME_FOR_NOTHING, MOST_OWED)
 
 
 _held_back: set[object] = set()

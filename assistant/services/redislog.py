@@ -1,14 +1,15 @@
 """The event log on Redis streams, for several server processes.
 
 Each thread is a stream whose entry ids are positions (`<run number>-<event number>`): Redis itself refuses an id
-that is not larger than the last, and so fences off a writer that lost its run. An append is published as well, so that
-reading processes need no second trip; what a reader missed, it fetches from the stream.
+that is not larger than the last, and so fences off a writer that lost its run. A process that reads a thread says so in
+a set beside the stream, and what others append comes to its mailbox; what it missed, it fetches from the stream.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,65 +21,28 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from assistant.services.eventlog import Entry, Fenced, MemoryLog, Position, ThreadLog, follows
+from assistant.services.redisappends import APPEND, Batch, RedisWriter, Rounds
 from assistant.services.subscriptions import AWAY, Subscriptions
 
 logger = logging.getLogger(__name__)
 
 STREAM = "assistant:thread:"
+READERS = "assistant:readers:"
+MAILBOX = "assistant:mailbox:"
 CONTROL = "assistant:control"
 FORGET = "forget "
 SUMMARY = "summary "
 KEEP_SECONDS = 3600
+# A process says again what it reads, well before that would be forgotten.
+RENEW_SECONDS = KEEP_SECONDS / 4
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
 PATIENCE_SECONDS = 20.0
+# Threads whose missing events are fetched at the same time, when Redis is back.
+FETCHES_AT_ONCE = 20
 
-# One script, so that either all events of an append are added or none: XADD raises where the place is taken.
-APPEND = """
-for i = 5, #ARGV do
-  redis.call('XADD', KEYS[1], ARGV[2] .. '-' .. (tonumber(ARGV[3]) + i - 5), 'f', ARGV[i])
-end
-redis.call('EXPIRE', KEYS[1], ARGV[1])
-redis.call('PUBLISH', KEYS[1], ARGV[4])
-"""
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Entry]).decode
-
-
-class RedisWriter:
-    """Writes in batches: what comes while one batch is under way is the next one."""
-
-    def __init__(self, log: RedisLog, thread: str, on_failure: Callable[[], object]) -> None:
-        self._log = log
-        self._thread = thread
-        self._on_failure = on_failure
-        self._pending: list[Entry] = []
-        self._task: asyncio.Task[None] | None = None
-        self._failure: Exception | None = None
-
-    def write(self, entry: Entry) -> None:
-        self._pending.append(entry)
-        if self._task is None:
-            self._task = asyncio.create_task(self._drain(), name="redis-log-writer")
-
-    async def flush(self) -> None:
-        if self._task is not None:
-            await asyncio.shield(self._task)
-        if self._failure is not None:
-            raise self._failure
-
-    async def _drain(self) -> None:
-        try:
-            while self._pending and self._failure is None:
-                batch, self._pending = self._pending, []
-                await self._log.append(self._thread, batch)
-        except (Fenced, *AWAY) as exc:
-            logger.warning("The events of thread %s cannot be kept: %r", self._thread, exc)
-            self._failure = exc
-            self._on_failure()
-        finally:
-            self._task = None
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[tuple[str, list[Entry]]]).decode
 
 
 class RedisLog:
@@ -93,39 +57,62 @@ class RedisLog:
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
+        self._rounds = Rounds(self.append)
         self._followed: set[str] = set()
+        # Those of which Redis knows that they are read here, as far as this process knows.
+        self._registered: set[str] = set()
         self._subscriptions = Subscriptions(url, on_message=self._take, on_connect=self._fill_all)
         self._fills: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
+        self._fetching = asyncio.Semaphore(FETCHES_AT_ONCE)
+        self._renewal: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin to listen for what other processes write and say."""
-        await self._patiently(lambda: self._subscriptions.start(CONTROL))
+        await self._patiently(lambda: self._subscriptions.start(CONTROL, MAILBOX + self._id))
+        self._renewal = asyncio.create_task(self._renew(), name="redis-log-renewal", context=contextvars.Context())
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> RedisWriter:
-        return RedisWriter(self, thread, on_failure)
+        return RedisWriter(self._rounds, thread, on_failure)
 
-    async def append(self, thread: str, entries: Sequence[Entry]) -> None:
-        """Write to Redis first and show to readers here after: what a client saw outlives this process."""
-        if not entries:
-            return
-        number, seq, _ = entries[0]
-        arguments: list[str | bytes | int] = [
-            KEEP_SECONDS,
-            number,
-            seq,
-            _encode(entries),
-            *(entry.frame for entry in entries),
-        ]
+    async def append(self, batches: Sequence[Batch]) -> list[Exception | None]:
+        """Write to Redis first and show to readers here after: what a client saw outlives this process.
+
+        An exception for each thread to which nothing could be added, else None.
+        """
+        keys: list[str] = []
+        arguments: list[str | bytes | int] = [KEEP_SECONDS, self._id, MAILBOX]
+        for thread, entries in batches:
+            number, seq, _ = entries[0]
+            keys += (STREAM + thread, READERS + thread)
+            arguments += (number, seq, len(entries), _encode((thread, entries)))
+            arguments += [entry.frame for entry in entries]
         try:
-            await self._patiently(lambda: self._append_script(keys=[STREAM + thread], args=arguments))
-        except ResponseError as exc:
+            failed = set(await self._patiently(lambda: self._append_script(keys=keys, args=arguments)))
+        except ResponseError:
+            failed = set(range(len(batches)))
+        except AWAY as exc:
+            logger.warning("The events of %d threads cannot be kept: %r", len(batches), exc)
+            return [exc] * len(batches)
+        failures: list[Exception | None] = []
+        for place, (thread, entries) in enumerate(batches):
+            failures.append(await self._recover(thread, entries) if place in failed else None)
+            if failures[-1] is None:
+                self._memory.thread(thread).append(entries)
+        return failures
+
+    async def _recover(self, thread: str, entries: Sequence[Entry]) -> Exception | None:
+        """Their place is taken: by this very write, of which only the answer was lost, or by another process."""
+        number, seq, _ = entries[0]
+        try:
             stored = await self._fetch(thread, Position(number, seq - 1))
-            if stored[: len(entries)] != list(entries):
-                await self._fill(thread)
-                raise Fenced(thread) from exc
-            # Our own write stands there: only its answer was lost with a connection.
-        self._memory.thread(thread).append(entries)
+            if stored[: len(entries)] == list(entries):
+                return None
+            await self._fill(thread)
+        except AWAY as exc:
+            return exc
+        logger.warning("Another process writes to thread %s", thread)
+        return Fenced(thread)
 
     async def _patiently(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """Repeat a command while Redis is away, for a bounded time; then raise what it raised."""
@@ -152,9 +139,7 @@ class RedisLog:
 
     async def open(self, thread: str) -> ThreadLog:
         log = self._memory.thread(thread)
-        if thread not in self._followed:
-            self._followed.add(thread)
-            await self._subscriptions.add(STREAM + thread)
+        self._followed.add(thread)
         await self._fill(thread)
         return log
 
@@ -173,9 +158,10 @@ class RedisLog:
         await self.open(thread)
         self._memory.thread(thread).forget_before(number - 1)
         for idle in self._memory.sweep():
-            if idle in self._followed:
-                self._followed.discard(idle)
-                await self._subscriptions.discard(STREAM + idle)
+            self._followed.discard(idle)
+            self._registered.discard(idle)
+            with contextlib.suppress(*AWAY):  # else others send here what nobody reads, for a while
+                await self._redis.srem(READERS + idle, self._id)
 
     async def tell_summary(self, thread: str) -> None:
         await self.publish_control(f"{SUMMARY}{thread}")
@@ -190,29 +176,26 @@ class RedisLog:
 
     async def close(self) -> None:
         await self._subscriptions.close()
-        fills = list(self._fills.values())
-        for task in fills:
+        tasks = [*self._fills.values(), *([self._renewal] if self._renewal is not None else [])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*fills, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._redis.aclose()
 
     def _take(self, message: Mapping[str, Any]) -> None:
-        channel = message["channel"].decode()
-        if channel == CONTROL:
-            if message["type"] == "message":
-                self._take_control(message["data"].decode())
+        if message["type"] != "message":
             return
-        thread = channel.removeprefix(STREAM)
-        if message["type"] == "message":
-            entries = _decode(message["data"])
+        if message["channel"].decode() == CONTROL:
+            self._take_control(message["data"].decode())
+            return
+        for thread, entries in _decode(message["data"]):
+            if thread not in self._followed:
+                continue
             log = self._memory.thread(thread)
             if follows(entries[0], log.last):
                 log.append(entries)
             elif log.last is None or entries[-1].position > log.last:
                 self._fill_soon(thread)
-        elif message["type"] == "subscribe":
-            # Between the first fetch and this moment something may have been published.
-            self._fill_soon(thread)
 
     def _take_control(self, text: str) -> None:
         if text.startswith(SUMMARY):
@@ -226,6 +209,8 @@ class RedisLog:
             self._memory.forget(thread)
 
     def _fill_all(self) -> None:
+        # Redis strikes off whom it cannot reach, and one that was restarted knows of nobody.
+        self._registered.clear()
         for thread in list(self._followed):
             self._fill_soon(thread)
 
@@ -241,7 +226,8 @@ class RedisLog:
             while thread in self._wanted and thread in self._followed:
                 self._wanted.discard(thread)
                 try:
-                    await self._fill(thread)
+                    async with self._fetching:
+                        await self._fill(thread)
                 except AWAY:
                     logger.warning("Redis is away; thread %s waits for its events", thread)
                     self._wanted.add(thread)
@@ -251,5 +237,29 @@ class RedisLog:
             del self._fills[thread]
 
     async def _fill(self, thread: str) -> None:
+        # In this order: what is appended between the two comes by both ways.
+        if thread in self._followed and thread not in self._registered:
+            self._registered.add(thread)
+            try:
+                await self._patiently(lambda: self._register([thread]))
+            except BaseException:
+                self._registered.discard(thread)
+                raise
         log = self._memory.thread(thread)
         log.append(await self._fetch(thread, log.last or Position(0, 0)))
+
+    async def _register(self, threads: Sequence[str]) -> None:
+        """Say that these are read here."""
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for thread in threads:
+                pipe.sadd(READERS + thread, self._id)
+                pipe.expire(READERS + thread, KEEP_SECONDS)
+            await pipe.execute()
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            threads = list(self._followed)
+            for start in range(0, len(threads), 500):
+                with contextlib.suppress(*AWAY):  # who cannot reach Redis says it all when it is back
+                    await self._register(threads[start : start + 500])

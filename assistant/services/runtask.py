@@ -140,7 +140,7 @@ class RunTask:
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._keep_checkpoints(), name=f"checkpoints-{self.key.pk}")
         try:
-            async with contextlib.aclosing(run_turn(self._plan, self._transcript)) as turn:
+            async with contextlib.aclosing(run_turn(self._plan, self._transcript, self._emit)) as turn:
                 async for event in turn:
                     if isinstance(event, RunFinished | RunError):
                         await self._end(event, checkpoints)

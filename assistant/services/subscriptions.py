@@ -1,4 +1,4 @@
-"""The channels of Redis that this process listens to, over one connection at a time that one task owns."""
+"""The channels of Redis that this process listens to, over one connection at a time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import contextlib
 import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-
-if TYPE_CHECKING:
-    from redis.asyncio.connection import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +24,7 @@ READ_SECONDS = 5.0
 
 
 class _Once(Retry):
-    """No second try and no new connection: whoever meets a broken one leaves it to the listener."""
+    """No second try and no new connection: a broken one is the listener's business."""
 
     def __init__(self) -> None:
         super().__init__(NoBackoff(), 0)
@@ -39,9 +36,8 @@ class _Once(Retry):
 class Subscriptions:
     """Listens until it is closed, whatever becomes of Redis.
 
-    redis-py's `PubSub` connects anew within whatever command meets a dead connection. Here many tasks subscribe while
-    one reads, and two that connected at once broke each other's handshake. So every connection has a client of its own
-    and is made by the listener alone; a channel that is added meanwhile is subscribed to with the next one.
+    redis-py's `PubSub` connects anew within whatever command meets a dead connection, and does not tell. Here every
+    connection has a client of its own and is made by the listener.
 
     Args:
         url: of Redis.
@@ -55,47 +51,24 @@ class Subscriptions:
         self._url = url
         self._on_message = on_message
         self._on_connect = on_connect
-        self._channels: set[str] = set()
+        self._channels: tuple[str, ...] = ()
         self._client: Redis | None = None
         self._pubsub: PubSub | None = None
-        self._turn = asyncio.Lock()
         self._listener: asyncio.Task[None] | None = None
 
-    async def start(self, channel: str) -> None:
-        """Listen, to this channel at first. Raises one of `AWAY` if Redis cannot be reached."""
-        self._channels.add(channel)
+    async def start(self, *channels: str) -> None:
+        """Listen to these channels. Raises one of `AWAY` if Redis cannot be reached."""
+        self._channels = channels
         pubsub = await self._connect()
         self._listener = asyncio.create_task(
             self._listen(pubsub), name="redis-subscriptions", context=contextvars.Context()
         )
-
-    async def add(self, channel: str) -> None:
-        """Listen to one more channel: now, or as soon as there is a connection."""
-        self._channels.add(channel)
-        await self._tell(lambda pubsub: pubsub.subscribe(channel))
-
-    async def discard(self, channel: str) -> None:
-        """Listen to one channel less."""
-        self._channels.discard(channel)
-        await self._tell(lambda pubsub: pubsub.unsubscribe(channel))
 
     async def close(self) -> None:
         if self._listener is not None:
             self._listener.cancel()
             await asyncio.gather(self._listener, return_exceptions=True)
         await self._drop()
-
-    async def _tell(self, command: Callable[[PubSub], Awaitable[Any]]) -> None:
-        async with self._turn:
-            pubsub = self._pubsub
-            connection = None if pubsub is None else cast("Connection | None", pubsub.connection)
-            if pubsub is None or connection is None or not connection.is_connected:
-                return
-            try:
-                await command(pubsub)
-            except (*AWAY, AttributeError):  # the latter where redis-py has let go of its writer meanwhile
-                # The listener meets the same, connects anew and subscribes to all there is by then.
-                logger.debug("A subscription has to wait for a new connection", exc_info=True)
 
     async def _listen(self, pubsub: PubSub | None) -> None:
         while True:
@@ -120,25 +93,19 @@ class Subscriptions:
 
     async def _connect(self) -> PubSub:
         # RESP2: with 3, redis-py 8 reads what is pushed during a handshake by calling itself for each message.
-        client = self._client = Redis.from_url(self._url, socket_keepalive=True, protocol=2, retry=_Once())
-        pubsub = client.pubsub()
+        self._client = Redis.from_url(self._url, socket_keepalive=True, protocol=2, retry=_Once())
+        self._pubsub = self._client.pubsub()
         try:
-            known: set[str] = set()
-            while missing := self._channels - known:
-                await pubsub.subscribe(*missing)
-                known |= missing
+            await self._pubsub.subscribe(*self._channels)
         except BaseException:
-            self._pubsub = pubsub
             await self._drop()
             raise
-        self._pubsub = pubsub
-        return pubsub
+        return self._pubsub
 
     async def _drop(self) -> None:
-        async with self._turn:
-            pubsub, self._pubsub = self._pubsub, None
-            client, self._client = self._client, None
-            for one in (pubsub, client):
-                with contextlib.suppress(*AWAY):
-                    if one is not None:
-                        await one.aclose()
+        pubsub, self._pubsub = self._pubsub, None
+        client, self._client = self._client, None
+        for one in (pubsub, client):
+            with contextlib.suppress(*AWAY):
+                if one is not None:
+                    await one.aclose()

@@ -27,9 +27,9 @@ def measure(bench: Bench) -> Iterator[Section]:
         starts = [_start(made) for _ in range(bench.rounds)]
     imports = [_import() for _ in range(bench.rounds * 2)]
     lines = [
-        Line("the process serves (wall clock)", median(ready for ready, _ in starts), "s", 2.5),
+        Line("the process serves (wall clock)", median(ready for ready, _ in starts), "s", 2.5, is_work=True),
         Line("the first answer, of one token", median(first for _, first in starts), "s", beside="connecting included"),
-        Line("`import tools`, without Django", median(imports), "s", 0.25),
+        Line("`import tools`, without Django", median(imports), "s", 0.25, is_work=True),
     ]
     how = "uvicorn from its start to an answer of `/healthz`; files are in the page cache, byte code is compiled."
     yield Section("Start", how, lines)

@@ -45,7 +45,7 @@ async def _one(bench: Bench, ways: list[Way]) -> Section:
             per_thousand[way.name].append((whole - turn) / tokens * 1000)
     cpu = {name: median(values) * 1000 for name, values in per_thousand.items()}
     beside = ", ".join(f"{name} {number(value)}" for name, value in cpu.items() if name != OURS)
-    lines = [Line("CPU per 1,000 tokens, turn overhead apart", cpu[OURS], "ms", 8, beside=beside)]
+    lines = [Line("CPU per 1,000 tokens, turn overhead apart", cpu[OURS], "ms", 8, beside=beside, is_work=True)]
     turns = ", ".join(f"{name} {number(median(overhead[name]) * 1000)}" for name in cpu if name != OURS)
     lines.append(Line("a turn's overhead, of answers of one token", median(overhead[OURS]) * 1000, "ms", beside=turns))
     how = (
@@ -76,7 +76,9 @@ async def _many(bench: Bench, ways: list[Way]) -> Section:
             rates[way.name].append(await _tokens_per_cpu_second(way, MANY[way.name] // (10 if bench.quick else 1)))
     rate = {name: median(values) for name, values in rates.items()}
     beside = ", ".join(f"{name} {number(value)}" for name, value in rate.items() if name != OURS)
-    lines = [Line(f"{STREAMS} streams, tokens per second of CPU", rate[OURS], "tokens", 60_000, True, beside)]
+    lines = [
+        Line(f"{STREAMS} streams, tokens per second of CPU", rate[OURS], "tokens", 60_000, True, beside, is_work=True)
+    ]
     for name, least in (("naive consumer", 15.0), ("Chainlit", 20.0)):
         lines.append(Line(f"the same, against {name}", rate[OURS] / rate[name], "times", least, True))
     lines.append(Line("the same, against the floor", rate[OURS] / rate["bare relay"], "times"))

@@ -70,8 +70,8 @@ def _first_section(medians: dict[str, float]) -> Section:
     direct = medians["direct"]
     beside = f"the provider itself {number(direct)} ms"
     lines = [
-        Line("new thread, p50", medians["new"] - direct, "ms", 6, beside=beside),
-        Line("thread of 10,000 messages, p50", medians["long"] - direct, "ms", 9, beside=beside),
+        Line("new thread, p50", medians["new"] - direct, "ms", 6, beside=beside, is_work=True),
+        Line("thread of 10,000 messages, p50", medians["long"] - direct, "ms", 9, beside=beside, is_work=True),
     ]
     how = "From the client's question to the first token at the client, less what the provider takes by itself; SQLite."
     return Section("Time to the first token that the product adds", how, lines)
@@ -109,7 +109,7 @@ def _queries(made: Site) -> dict[str, int]:
 
 def _cpu_section(cpu: dict[str, float], queries: dict[str, int], how: str) -> Section:
     goals = {"SQLite": 6.0, "PostgreSQL": 8.0}
-    lines = [Line(f"CPU of a turn, {name}", value, "ms", goals.get(name)) for name, value in cpu.items()]
+    lines = [Line(f"CPU of a turn, {name}", value, "ms", goals.get(name), is_work=True) for name, value in cpu.items()]
     beside = ", ".join(f"{name} {count}" for name, count in queries.items())
     lines.append(Line("queries of a turn, the most", float(max(queries.values())), "", 8, beside=beside))
     apart = queries[f"{LONGEST:,}"] - queries["two messages"]

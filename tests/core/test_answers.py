@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from assistant.core.events import Event
 from assistant.core.loop import run_turn
 from assistant.core.messages import ToolCall, Usage
 from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers
@@ -41,6 +42,15 @@ async def test_the_value_is_the_result_and_grows_before(output: OutputType[Any])
     assert played.ending.result == output.to_json(played.transcript.output) == result  # type: ignore[union-attr]
     grown = [len(value.get("days", [])) for value in partials(played)]
     assert grown == sorted(grown) and 3 < len(grown) < 12 and grown[-1] < 40
+
+
+async def test_it_grows_too_where_text_is_told_at_once() -> None:
+    told: list[Event] = []
+    plan = plan_for([[LONG[at : at + 7] for at in range(0, len(LONG), 7)]], output=SchemaOutput(SCHEMA))
+    async with aclosing(run_turn(plan, Transcript(), told.append)) as played:
+        names = [getattr(event, "name", event.type) async for event in played]
+    assert names.count("output.partial") > 3
+    assert told == []
 
 
 @pytest.mark.parametrize("text", ['{"value": [{"city": "Graz", "days": []}]}', '[{"city": "Graz", "days": []}]'])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.core.events import ReasoningMessageContent, Success, TextMessageContent
+from assistant.core.events import Event, ReasoningMessageContent, Success, TextMessageContent
 from assistant.core.loop import Limits, run_turn
 from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
@@ -291,6 +291,23 @@ async def test_cancelling_stops_the_provider_and_leaves_the_partial_answer() -> 
     assert stopped.is_set()
     assert [event.type for event in transcript.close("cancelled")] == ["TEXT_MESSAGE_END"]
     assert [(m.content, m.is_partial) for m in transcript.messages] == [("Half", True)]
+
+
+async def test_who_is_told_of_text_at_once_gets_the_same_events_in_the_same_order() -> None:
+    turns = [["One", " moment", call("add", '{"a":1,"b":2}')], [ReasoningDelta("Hm"), "It ", "is ", "3"]]
+    seen, yielded = [], []
+    for is_told in (False, True):
+        events: list[Event] = []
+        transcript, count = Transcript(), 0
+        async with aclosing(run_turn(plan_for(turns, add), transcript, events.append if is_told else None)) as played:
+            async for event in played:
+                events.append(event)
+                count += 1
+        yielded.append(count)
+        seen.append([(event.type, getattr(event, "delta", "")) for event in events])
+        assert [message.content for message in transcript.messages] == ["One moment", "3", "It is 3"]
+    assert seen[0] == seen[1]
+    assert yielded == [len(seen[0]), len(seen[1]) - 3]  # the first piece of a text begins it
 
 
 async def test_closing_the_generator_leaves_valid_history() -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from redis.asyncio import Redis
 
 from assistant.services import eventlog, redislog
 from assistant.services.eventlog import Entry, EventLog, Fenced, MemoryLog, Position, ThreadLog
 from assistant.services.filelog import FileLog
-from assistant.services.redislog import RedisLog
+from assistant.services.redisappends import Batch
+from assistant.services.redislog import READERS, RedisLog
 from tests.line import Line
 
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
@@ -165,6 +168,20 @@ async def test_a_folder_that_cannot_be_written_loses_no_event_here(tmp_path: Pat
     assert (await log.open("thread")).read(Position(1, 0)) == entries(1, 1, 3)
 
 
+async def until_true(ask: Callable[[], Awaitable[object]]) -> None:
+    async with asyncio.timeout(20):
+        while not await ask():
+            await asyncio.sleep(0.01)
+
+
+async def _writes_and_finds_no_reader(log: RedisLog, client: Redis, thread: str) -> bool:
+    """Whether Redis has noticed that a reader is gone, which it does at a write to it."""
+    last = (await log.open(thread)).last
+    assert last is not None
+    await write(log, thread, entries(1, last.seq + 1, last.seq + 1))
+    return await client.scard(READERS + thread) <= 1
+
+
 async def over_a_line() -> tuple[Line, RedisLog, RedisLog]:
     """A line to Redis, a log that goes past it and one that goes over it; neither log is started."""
     parts = urlsplit(REDIS_URL)
@@ -199,10 +216,89 @@ if REDIS_URL:
     ) -> None:
         here, there = two_processes
         view = await there.open(thread)
-        await there._subscriptions.discard(f"assistant:thread:{thread}")
+        async with Redis.from_url(REDIS_URL) as client:
+            await client.delete(READERS + thread)
+            await write(here, thread, entries(1, 1, 3))
+            assert view.last is None
+            await there._register([thread])
+        await write(here, thread, entries(1, 4, 4))
+        await until(lambda: view.last == Position(1, 4))
+        assert view.read(Position(0, 0)) == entries(1, 1, 4)
+
+    async def test_a_process_that_could_not_be_told_is_told_again_once_it_listens(thread: str) -> None:
+        line, here, there = await over_a_line()
+        await there.start()
+        view = await there.open(thread)
+        line.cut()
         await write(here, thread, entries(1, 1, 3))
-        await there._subscriptions.add(f"assistant:thread:{thread}")
-        await until(lambda: view.last == Position(1, 3))
+        async with Redis.from_url(REDIS_URL) as client:
+            await until_true(lambda: _writes_and_finds_no_reader(here, client, thread))
+            line.mend()
+            await until_true(lambda: client.exists(READERS + thread))
+        written = (await here.open(thread)).last
+        assert written is not None
+        await write(here, thread, entries(1, written.seq + 1, written.seq + 1))
+        await until(lambda: view.last == Position(1, written.seq + 1))
+        assert view.read(Position(0, 0)) == entries(1, 1, written.seq + 1)
+        await there.close()
+        await here.close()
+        await line.stop()
+
+    async def test_runs_that_write_at_the_same_time_write_together(
+        two_processes: tuple[RedisLog, RedisLog], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here, there = two_processes
+        rounds: list[int] = []
+        append = here.append
+
+        async def counted(batches: Sequence[Batch]) -> list[Exception | None]:
+            rounds.append(len(batches))
+            return await append(batches)
+
+        monkeypatch.setattr(here._rounds, "_append", counted)
+        threads = [str(uuid.uuid4()) for _ in range(20)]
+        views = [await there.open(thread) for thread in threads]
+        writers = [here.writer(thread, lambda: None) for thread in threads]
+        for entry in entries(1, 1, 50):
+            for writer in writers:
+                writer.write(entry)
+            await asyncio.sleep(0.001)
+        await asyncio.gather(*(writer.flush() for writer in writers))
+        await until(lambda: all(view.last == Position(1, 50) for view in views))
+        assert all(view.read(Position(0, 0)) == entries(1, 1, 50) for view in views)
+        assert len(rounds) <= 51 and max(rounds) == 20
+
+    async def test_one_run_that_is_fenced_off_takes_no_other_with_it(
+        two_processes: tuple[RedisLog, RedisLog], thread: str
+    ) -> None:
+        stale, taker = two_processes
+        others = [str(uuid.uuid4()) for _ in range(3)]
+        await write(taker, thread, entries(1, 1, 1))
+        lost: list[str] = []
+        writers = {name: stale.writer(name, partial(lost.append, name)) for name in (*others[:1], thread, *others[1:])}
+        for writer in writers.values():
+            writer.write(Entry(1, 1, '{"other":1}'))
+        for name, writer in writers.items():
+            if name == thread:
+                with pytest.raises(Fenced):
+                    await writer.flush()
+            else:
+                await writer.flush()
+        assert lost == [thread]
+        for name in others:
+            assert (await taker.open(name)).read(Position(0, 0)) == [Entry(1, 1, '{"other":1}')]
+
+    async def test_a_process_is_not_told_what_it_wrote_itself(
+        two_processes: tuple[RedisLog, RedisLog], thread: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here, there = two_processes
+        heard: dict[str, list[object]] = {"here": [], "there": []}
+        for name, log in (("here", here), ("there", there)):
+            monkeypatch.setattr(log._subscriptions, "_on_message", heard[name].append)
+            await log.open(thread)
+        await write(here, thread, entries(1, 1, 3))
+        await until(lambda: heard["there"])
+        assert heard["here"] == []
 
     async def test_a_reader_catches_up_however_long_redis_was_away(
         thread: str, monkeypatch: pytest.MonkeyPatch
@@ -241,8 +337,8 @@ if REDIS_URL:
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:
         here, _ = two_processes
-        await here.append(thread, entries(1, 1, 3))
-        await here.append(thread, entries(1, 1, 3))
+        assert await here.append([(thread, entries(1, 1, 3))]) == [None]
+        assert await here.append([(thread, entries(1, 1, 3))]) == [None]
         assert (await here.open(thread)).read(Position(0, 0)) == entries(1, 1, 3)
 
     async def test_word_of_a_summary_reaches_readers_in_every_process(

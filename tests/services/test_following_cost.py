@@ -11,8 +11,8 @@ import pytest
 from assistant.following import Follower
 from assistant.services.eventlog import Entry, Position, ThreadLog
 
-# Of one event that comes by itself: appended, its reader woken, looked at, and sent; the test's own turns with it.
-CALLS_PER_EVENT = 95
+# Of one event that comes by itself, from the log to the connection; the test's own turns with it.
+CALLS_PER_EVENT = 30
 EVENTS = 200
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from assistant.services import limits
-from assistant.services.limits import Bucket, Buckets, may_knock, member_bucket
+from assistant.services.limits import Arrival, Bucket, Buckets, member_bucket
 
 
 def test_a_bucket_gives_its_burst_and_then_refuses() -> None:
@@ -50,6 +50,46 @@ async def test_handshakes_with_one_credential_wait_for_their_turn_and_are_refuse
 
     monkeypatch.setattr(limits, "_handshakes", Buckets(2, 0.1))
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    assert [await may_knock("a key") for _ in range(4)] == [True, True, True, False]
-    assert await may_knock("another key")
+    assert [await Arrival("a key").may_knock() for _ in range(4)] == [True, True, True, False]
+    assert await Arrival("another key").may_knock()
     assert slept == [pytest.approx(10.0, abs=0.1)]
+
+
+@pytest.mark.parametrize(
+    ("stays", "is_of_use", "waits"),
+    [(1.0, False, True), (1.0, True, False), (11.0, False, False)],
+    ids=["for nothing", "of use", "to stay"],
+)
+async def test_who_comes_for_nothing_and_leaves_at_once_waits_longer_the_next_time(
+    monkeypatch: pytest.MonkeyPatch, stays: float, is_of_use: bool, waits: bool
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    now = 1_000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(limits, "_handshakes", Buckets(2, limits.HANDSHAKE_RATE))
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    arrival = Arrival("a key")
+    assert await arrival.may_knock()
+    arrival.begin()
+    arrival.is_of_use = is_of_use
+    now += stays
+    arrival.end()
+    arrival.end()  # counted once
+    assert await Arrival("a key").may_knock()
+    assert bool(slept) == waits
+    assert not waits or slept == [pytest.approx((limits.CAME_FOR_NOTHING - 1) / limits.HANDSHAKE_RATE)]
+
+
+def test_a_debt_is_bounded() -> None:
+    bucket = Bucket(2, 0.0)
+    for _ in range(10):
+        bucket.charge(24.0, 50.0)
+    assert bucket.reserve(10.0) is None
+    bucket = Bucket(2, 10.0)
+    for _ in range(10):
+        bucket.charge(24.0, 50.0)
+    assert bucket.reserve(10.0) == pytest.approx(5.1, abs=0.1)

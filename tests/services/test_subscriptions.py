@@ -10,7 +10,7 @@ import uvloop
 from assistant.services.eventlog import Position
 from tests.services.test_eventlog import REDIS_URL, entries, over_a_line, until, write
 
-KNOWN, THREADS, CUTS, CUT_SECONDS = 1_200, 100, 5, 0.3
+THREADS, CUTS, CUT_SECONDS = 100, 5, 0.3
 
 
 async def open_while_it_breaks() -> None:
@@ -18,8 +18,6 @@ async def open_while_it_breaks() -> None:
     await here.start()
     await there.start()
     try:
-        # More than Python's stack is deep: a client may take in what comes for each channel within one call.
-        known = await asyncio.gather(*(there.open(uuid.uuid4().hex) for _ in range(KNOWN)))
         threads = [uuid.uuid4().hex for _ in range(THREADS)]
         opening = []
         for thread in threads:
@@ -30,7 +28,6 @@ async def open_while_it_breaks() -> None:
             opening.append(asyncio.create_task(there.open(thread)))
             await asyncio.sleep(0.002)
         views = await asyncio.gather(*opening)
-        assert len(known) == KNOWN
         for thread in threads:
             await write(here, thread, entries(1, 1, 2))
         line.drop()

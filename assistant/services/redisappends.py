@@ -1,0 +1,152 @@
+"""What the runs of this process write, on its way to Redis: the events of all of them travel together.
+
+At 50 tokens a second a run writes 50 times a second. A command for each would cost more than all else that is done for
+a token; so one round is under way at a time, and whatever is written meanwhile, by any run, is the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, Sequence
+
+from assistant.services.eventlog import Entry
+
+# Of each thread that is written to: its stream, and the set of processes that read it. One script, so that either all
+# events of a thread are added or none: XADD raises where the place is taken. What was added goes to the mailboxes of
+# the processes that read it, each of which gets one message; who has none any more is struck off.
+APPEND = """
+local keep, sender, mailbox = ARGV[1], ARGV[2], ARGV[3]
+local at, failed, mail = 4, {}, {}
+for i = 1, #KEYS, 2 do
+  local number, seq, count, text = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
+  local is_added = true
+  for j = 0, count - 1 do
+    local answer = redis.pcall('XADD', KEYS[i], number .. '-' .. (seq + j), 'f', ARGV[at + 4 + j])
+    if type(answer) == 'table' and answer.err then
+      is_added = false
+      break
+    end
+  end
+  at = at + 4 + count
+  if is_added then
+    redis.call('EXPIRE', KEYS[i], keep)
+    redis.call('EXPIRE', KEYS[i + 1], keep)
+    for _, reader in ipairs(redis.call('SMEMBERS', KEYS[i + 1])) do
+      if reader ~= sender then
+        mail[reader] = mail[reader] or {}
+        table.insert(mail[reader], text)
+      end
+    end
+  else
+    table.insert(failed, (i - 1) / 2)
+  end
+end
+for reader, texts in pairs(mail) do
+  if redis.call('PUBLISH', mailbox .. reader, '[' .. table.concat(texts, ',') .. ']') == 0 then
+    for i = 2, #KEYS, 2 do redis.call('SREM', KEYS[i], reader) end
+  end
+end
+return failed
+"""
+
+# Of one round: more would keep Redis, which does one thing at a time, from the others for long.
+MOST_ENTRIES = 500
+
+Batch = tuple[str, Sequence[Entry]]
+# Appends the events of several threads; an exception for each whose events could not be added, else None.
+Append = Callable[[Sequence[Batch]], Awaitable[Sequence[Exception | None]]]
+
+
+class RedisWriter:
+    """One run's way into the log: what it writes goes with the next round."""
+
+    def __init__(self, rounds: Rounds, thread: str, on_failure: Callable[[], object]) -> None:
+        self._rounds = rounds
+        self._thread = thread
+        self._on_failure = on_failure
+        self._pending: list[Entry] = []
+        self._failure: Exception | None = None
+        self._is_due = False
+
+    def write(self, entry: Entry) -> None:
+        if self._failure is not None:
+            return
+        self._pending.append(entry)
+        if not self._is_due:
+            self._is_due = True
+            self._rounds.join(self)
+
+    async def flush(self) -> None:
+        while self._is_due:
+            await self._rounds.end_of_one()
+        if self._failure is not None:
+            raise self._failure
+
+    def take(self) -> Batch:
+        """What is to be written."""
+        batch, self._pending = self._pending, []
+        return self._thread, batch
+
+    def settle(self, failure: Exception | None) -> bool:
+        """What was taken is written, or cannot be; returns whether there is more."""
+        self._failure = failure
+        self._is_due = failure is None and bool(self._pending)
+        if failure is not None:
+            self._on_failure()
+        return self._is_due
+
+
+class Rounds:
+    """One round of writing after the other, for all writers of this process."""
+
+    def __init__(self, append: Append) -> None:
+        self._append = append
+        self._due: list[RedisWriter] = []
+        self._task: asyncio.Task[None] | None = None
+        self._end: asyncio.Future[None] | None = None
+
+    def join(self, writer: RedisWriter) -> None:
+        """Take a writer into the next round."""
+        self._due.append(writer)
+        if self._task is None:
+            # In a context of its own: it writes for everybody, not only for whoever came first.
+            self._task = asyncio.create_task(self._write(), name="redis-log-rounds", context=contextvars.Context())
+
+    async def end_of_one(self) -> None:
+        """Wait for the end of a round."""
+        if self._end is None:
+            self._end = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._end)
+
+    async def _write(self) -> None:
+        try:
+            while self._due:
+                writers, batches = self._next_round()
+                try:
+                    failures = await self._append(batches)
+                except Exception as exc:
+                    failures = [exc] * len(writers)
+                for writer, failure in zip(writers, failures, strict=True):
+                    if writer.settle(failure):
+                        self._due.append(writer)
+                self._tell()
+        finally:
+            self._task = None
+            self._tell()
+
+    def _next_round(self) -> tuple[list[RedisWriter], list[Batch]]:
+        writers: list[RedisWriter] = []
+        batches: list[Batch] = []
+        size = 0
+        while self._due and size < MOST_ENTRIES:
+            writer = self._due.pop(0)
+            writers.append(writer)
+            batches.append(writer.take())
+            size += len(batches[-1][1])
+        return writers, batches
+
+    def _tell(self) -> None:
+        end, self._end = self._end, None
+        if end is not None:
+            end.set_result(None)

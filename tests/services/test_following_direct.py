@@ -1,0 +1,196 @@
+"""Events that are sent from where they are written, while their reader has nothing else to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from assistant.following import Follower
+from assistant.services.eventlog import Entry, Position, ThreadLog
+from assistant.stepping import begin
+
+START = Position(1, 0)
+END = '{"type":"RUN_FINISHED"}'
+
+
+async def never(*_: object) -> object:
+    raise AssertionError("nothing is to be asked for")
+
+
+@asynccontextmanager
+async def following(
+    log: ThreadLog,
+    send: Callable[[str], Awaitable[None]],
+    position: Position = START,
+    *,
+    speaks_outcomes: bool = True,
+) -> AsyncIterator[asyncio.Task[None]]:
+    """A follower that has reached the end of the log."""
+    follower = Follower(
+        thread="t",
+        log=log,
+        send=send,  # type: ignore[arg-type]
+        refresh=never,  # type: ignore[arg-type]
+        settle=never,  # type: ignore[arg-type]
+        summary=never,  # type: ignore[arg-type]
+        gate=asyncio.Semaphore(),
+        renders=False,
+        speaks_outcomes=speaks_outcomes,
+    )
+    task = asyncio.create_task(follower.follow(position))
+    await asyncio.sleep(0.01)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def entries(first: int, *frames: str, number: int = 1) -> list[Entry]:
+    return [Entry(number, first + place, frame) for place, frame in enumerate(frames)]
+
+
+async def test_an_event_is_sent_before_its_writer_goes_on() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send):
+        assert sent == ["a"]
+        log.append(entries(2, "b", "c"))
+        log.append(entries(4, "d"))
+        assert sent == ["a", "b", "c", "d"]
+
+
+async def test_the_end_of_a_run_and_the_next_run_follow_in_order() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send):
+        log.append(entries(2, "b"))
+        log.append(entries(3, END))
+        log.append(entries(1, "c", "d", number=2))
+        await asyncio.sleep(0.01)
+        log.append(entries(3, "e", number=2))
+        assert sent == ["a", "b", END, "c", "d", "e"]
+
+
+async def test_an_end_is_told_as_the_client_understands_it() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send, speaks_outcomes=False):
+        log.append(entries(2, '{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}'))
+        await asyncio.sleep(0.01)
+        assert sent == ["a", END]
+
+
+async def test_a_reader_that_does_not_take_it_holds_up_nobody_and_misses_nothing() -> None:
+    log, sent, room = ThreadLog(), [], asyncio.Event()
+
+    async def send(frame: str) -> None:
+        if frame != "a":
+            await room.wait()
+            await asyncio.sleep(0)
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send):
+        log.append(entries(2, "b", "c"))
+        log.append(entries(4, "d"))
+        await asyncio.sleep(0.01)
+        assert sent == ["a"]
+        room.set()
+        await asyncio.sleep(0.01)
+        assert sent == ["a", "b", "c", "d"]
+        log.append(entries(5, "e"))
+        await asyncio.sleep(0.01)
+        assert sent == ["a", "b", "c", "d", "e"]
+
+
+async def test_a_connection_that_breaks_ends_its_reader_and_not_the_writer() -> None:
+    log = ThreadLog()
+
+    async def send(frame: str) -> None:
+        if frame == "b":
+            raise ConnectionError("gone")
+
+    log.append(entries(1, "a"))
+    async with following(log, send) as task:
+        log.append(entries(2, "b"))
+        log.append(entries(3, "c"))
+        with pytest.raises(ConnectionError, match="gone"):
+            await task
+
+
+async def test_who_had_known_less_than_the_log_is_told_the_rest_in_order() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+        await asyncio.sleep(0)
+
+    log.append(entries(1, "a", "b", "c"))
+    async with following(log, send, Position(1, 1)):
+        log.append(entries(4, "d"))
+        log.append(entries(4, "d"))
+        await asyncio.sleep(0.01)
+        assert sent == ["b", "c", "d"]
+
+
+async def test_what_is_left_of_a_coroutine_goes_on_in_another_task() -> None:
+    told: list[str] = []
+    door = asyncio.get_running_loop().create_future()
+
+    async def work() -> None:
+        told.append("begun")
+        try:
+            told.append(await door)
+            await asyncio.sleep(0)
+            told.append("ended")
+        finally:
+            told.append("tidied")
+
+    rest = begin(work())
+    assert rest is not None
+    assert told == ["begun"]
+    asyncio.get_running_loop().call_soon(door.set_result, "opened")
+    await asyncio.create_task(_finish(rest))
+    assert told == ["begun", "opened", "ended", "tidied"]
+
+
+async def test_a_coroutine_that_never_waits_has_no_rest_and_one_that_is_given_up_is_tidied() -> None:
+    told: list[str] = []
+
+    async def short() -> None:
+        told.append("short")
+
+    async def long() -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            told.append("tidied")
+
+    assert begin(short()) is None
+    rest = begin(long())
+    assert rest is not None
+    task = asyncio.create_task(_finish(rest))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert told == ["short", "tidied"]
+
+
+async def _finish(rest: Awaitable[None]) -> None:
+    await rest
