@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import closing
 from typing import Any
 
 import msgspec
 
 from assistant.core.events import Custom, Event
+from assistant.core.silence import Silence
 from assistant.rendering import BlockRenderer
 from assistant.services.eventlog import Entry, Position, ThreadLog
 from assistant.services.frames import Numbering, decode_event, for_earlier_clients
@@ -27,47 +28,6 @@ TEXTS_PER_TURN = 5
 SILENCE_SECONDS = 8.0
 # Whoever does not take a picture in this time is dropped: it holds up the member's other connections.
 PICTURE_SECONDS = 30.0
-
-
-class _Silence:
-    """Tells a waiter that it has waited for long; its one timer is set anew when it fires, not for every wait."""
-
-    def __init__(self) -> None:
-        self.is_over_long = False
-        self._since = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self._waiter: asyncio.Event | None = None
-
-    @contextmanager
-    def heard_by(self, waiter: asyncio.Event) -> Iterator[None]:
-        """Set `waiter` when a wait has taken `SILENCE_SECONDS`."""
-        self._waiter = waiter
-        try:
-            yield
-        finally:
-            self._waiter = None
-            if self._timer is not None:
-                self._timer.cancel()
-
-    def begin(self) -> None:
-        """A wait begins."""
-        loop = asyncio.get_running_loop()
-        self.is_over_long = False
-        self._since = loop.time()
-        if self._timer is None:
-            self._timer = loop.call_later(SILENCE_SECONDS, self._look)
-
-    def _look(self) -> None:
-        self._timer = None
-        if self._waiter is None:
-            return
-        loop = asyncio.get_running_loop()
-        left = self._since + SILENCE_SECONDS - loop.time()
-        if left > 0:
-            self._timer = loop.call_later(left, self._look)
-        else:
-            self.is_over_long = True
-            self._waiter.set()
 
 
 class Follower:
@@ -105,7 +65,7 @@ class Follower:
         self._gate = gate
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
-        self._silence = _Silence()
+        self._is_silent_for_long = False
         self._position = Position(0, 0)
         # Nothing is to be done but to wait for the next event, which can be sent from where it is written.
         self._is_idle = False
@@ -115,7 +75,8 @@ class Follower:
     async def follow(self, position: Position | None) -> None:
         """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled."""
         take = self._take if self._renderer is None else None
-        with self._log.watching(take) as changed, self._silence.heard_by(changed):
+        with self._log.watching(take) as changed, closing(Silence(SILENCE_SECONDS, self._on_silence)) as self._silence:
+            self._changed = changed
             if position is not None and not position.seq:
                 self._told_summaries = self._log.summaries  # a run that begins has its summary from before
             if position is None:
@@ -157,13 +118,19 @@ class Follower:
             await changed.wait()
         finally:
             self._is_idle = False
+            self._silence.end()
         rest, self._rest = self._rest, None
         if rest is not None:
             await rest
         if self._failure is not None:
             raise self._failure
-        if self._silence.is_over_long:
+        if self._is_silent_for_long:
+            self._is_silent_for_long = False
             self._is_at_end = await self._settle()
+
+    def _on_silence(self) -> None:
+        self._is_silent_for_long = True
+        self._changed.set()
 
     def _take(self, entries: Sequence[Entry]) -> bool:
         """Send what is written, at once, while the reader takes it; returns whether nothing is left to be done."""

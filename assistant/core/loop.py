@@ -149,14 +149,17 @@ class _Turn:
         plan = self._plan
         speaker = Speaker(plan.new_id(), self._call_id)
         reply: Reply | None = None
-        stream = plan.model.stream(request)
+        stream, tell = plan.model.stream(request), self._tell
         try:
             while reply is None:
                 with self._deadline:
                     item = await anext(stream, None)
                 if isinstance(item, TextDelta) and (event := speaker.text(item.text)) is not None:
-                    if not self._has_told(event):
+                    if tell is None:
                         yield event
+                    else:
+                        self._transcript.apply(event)
+                        tell(event)
                 elif isinstance(item, Reply):
                     reply = item
                 elif item is None:
@@ -165,8 +168,7 @@ class _Turn:
                     for event in speaker.say(item):
                         yield event
         except BaseException as exc:
-            if reply is None:
-                self._count_cut(request, speaker.length, exc)
+            self._count_cut(request, reply, speaker.length, exc)
             raise
         finally:
             await _close(stream)
@@ -176,14 +178,6 @@ class _Turn:
         self._count(request, reply)
         if (cut := cut_short(reply, speaker.message_id)) is not None:
             yield cut
-
-    def _has_told(self, event: Event) -> bool:
-        """Give an event to whoever takes it at once, if anybody does."""
-        if self._tell is None:
-            return False
-        self._transcript.apply(event)
-        self._tell(event)
-        return True
 
     async def _request(self) -> ModelRequest:
         """The next question. Raises `TurnFailed` when there were too many."""
@@ -229,10 +223,10 @@ class _Turn:
         if self._has_budget:
             self._guard.watch(sum(self._transcript.usage.values(), Usage()), self._plan.limits, self._plan.allowances)
 
-    def _count_cut(self, request: ModelRequest, said: int, exc: BaseException) -> None:
-        """Count an answer that was cut off after `said` characters: as the provider did, or estimated."""
+    def _count_cut(self, request: ModelRequest, reply: Reply | None, said: int, exc: BaseException) -> None:
+        """Count an answer that was cut off after `said` characters, if it was: as the provider did, or estimated."""
         model = self._plan.model
-        if (spent := usage_of_cut(request, said, exc)) is not None:
+        if reply is None and (spent := usage_of_cut(request, said, exc)) is not None:
             self._transcript.add_usage(model.provider, model.name, self._plan.prices.priced(model.name, spent))
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:

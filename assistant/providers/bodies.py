@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from assistant.core.assembling import Assembler
 from assistant.core.chunks import Chunk
 from assistant.core.model import ModelError
+from assistant.core.silence import Silence
 from assistant.providers.sse import NOT_JSON, TOO_LARGE, EventReader, decode_chunk
 
 if TYPE_CHECKING:
+    import aiohttp
     import httpx2
 
 AFTER_END_SECONDS = 2.0  # how long the token counts may follow the end of the answer
@@ -34,9 +36,12 @@ class Body:
     Args:
         response: whose body has not been read.
         reader: takes events apart; its `is_done` tells afterwards if the end was said.
+        seconds: to wait for each read.
     """
 
-    def __init__(self, response: httpx2.Response, reader: EventReader, assembler: Assembler) -> None:
+    def __init__(
+        self, response: httpx2.Response, reader: EventReader, assembler: Assembler, *, seconds: float
+    ) -> None:
         self._kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         self._events = reader
         self._assembler = assembler
@@ -46,11 +51,17 @@ class Body:
         # the six generators that httpx2 and the openai package put before it.
         source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
         self._bytes: AsyncGenerator[bytes] | None = None
+        self._silence: Silence | None = None
         if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
             self._bytes = response.aiter_bytes()
             self._more: Callable[[], Awaitable[bytes]] = partial(anext, self._bytes, b"")
         else:
-            self._more = source.content.readany
+            self._content: aiohttp.StreamReader = source.content
+            self._silence = Silence(seconds, self._break_off)
+            self._more = self._read_content
+            if source.connection is not None and source.connection.protocol is not None:
+                # Its own limit is a timer that is made anew for every read.
+                source.connection.protocol.read_timeout = None
 
     async def read(self) -> list[Chunk] | None:
         """The chunks of the next read of the socket; None after the last. Raises `ModelError` for what is no answer."""
@@ -81,8 +92,20 @@ class Body:
 
     async def close(self) -> None:
         """Let go of it, wherever it has been read to."""
+        if self._silence is not None:
+            self._silence.close()
         if self._bytes is not None:
             await self._bytes.aclose()
+
+    async def _read_content(self) -> bytes:
+        assert self._silence is not None
+        self._silence.begin()
+        data = await self._content.readany()
+        self._silence.end()
+        return data
+
+    def _break_off(self) -> None:
+        self._content.set_exception(TimeoutError())
 
     async def _read_soon(self, seconds: float) -> bytes:
         try:

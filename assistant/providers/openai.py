@@ -108,7 +108,7 @@ class OpenAIModel:
         reader = EventReader()
         try:
             async with aclosing(await self._open(request)) as response:
-                body = Body(response, reader, assembler)
+                body = Body(response, reader, assembler, seconds=self._timeout)
                 try:
                     while (chunks := await body.read()) is not None:
                         for chunk in chunks:

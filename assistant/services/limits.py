@@ -21,9 +21,9 @@ MCP_BURST, MCP_RATE = 300, 30.0
 # Handshakes with one credential, to this process: a burst, for a backend may have a thousand connections by one key,
 # then so many a second. The others wait for their turn: who comes again at once costs others little.
 HANDSHAKE_BURST, HANDSHAKE_RATE, HANDSHAKE_WAIT_SECONDS = 2_000, 50.0, 10.0
-# Who connects, asks for nothing that is there and leaves within seconds is counted as so many more, and two a second
-# of that kind are left; a debt of more is let off, so that who stops is welcome soon.
-COMES_TO_STAY_SECONDS, CAME_FOR_NOTHING, MOST_OWED = 10.0, 24.0, 500.0
+# Who connects, asks for nothing that is there and leaves within a second (people who leave a page take longer) is
+# counted as so many more: two a second of that kind. A debt of more is let off, so that who stops is welcome soon.
+COMES_TO_STAY_SECONDS, CAME_FOR_NOTHING, MOST_OWED = 1.0, 24.0, 500.0
 # Who floods is told so after this many seconds: a client that tries again at once costs the others next to nothing.
 HOLD_BACK_SECONDS = 1.0
 # So many at once are held back in this process; the rest are told at once, for each that waits takes memory.

@@ -57,7 +57,7 @@ async def test_handshakes_with_one_credential_wait_for_their_turn_and_are_refuse
 
 @pytest.mark.parametrize(
     ("stays", "is_of_use", "waits"),
-    [(1.0, False, True), (1.0, True, False), (11.0, False, False)],
+    [(0.5, False, True), (0.5, True, False), (1.5, False, False)],
     ids=["for nothing", "of use", "to stay"],
 )
 async def test_who_comes_for_nothing_and_leaves_at_once_waits_longer_the_next_time(
