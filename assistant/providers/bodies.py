@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from functools import partial
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from assistant.core.assembling import Assembler
@@ -30,6 +29,51 @@ READABLE = (
 )
 
 
+class _Layers:
+    """Reads through all that httpx2 and the openai package put before the socket; they bound each wait."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._bytes: AsyncGenerator[bytes] = response.aiter_bytes()
+
+    async def read(self) -> bytes:
+        """What one read of the socket gave, decompressed; nothing at the end."""
+        return await anext(self._bytes, b"")
+
+    async def close(self) -> None:
+        await self._bytes.aclose()
+
+
+class _Direct:
+    """Reads from aiohttp itself: each token that comes alone would pass through six generators else."""
+
+    def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
+        self._content = response.content
+        self._silence = Silence(seconds, self._break_off)
+        if response.connection is not None and response.connection.protocol is not None:
+            # Its own limit is a timer that is made anew for every read.
+            response.connection.protocol.read_timeout = None
+
+    async def read(self) -> bytes:
+        """What one read of the socket gave; nothing at the end."""
+        self._silence.begin()
+        data = await self._content.readany()
+        self._silence.end()
+        return data
+
+    def _break_off(self) -> None:
+        self._content.set_exception(TimeoutError())
+
+    async def close(self) -> None:
+        self._silence.close()
+
+
+def _source_of(response: httpx2.Response, seconds: float) -> _Direct | _Layers:
+    source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
+    if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
+        return _Layers(response)
+    return _Direct(source, seconds)
+
+
 class Body:
     """The body of one answer: `read` it, for the assembler, and `close` it.
 
@@ -39,29 +83,14 @@ class Body:
         seconds: to wait for each read.
     """
 
-    def __init__(
-        self, response: httpx2.Response, reader: EventReader, assembler: Assembler, *, seconds: float
-    ) -> None:
+    def __init__(self, response: httpx2.Response, reader: EventReader, assembler: Assembler, *, seconds: float) -> None:
         self._kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         self._events = reader
         self._assembler = assembler
         self._size = 0
         self._is_over = False
-        # Where it comes from aiohttp as it is, aiohttp is asked itself: each token that comes alone would pass through
-        # the six generators that httpx2 and the openai package put before it.
-        source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
-        self._bytes: AsyncGenerator[bytes] | None = None
-        self._silence: Silence | None = None
-        if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
-            self._bytes = response.aiter_bytes()
-            self._more: Callable[[], Awaitable[bytes]] = partial(anext, self._bytes, b"")
-        else:
-            self._content: aiohttp.StreamReader = source.content
-            self._silence = Silence(seconds, self._break_off)
-            self._more = self._read_content
-            if source.connection is not None and source.connection.protocol is not None:
-                # Its own limit is a timer that is made anew for every read.
-                source.connection.protocol.read_timeout = None
+        self._source = _source_of(response, seconds)
+        self._more = self._source.read
 
     async def read(self) -> list[Chunk] | None:
         """The chunks of the next read of the socket; None after the last. Raises `ModelError` for what is no answer."""
@@ -92,20 +121,7 @@ class Body:
 
     async def close(self) -> None:
         """Let go of it, wherever it has been read to."""
-        if self._silence is not None:
-            self._silence.close()
-        if self._bytes is not None:
-            await self._bytes.aclose()
-
-    async def _read_content(self) -> bytes:
-        assert self._silence is not None
-        self._silence.begin()
-        data = await self._content.readany()
-        self._silence.end()
-        return data
-
-    def _break_off(self) -> None:
-        self._content.set_exception(TimeoutError())
+        await self._source.close()
 
     async def _read_soon(self, seconds: float) -> bytes:
         try:
