@@ -168,6 +168,15 @@ async def test_silence_in_mid_answer_is_a_timeout(fake_provider: FakeProvider) -
     assert failed(outcome)[0] == "provider_timeout"
 
 
+async def test_pauses_that_are_not_too_long_are_no_silence_and_the_one_after_them_is(
+    fake_provider: FakeProvider,
+) -> None:
+    fake_provider.stream(*(step for piece in "Half an" for step in (say(piece), 0.1)), Silence())
+    deltas, outcome = await ask(fake_provider, timeout=0.4)
+    assert deltas == [TextDelta(piece) for piece in "Half an"]
+    assert failed(outcome)[0] == "provider_timeout"
+
+
 async def test_silence_after_the_end_does_not_lose_the_answer(fake_provider: FakeProvider) -> None:
     fake_provider.stream(say("Hi"), end(), Silence())
     assert text((await ask(fake_provider, timeout=0.2))[1]) == "Hi"
