@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 import openai
+from openai._models import FinalRequestOptions
 
 from assistant.core.failures import failure
 from assistant.providers.refusals import OPENAI_URL, Refusal
@@ -21,17 +22,19 @@ from tools.guardedhttp import guarded_client
 from tools.urlguard import UrlGuard
 
 CONNECT_SECONDS = 5.0
+_STREAM = openai.AsyncStream[object]
 LONGEST_RETRY_AFTER = 20.0
 
 
 class Client(openai.AsyncOpenAI):
-    """The openai client, which writes the head of its requests once for each timeout.
+    """The openai client, which makes the options and the head of its requests once for each timeout.
 
     Of two questions to one server only the body differs; to write the rest anew takes the package longer than it
     takes us to read a short answer.
     """
 
     _heads: dict[float | None, httpx2.Request]
+    _options: dict[tuple[float, int], FinalRequestOptions]
 
     async def ask(
         self, content: bytes, *, seconds: float, max_retries: int, headers: Mapping[str, str]
@@ -47,18 +50,11 @@ class Client(openai.AsyncOpenAI):
         """
         try:
             # With this `cast_to` the openai client hands out the bare response and makes no stream object.
-            response = await self.post(
-                "/chat/completions",
-                content=content,
-                cast_to=httpx2.Response,
+            response = await self.request(
+                httpx2.Response,
+                self._options_of(seconds, max_retries).model_copy(update={"content": content, "headers": headers}),
                 stream=True,
-                stream_cls=openai.AsyncStream[object],
-                options={
-                    "max_retries": max_retries,
-                    "timeout": httpx2.Timeout(seconds, connect=CONNECT_SECONDS),
-                    "headers": headers,
-                    "follow_redirects": False,  # a redirect would carry the prompt to a host that nobody chose
-                },
+                stream_cls=_STREAM,
             )
         except openai.APIStatusError as exc:
             error = failure(exc.status_code, exc.code, exc.type, exc.param)
@@ -66,6 +62,19 @@ class Client(openai.AsyncOpenAI):
                 raise Refusal(error, str(exc)) from exc
             raise error from exc
         return cast(httpx2.Response, response)
+
+    def _options_of(self, seconds: float, max_retries: int) -> FinalRequestOptions:
+        kept = vars(self).setdefault("_options", {})
+        options = kept.get((seconds, max_retries))
+        if options is None:
+            options = kept[seconds, max_retries] = FinalRequestOptions.construct(
+                method="post",
+                url="/chat/completions",
+                max_retries=max_retries,
+                timeout=httpx2.Timeout(seconds, connect=CONNECT_SECONDS),
+                follow_redirects=False,  # a redirect would carry the prompt to a host that nobody chose
+            )
+        return cast(FinalRequestOptions, options)
 
     def _build_request(self, options: Any, *, retries_taken: int = 0) -> httpx2.Request:
         if retries_taken:

@@ -168,7 +168,7 @@ async def test_silence_in_mid_answer_is_a_timeout(fake_provider: FakeProvider) -
     assert failed(outcome)[0] == "provider_timeout"
 
 
-async def test_pauses_that_are_not_too_long_are_no_silence_and_the_one_after_them_is(
+async def test_short_pauses_are_no_silence_but_the_long_one_after_them_is(
     fake_provider: FakeProvider,
 ) -> None:
     fake_provider.stream(*(step for piece in "Half an" for step in (say(piece), 0.1)), Silence())
