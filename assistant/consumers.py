@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import DatabaseError
 
+from assistant.consuming import LeanConsumer
 from assistant.core.events import Custom
 from assistant.following import Follower
 from assistant.handshake import PROTOCOL, Caller, identify, shown_credential
@@ -50,7 +50,7 @@ CLOSE_NOT_WELCOME = 4401
 CLOSE_TOO_MANY = 4429
 
 
-class ChatConsumer(AsyncWebsocketConsumer):
+class ChatConsumer(LeanConsumer):
     """One connection of one member to one assistant."""
 
     member: Member
@@ -67,7 +67,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         # Before anything is asked of the database: this is what a flood of connections costs.
         self._arrival = Arrival(shown_credential(self.scope))
         if not await self._arrival.may_knock() or is_full():
-            await hold_back()
+            await hold_back(self._arrival.digest)
             await self._turn_away("Too many connections. Try again in a minute.")
             return
         try:
@@ -150,7 +150,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             return
         if not self._may_send():
             self._is_closing = True
-            await hold_back()
+            await hold_back((self.member.tenant_id, self.member.user_id))
             await self.close(CLOSE_TOO_MANY)
             return
         if text_data is None:
@@ -252,7 +252,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         follower = Follower(
             thread=thread,
             log=await get_runs().log.open(thread),
-            send=self._send_frame,
+            send=self.send_frame,
             refresh=lambda: self._picture(thread_id),
             settle=lambda: self._settle(thread_id),
             summary=lambda number: in_database(thread_summary, member=self.member, thread_id=thread_id, number=number),
@@ -275,10 +275,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
             logger.error("Following a thread of tenant %s failed", self.member.tenant_id, exc_info=task.exception())
             # The client reconnects and attaches again; a silent connection would look alive for ever.
             self._close_soon(CLOSE_FAILED)
-
-    async def _send_frame(self, frame: str) -> None:
-        # What `self.send` comes to in the end: this is called for each token.
-        await self.base_send({"type": "websocket.send", "text": frame})
 
     async def _picture(self, thread_id: uuid.UUID) -> Picture:
         state = await in_database(thread_state, member=self.member, thread_id=thread_id)

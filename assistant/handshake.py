@@ -13,12 +13,14 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, get_user
+from django.db.models import QuerySet
 from django.http.request import HttpRequest
 
 from assistant.models import Assistant
 from assistant.services.endusers import is_token, visitor_by_token
 from assistant.services.members import Member, find_member, member_by_key
 from assistant.services.origins import headers_of, is_allowed_origin
+from assistant.services.prepared import Prepared
 from assistant.services.tenancy import all_tenants
 
 PROTOCOL = "agui.v1"
@@ -71,8 +73,14 @@ def identify(scope: Mapping[str, Any], tenant_slug: str, assistant_slug: str) ->
         caller = _by_key(key, tenant_slug)
     if caller is None or not caller.member.scopes & {"chat", "read"}:
         return None
-    exists = Assistant.objects.filter(tenant_id=caller.member.tenant_id, slug=assistant_slug, is_active=True).exists()
-    return caller if exists else None
+    return caller if _ASSISTANT.rows(tenant_id=caller.member.tenant_id, slug=assistant_slug) else None
+
+
+def _assistant(*, tenant_id: int, slug: str) -> QuerySet[Assistant, tuple[int]]:
+    return Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True).values_list("pk")
+
+
+_ASSISTANT = Prepared(_assistant, tenant_id=int, slug=str)
 
 
 def _by_key(key: str, tenant_slug: str) -> Caller | None:

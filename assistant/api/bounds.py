@@ -10,7 +10,7 @@ from django.urls import Resolver404, resolve
 
 from assistant.api.bodies import MAX_BODY
 from assistant.api.openai_shapes import error_body
-from assistant.services.limits import hold_back
+from assistant.services.limits import digest_of, hold_back
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -79,8 +79,15 @@ def _door(scope: Mapping[str, Any]) -> str:
     return next((door for door in (API, OPENAI) if f"/{door}" in f"/{match.route}"), "")
 
 
+def _digest_of(scope: Mapping[str, Any]) -> bytes:
+    """What stands for the sender: what they show to be let in, good or not, or else their address."""
+    given = {bytes(name): bytes(value) for name, value in scope["headers"]}
+    shown = given.get(b"authorization") or given.get(b"cookie") or str(scope.get("client")).encode()
+    return digest_of(shown.decode("latin-1"))
+
+
 async def _refuse(scope: Mapping[str, Any], send: Send) -> None:
-    await hold_back()
+    await hold_back(_digest_of(scope))
     sentence = f"A body holds at most {MAX_BODY} bytes."
     if _door(scope) == OPENAI:
         body = error_body(sentence, kind="invalid_request_error", code="too_large")

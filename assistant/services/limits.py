@@ -25,7 +25,9 @@ HANDSHAKE_BURST, HANDSHAKE_RATE, HANDSHAKE_WAIT_SECONDS = 2_000, 50.0, 10.0
 # counted as so many more: two a second of that kind. A debt of more is let off, so that who stops is welcome soon.
 COMES_TO_STAY_SECONDS, CAME_FOR_NOTHING, MOST_OWED = 1.0, 24.0, 500.0
 # Who floods is told so after this many seconds: a client that tries again at once costs the others next to nothing.
-HOLD_BACK_SECONDS = 1.0
+# Who goes on is told so no more often than so many times a second after a burst, all its clients together.
+HOLD_BACK_SECONDS, HOLD_BACK_MOST_SECONDS = 1.0, 10.0
+REFUSAL_BURST, REFUSAL_RATE = 10, 1.0
 # So many at once are held back in this process; the rest are told at once, for each that waits takes memory.
 HELD_BACK = 500
 # Buckets of members that are kept; one that is forgotten is full again.
@@ -117,12 +119,14 @@ def may_request(*, tenant_id: int, user_id: UserId) -> bool:
 
 
 class Arrival:
-    """One websocket's coming and going, by what it shows to be let in; `is_of_use` once something was done for it."""
+    """One websocket's coming and going, by what it shows to be let in; `is_of_use` once something was done for it.
+
+    `digest` stands for that.
+    """
 
     def __init__(self, credential: str) -> None:
-        # A digest: the credential itself is a secret.
-        digest = hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()
-        self._bucket = _handshakes.of(digest)
+        self.digest = digest_of(credential)
+        self._bucket = _handshakes.of(self.digest)
         self._began: float | None = None
         self.is_of_use = False
 
@@ -145,14 +149,21 @@ class Arrival:
 
 
 _held_back: set[object] = set()
+_refusals = Buckets(REFUSAL_BURST, REFUSAL_RATE)
 
 
-async def hold_back() -> None:
-    """Let somebody who floods wait before they are told."""
+async def hold_back(who: Hashable) -> None:
+    """Let somebody who floods wait before they are told: a member, or what stands for whoever it is."""
     if len(_held_back) >= HELD_BACK:
         return
+    seconds = _refusals.of(who).reserve(HOLD_BACK_MOST_SECONDS)
     _held_back.add(mark := object())
     try:
-        await asyncio.sleep(HOLD_BACK_SECONDS)
+        await asyncio.sleep(HOLD_BACK_MOST_SECONDS if seconds is None else max(HOLD_BACK_SECONDS, seconds))
     finally:
         _held_back.discard(mark)
+
+
+def digest_of(credential: str) -> bytes:
+    """What stands for a credential, which itself is a secret."""
+    return hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()

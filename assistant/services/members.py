@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
+from assistant.services.prepared import Prepared, UserKey
 from assistant.services.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy import all_tenants
 from tools import TenantInfo, UserInfo
@@ -104,13 +105,19 @@ def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = Fal
 
     End users are members only to those who act for them: whoever signs in is none.
     """
-    found = Membership.objects.filter(
+    membership = _PLACE.first(user_id=user_id, tenant_slug=tenant_slug)
+    if membership is None or (membership.role == Membership.Role.END_USER and not with_end_users):
+        return None
+    return _member(membership)
+
+
+def _place(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
+    return Membership.objects.filter(
         user_id=user_id, user__is_active=True, tenant__slug=tenant_slug, tenant__is_active=True
-    )
-    if not with_end_users:
-        found = found.exclude(role=Membership.Role.END_USER)
-    membership = found.select_related("tenant", "tenant__limits", "user").first()
-    return _member(membership) if membership else None
+    ).select_related("tenant", "tenant__limits", "user")
+
+
+_PLACE = Prepared(_place, user_id=UserKey, tenant_slug=str)
 
 
 @all_tenants()
@@ -203,23 +210,27 @@ def create_api_key(
     return row, key
 
 
+def _key(*, hashed: str) -> QuerySet[ApiKey]:
+    return ApiKey.objects.filter(hashed=hashed, revoked_at=None, tenant__is_active=True, user__is_active=True)
+
+
+def _keys_place(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
+    people = Membership.objects.exclude(role=Membership.Role.END_USER)
+    return people.filter(tenant_id=tenant_id, user_id=user_id).select_related("tenant", "tenant__limits", "user")
+
+
+_KEY = Prepared(_key, hashed=str)
+_KEYS_PLACE = Prepared(_keys_place, tenant_id=int, user_id=UserKey)
+
+
 @all_tenants()
 def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
     """The member an API key speaks for, or None if it is unknown, revoked, expired, or of another tenant."""
     now = timezone.now()
-    row = (
-        ApiKey.objects.filter(hashed=hash_key(key), revoked_at=None, tenant__is_active=True, user__is_active=True)
-        .filter(Q(expires_at=None) | Q(expires_at__gt=now))
-        .first()
-    )
-    if row is None:
+    row = _KEY.first(hashed=hash_key(key))
+    if row is None or (row.expires_at is not None and row.expires_at <= now):
         return None
-    membership = (
-        Membership.objects.filter(tenant_id=row.tenant_id, user_id=row.user_id)
-        .exclude(role=Membership.Role.END_USER)
-        .select_related("tenant", "tenant__limits", "user")
-        .first()
-    )
+    membership = _KEYS_PLACE.first(tenant_id=row.tenant_id, user_id=row.user_id)
     if membership is None or (tenant_slug is not None and membership.tenant.slug != tenant_slug):
         return None
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):

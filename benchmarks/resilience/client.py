@@ -42,7 +42,9 @@ class Client:
     async def next(self, timeout: float = PATIENCE_SECONDS) -> Frame:
         """The next frame. Raises `Gone` when the connection has ended, `TimeoutError` when none comes."""
         try:
-            text = str(await asyncio.wait_for(self.connection.recv(), timeout))
+            # Not `wait_for`, which in Python 3.11 loses a cancellation that comes with the frame.
+            async with asyncio.timeout(timeout):
+                text = str(await self.connection.recv())
         except ConnectionClosed as exc:
             raise Gone(str(exc)) from exc
         frame: Frame = json.loads(text)

@@ -93,3 +93,18 @@ def test_a_debt_is_bounded() -> None:
     for _ in range(10):
         bucket.charge(24.0, 50.0)
     assert bucket.reserve(10.0) == pytest.approx(5.1, abs=0.1)
+
+
+async def test_who_goes_on_is_told_less_and_less_often_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(round(seconds, 1))
+
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    monkeypatch.setattr(limits, "_refusals", Buckets(2, 0.5))
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    for _ in range(8):
+        await limits.hold_back("one who floods")
+    await limits.hold_back("another")
+    assert slept == [1.0, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 10.0, 1.0]

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from statistics import median
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
@@ -102,7 +101,8 @@ PRICES = json.dumps({"m": {"input": 100, "output": 100}})
 
 
 def measure(ground: Ground) -> Sequence[Line]:
-    seen, ratios = Seen(), []
+    seen = Seen()
+    ratio: tuple[float, int] | None = None
     if ground.fault is None or ground.fault.misses != NEIGHBOUR:
         for kind in (SQLITE, POSTGRES) if ground.fault is None else (POSTGRES,):
             with FakeProvider() as provider, ground.site(kind, provider.url, MODEL_PRICES=PRICES) as site:
@@ -110,11 +110,11 @@ def measure(ground: Ground) -> Sequence[Line]:
                 with ground.serve(site) as here, ground.serve(site) as there:
                     asyncio.run(_measure(ground, site, (here, there), seen))
     if ground.fault is None or ground.fault.misses == NEIGHBOUR:
-        ratios = neighbour_of_a_flood(ground)
+        ratio = neighbour_of_a_flood(ground)
     beside = f"of {seen.limits} limits, {seen.tries} tries"
     lines = [Line(what, count, "", 0, beside=beside) for what, count in seen.wrong.items()]
-    if ratios:
-        lines.append(Line(NEIGHBOUR, median(ratios), "times", 1.2, beside=f"median of {len(ratios)} rounds"))
+    if ratio is not None:
+        lines.append(Line(NEIGHBOUR, ratio[0], "times", 1.2, beside=f"of {ratio[1]} turns each"))
     return lines
 
 
