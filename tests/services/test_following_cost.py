@@ -8,39 +8,22 @@ from types import FrameType
 
 import pytest
 
-from assistant.following import Follower
 from assistant.services.eventlog import Entry, Position, ThreadLog
+from tests.services.followers import follower_of
 
 # Of one event that comes by itself, from the log to the connection; the test's own turns with it.
 CALLS_PER_EVENT = 30
 EVENTS = 200
 
 
-async def never(*_: object) -> object:
-    raise AssertionError("nothing is to be asked for")
+@pytest.mark.usefixtures("unrecorded")
+async def test_an_event_that_comes_by_itself_costs_a_handful_of_calls() -> None:
+    log, sent, calls = ThreadLog(), list[str](), 0
 
-
-def follower_of(log: ThreadLog, sent: list[str]) -> Follower:
     async def send(frame: str) -> None:
         sent.append(frame)
 
-    return Follower(
-        thread="t",
-        log=log,
-        send=send,
-        refresh=never,  # type: ignore[arg-type]
-        settle=never,  # type: ignore[arg-type]
-        summary=never,  # type: ignore[arg-type]
-        gate=asyncio.Semaphore(),
-        renders=False,
-        speaks_outcomes=True,
-    )
-
-
-@pytest.mark.usefixtures("unrecorded")
-async def test_an_event_that_comes_by_itself_costs_a_handful_of_calls() -> None:
-    log, sent, calls = ThreadLog(), [], 0
-    task = asyncio.create_task(follower_of(log, sent).follow(Position(1, 0)))
+    task = asyncio.create_task(follower_of(log, send).follow(Position(1, 0)))
     log.append([Entry(1, 1, "first")])
     await asyncio.sleep(0.01)
 

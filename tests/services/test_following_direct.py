@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
 import pytest
 
-from assistant.following import Follower
+from assistant.following import Send
 from assistant.services.eventlog import Entry, Position, ThreadLog
 from assistant.stepping import begin
+from tests.services.followers import follower_of
 
 START = Position(1, 0)
 END = '{"type":"RUN_FINISHED"}'
 
 
-async def never(*_: object) -> object:
-    raise AssertionError("nothing is to be asked for")
-
-
 @asynccontextmanager
 async def following(
     log: ThreadLog,
-    send: Callable[[str], Awaitable[None]],
+    send: Send,
     position: Position = START,
     *,
     speaks_outcomes: bool = True,
 ) -> AsyncIterator[asyncio.Task[None]]:
     """A follower that has reached the end of the log."""
-    follower = Follower(
-        thread="t",
-        log=log,
-        send=send,  # type: ignore[arg-type]
-        refresh=never,  # type: ignore[arg-type]
-        settle=never,  # type: ignore[arg-type]
-        summary=never,  # type: ignore[arg-type]
-        gate=asyncio.Semaphore(),
-        renders=False,
-        speaks_outcomes=speaks_outcomes,
-    )
+    follower = follower_of(log, send, speaks_outcomes=speaks_outcomes)
     task = asyncio.create_task(follower.follow(position))
     await asyncio.sleep(0.01)
     try:
