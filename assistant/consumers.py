@@ -78,7 +78,6 @@ class ChatConsumer(LeanConsumer):
         if caller is None:
             await self.close()
             return
-        self._arrival.begin()
         self.member = caller.member
         enter(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
@@ -96,6 +95,7 @@ class ChatConsumer(LeanConsumer):
             # Nobody tells a consumer that failed of the connection's end.
             await runs.seats.leave(self._seat)
             raise
+        self._arrival.begin()
         self._be_present(caller)
 
     async def _turn_away(self, reason: str) -> None:
@@ -218,6 +218,7 @@ class ChatConsumer(LeanConsumer):
             await self._protocol_error("forbidden", "This key may not chat.")
             return
         await get_runs().cancel(member=self.member, run_id=run_id)
+        self._arrival.is_of_use = True
 
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import closing
 from typing import Any
@@ -71,6 +72,7 @@ class Follower:
         self._is_idle = False
         self._rest: Rest | None = None
         self._failure: Exception | None = None
+        self._context = contextvars.copy_context()
 
     async def follow(self, position: Position | None) -> None:
         """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled."""
@@ -116,6 +118,10 @@ class Follower:
         self._is_idle = True
         try:
             await changed.wait()
+        except BaseException:
+            if self._rest is not None:
+                self._rest.close()
+            raise
         finally:
             self._is_idle = False
             self._silence.end()
@@ -142,7 +148,8 @@ class Follower:
                 self._is_idle = False
                 return False
             try:
-                self._rest = begin(self._send(entry.frame))
+                # As if it were sent from the reader's own task, which the log's labels and traces go by.
+                self._rest = self._context.run(begin, self._send(entry.frame))
             except Exception as exc:
                 self._failure = exc
             seq += 1

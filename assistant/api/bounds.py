@@ -82,7 +82,8 @@ def _door(scope: Mapping[str, Any]) -> str:
 def _digest_of(scope: Mapping[str, Any]) -> bytes:
     """What stands for the sender: what they show to be let in, good or not, or else their address."""
     given = {bytes(name): bytes(value) for name, value in scope["headers"]}
-    shown = given.get(b"authorization") or given.get(b"cookie") or str(scope.get("client")).encode()
+    host = (scope.get("client") or ("",))[0]
+    shown = given.get(b"authorization") or given.get(b"cookie") or str(host).encode()
     return digest_of(shown.decode("latin-1"))
 
 

@@ -28,7 +28,7 @@ from assistant.models import AuditEntry, Conversation, EndUser, Membership, Tena
 from assistant.services import audit
 from assistant.services.belongings import belongings, people_of, rows_of
 from assistant.services.filelog import forget_files
-from assistant.services.redislog import READERS, STREAM
+from assistant.services.redislog import STREAM
 from tools.library.fulltext import forget_deleted
 
 BATCH = 500
@@ -145,8 +145,7 @@ def forget_event_logs(threads: Sequence[str]) -> None:
     if settings.REDIS_URL and threads:
         with redis.Redis.from_url(settings.REDIS_URL) as client:
             for start in range(0, len(threads), BATCH):
-                some = threads[start : start + BATCH]
-                client.delete(*(STREAM + thread for thread in some), *(READERS + thread for thread in some))
+                client.delete(*(STREAM + thread for thread in threads[start : start + BATCH]))
 
 
 def _forget_sessions(user: str) -> None:

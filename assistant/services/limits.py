@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
@@ -28,8 +28,9 @@ COMES_TO_STAY_SECONDS, CAME_FOR_NOTHING, MOST_OWED = 1.0, 24.0, 500.0
 # Who goes on is told so no more often than so many times a second after a burst, all its clients together.
 HOLD_BACK_SECONDS, HOLD_BACK_MOST_SECONDS = 1.0, 10.0
 REFUSAL_BURST, REFUSAL_RATE = 10, 1.0
-# So many at once are held back in this process; the rest are told at once, for each that waits takes memory.
-HELD_BACK = 500
+# So many at once are held back in this process, and of one of them; the rest are told at once, for each that waits
+# takes memory.
+HELD_BACK, HELD_BACK_OF_ONE = 500, 50
 # Buckets of members that are kept; one that is forgotten is full again.
 KEPT_BUCKETS = 10_000
 
@@ -138,7 +139,7 @@ class Arrival:
         return seconds is not None
 
     def begin(self) -> None:
-        """It is known who comes."""
+        """They are let in."""
         self._began = time.monotonic()
 
     def end(self) -> None:
@@ -148,20 +149,22 @@ class Arrival:
             self._bucket.charge(CAME_FOR_NOTHING, MOST_OWED)
 
 
-_held_back: set[object] = set()
+_held_back: Counter[Hashable] = Counter()
 _refusals = Buckets(REFUSAL_BURST, REFUSAL_RATE)
 
 
 async def hold_back(who: Hashable) -> None:
     """Let somebody who floods wait before they are told: a member, or what stands for whoever it is."""
-    if len(_held_back) >= HELD_BACK:
+    if _held_back.total() >= HELD_BACK or _held_back[who] >= HELD_BACK_OF_ONE:
         return
     seconds = _refusals.of(who).reserve(HOLD_BACK_MOST_SECONDS)
-    _held_back.add(mark := object())
+    _held_back[who] += 1
     try:
         await asyncio.sleep(HOLD_BACK_MOST_SECONDS if seconds is None else max(HOLD_BACK_SECONDS, seconds))
     finally:
-        _held_back.discard(mark)
+        _held_back[who] -= 1
+        if not _held_back[who]:
+            del _held_back[who]
 
 
 def digest_of(credential: str) -> bytes:

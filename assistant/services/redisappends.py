@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from assistant.services.eventlog import Entry
 
-# Of each thread that is written to: its stream, and the set of processes that read it. One script, so that either all
-# events of a thread are added or none: XADD raises where the place is taken. What was added goes to the mailboxes of
-# the processes that read it, each of which gets one message; who has none any more is struck off.
+# Of each thread that is written to: its stream, and the set of processes that read it. One script, so that nobody
+# writes between the events of a thread: where the place of the first is taken, XADD raises. What was added goes to the
+# mailboxes of the processes that read it, each of which gets one message; who has none any more is struck off.
 APPEND = """
 local keep, sender, mailbox = ARGV[1], ARGV[2], ARGV[3]
 local at, failed, mail = 4, {}, {}
@@ -68,17 +68,21 @@ class RedisWriter:
         self._pending: list[Entry] = []
         self._failure: Exception | None = None
         self._is_due = False
+        self._written = self._settled = 0
 
     def write(self, entry: Entry) -> None:
         if self._failure is not None:
             return
         self._pending.append(entry)
+        self._written += 1
         if not self._is_due:
             self._is_due = True
             self._rounds.join(self)
 
     async def flush(self) -> None:
-        while self._is_due:
+        # Not of what is written meanwhile: where text flows, there is always more.
+        written = self._written
+        while self._settled < written and self._failure is None:
             await self._rounds.end_of_one()
         if self._failure is not None:
             raise self._failure
@@ -88,20 +92,27 @@ class RedisWriter:
         batch, self._pending = self._pending, []
         return self._thread, batch
 
-    def settle(self, failure: Exception | None) -> bool:
-        """What was taken is written, or cannot be; returns whether there is more."""
-        self._failure = failure
+    def settle(self, count: int, failure: Exception | None) -> bool:
+        """So many events of what was taken are written, or cannot be; returns whether there is more."""
+        self._settled += count
         self._is_due = failure is None and bool(self._pending)
         if failure is not None:
+            self._failure = failure
             self._on_failure()
         return self._is_due
 
 
 class Rounds:
-    """One round of writing after the other, for all writers of this process."""
+    """One round of writing after the other, for all writers of this process.
 
-    def __init__(self, append: Append) -> None:
+    Args:
+        append: appends the events of a round, and is patient with a Redis that is away.
+        is_away: whether an exception says that nobody else's events could have been appended either.
+    """
+
+    def __init__(self, append: Append, is_away: Callable[[Exception | None], bool]) -> None:
         self._append = append
+        self._is_away = is_away
         self._due: list[RedisWriter] = []
         self._task: asyncio.Task[None] | None = None
         self._end: asyncio.Future[None] | None = None
@@ -127,13 +138,23 @@ class Rounds:
                     failures = await self._append(batches)
                 except Exception as exc:
                     failures = [exc] * len(writers)
-                for writer, failure in zip(writers, failures, strict=True):
-                    if writer.settle(failure):
+                for writer, (_, entries), failure in zip(writers, batches, failures, strict=True):
+                    if writer.settle(len(entries), failure):
                         self._due.append(writer)
+                away = next((failure for failure in failures if self._is_away(failure)), None)
+                if away is not None:
+                    self._fail_all(away)
                 self._tell()
         finally:
             self._task = None
             self._tell()
+
+    def _fail_all(self, failure: Exception) -> None:
+        """Who waits would wait as long in vain, one round after the other."""
+        writers, self._due = self._due, []
+        for writer in writers:
+            _, entries = writer.take()
+            writer.settle(len(entries), failure)
 
     def _next_round(self) -> tuple[list[RedisWriter], list[Batch]]:
         writers: list[RedisWriter] = []

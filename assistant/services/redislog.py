@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
@@ -57,11 +58,9 @@ class RedisLog:
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
-        self._rounds = Rounds(self.append)
+        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, AWAY))
         self._followed: set[str] = set()
-        # Those of which Redis knows that they are read here, as far as this process knows.
-        self._registered: set[str] = set()
-        self._subscriptions = Subscriptions(url, on_message=self._take, on_connect=self._fill_all)
+        self._subscriptions = Subscriptions(url, on_message=self._take)
         self._fills: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
         self._fetching = asyncio.Semaphore(FETCHES_AT_ONCE)
@@ -95,10 +94,14 @@ class RedisLog:
             logger.warning("The events of %d threads cannot be kept: %r", len(batches), exc)
             return [exc] * len(batches)
         failures: list[Exception | None] = []
+        away: Exception | None = None
         for place, (thread, entries) in enumerate(batches):
-            failures.append(await self._recover(thread, entries) if place in failed else None)
-            if failures[-1] is None:
+            failure = (away or await self._recover(thread, entries)) if place in failed else None
+            failures.append(failure)
+            if failure is None:
                 self._memory.thread(thread).append(entries)
+            elif isinstance(failure, AWAY):
+                away = failure
         return failures
 
     async def _recover(self, thread: str, entries: Sequence[Entry]) -> Exception | None:
@@ -130,12 +133,7 @@ class RedisLog:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _fetch(self, thread: str, after: Position) -> list[Entry]:
-        rows = await self._patiently(lambda: self._redis.xrange(STREAM + thread, min=f"({after.number}-{after.seq}"))
-        entries = []
-        for row_id, fields in rows:
-            number, seq = row_id.decode().split("-")
-            entries.append(Entry(int(number), int(seq), fields[b"f"].decode()))
-        return entries
+        return _entries(await self._patiently(lambda: self._redis.xrange(STREAM + thread, min=_past(after))))
 
     async def open(self, thread: str) -> ThreadLog:
         log = self._memory.thread(thread)
@@ -157,11 +155,18 @@ class RedisLog:
         # A writer follows its thread too: events that others add after a take-over must not be missing here.
         await self.open(thread)
         self._memory.thread(thread).forget_before(number - 1)
-        for idle in self._memory.sweep():
-            self._followed.discard(idle)
-            self._registered.discard(idle)
+        await self._let_go(self._memory.sweep())
+
+    async def _let_go(self, threads: Sequence[str]) -> None:
+        """Say of threads that they are no longer read here."""
+        self._followed.difference_update(threads)
+        for thread in threads:
+            if thread in self._followed:
+                continue
             with contextlib.suppress(*AWAY):  # else others send here what nobody reads, for a while
-                await self._redis.srem(READERS + idle, self._id)
+                await self._redis.srem(READERS + thread, self._id)
+            if thread in self._followed:  # again, while that was on its way
+                self._fill_soon(thread)
 
     async def tell_summary(self, thread: str) -> None:
         await self.publish_control(f"{SUMMARY}{thread}")
@@ -183,6 +188,10 @@ class RedisLog:
         await self._redis.aclose()
 
     def _take(self, message: Mapping[str, Any]) -> None:
+        if message["type"] == "subscribe" and message["channel"].decode() != CONTROL:
+            # From here on nothing is missed. Redis strikes off whom it could not reach before, and one that was
+            # restarted knows of nobody.
+            self._fill_all()
         if message["type"] != "message":
             return
         if message["channel"].decode() == CONTROL:
@@ -209,8 +218,6 @@ class RedisLog:
             self._memory.forget(thread)
 
     def _fill_all(self) -> None:
-        # Redis strikes off whom it cannot reach, and one that was restarted knows of nobody.
-        self._registered.clear()
         for thread in list(self._followed):
             self._fill_soon(thread)
 
@@ -237,24 +244,23 @@ class RedisLog:
             del self._fills[thread]
 
     async def _fill(self, thread: str) -> None:
-        # In this order: what is appended between the two comes by both ways.
-        if thread in self._followed and thread not in self._registered:
-            self._registered.add(thread)
-            try:
-                await self._patiently(lambda: self._register([thread]))
-            except BaseException:
-                self._registered.discard(thread)
-                raise
+        """Say that a thread is read here, if it is, and fetch what is missing of it."""
         log = self._memory.thread(thread)
-        log.append(await self._fetch(thread, log.last or Position(0, 0)))
+        after = log.last or Position(0, 0)
 
-    async def _register(self, threads: Sequence[str]) -> None:
-        """Say that these are read here."""
-        async with self._redis.pipeline(transaction=False) as pipe:
-            for thread in threads:
-                pipe.sadd(READERS + thread, self._id)
-                pipe.expire(READERS + thread, KEEP_SECONDS)
-            await pipe.execute()
+        async def ask() -> Any:
+            # In this order: what is appended between the two comes by both ways.
+            async with self._redis.pipeline(transaction=False) as pipe:
+                if thread in self._followed:
+                    self._register(pipe, thread)
+                pipe.xrange(STREAM + thread, min=_past(after))
+                return (await pipe.execute())[-1]
+
+        log.append(_entries(await self._patiently(ask)))
+
+    def _register(self, pipe: Pipeline, thread: str) -> None:
+        pipe.sadd(READERS + thread, self._id)
+        pipe.expire(READERS + thread, KEEP_SECONDS)
 
     async def _renew(self) -> None:
         while True:
@@ -262,4 +268,19 @@ class RedisLog:
             threads = list(self._followed)
             for start in range(0, len(threads), 500):
                 with contextlib.suppress(*AWAY):  # who cannot reach Redis says it all when it is back
-                    await self._register(threads[start : start + 500])
+                    async with self._redis.pipeline(transaction=False) as pipe:
+                        for thread in threads[start : start + 500]:
+                            self._register(pipe, thread)
+                        await pipe.execute()
+
+
+def _past(after: Position) -> str:
+    return f"({after.number}-{after.seq}"
+
+
+def _entries(rows: Any) -> list[Entry]:
+    entries = []
+    for row_id, fields in rows:
+        number, seq = row_id.decode().split("-")
+        entries.append(Entry(int(number), int(seq), fields[b"f"].decode()))
+    return entries

@@ -41,16 +41,13 @@ class Subscriptions:
 
     Args:
         url: of Redis.
-        on_message: called with each message, `subscribe` messages included, as redis-py gives them.
-        on_connect: called whenever there is a new connection: what was published before is not told.
+        on_message: called with each message as redis-py gives them; of type `subscribe` whenever it is heard again from
+            a channel on, where what was published before is not told.
     """
 
-    def __init__(
-        self, url: str, *, on_message: Callable[[Mapping[str, Any]], None], on_connect: Callable[[], None]
-    ) -> None:
+    def __init__(self, url: str, *, on_message: Callable[[Mapping[str, Any]], None]) -> None:
         self._url = url
         self._on_message = on_message
-        self._on_connect = on_connect
         self._channels: tuple[str, ...] = ()
         self._client: Redis | None = None
         self._pubsub: PubSub | None = None
@@ -75,7 +72,6 @@ class Subscriptions:
             try:
                 if pubsub is None:
                     pubsub = await self._connect()
-                    self._on_connect()
                 message = await pubsub.get_message(timeout=READ_SECONDS)
             except Exception as exc:
                 if not isinstance(exc, AWAY):

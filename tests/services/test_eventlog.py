@@ -211,6 +211,32 @@ if REDIS_URL:
         await until(lambda: view.last == Position(1, 300))
         assert view.read(Position(0, 0)) == entries(1, 1, 300)
 
+    async def test_a_reader_that_opens_a_thread_twice_and_gives_up_once_still_hears(
+        two_processes: tuple[RedisLog, RedisLog], thread: str
+    ) -> None:
+        here, there = two_processes
+        first = asyncio.create_task(there.open(thread))
+        await asyncio.sleep(0)
+        view = await asyncio.gather(there.open(thread), asyncio.sleep(0, first.cancel()))
+        await asyncio.gather(first, return_exceptions=True)
+        await write(here, thread, entries(1, 1, 3))
+        await until(lambda: view[0].last == Position(1, 3))
+
+    async def test_a_thread_that_nobody_reads_any_more_is_let_go_and_can_be_read_again(
+        two_processes: tuple[RedisLog, RedisLog], thread: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here, there = two_processes
+        await there.open(thread)
+        monkeypatch.setattr(eventlog, "IDLE_SECONDS", -1.0)
+        monkeypatch.setattr(there._memory, "_swept_at", -1000.0)
+        async with Redis.from_url(REDIS_URL) as client:
+            assert await client.scard(READERS + thread) == 1
+            await there.start_run(str(uuid.uuid4()), 1)
+            assert await client.scard(READERS + thread) == 0
+        view = await there.open(thread)
+        await write(here, thread, entries(1, 1, 3))
+        await until(lambda: view.last == Position(1, 3))
+
     async def test_a_reader_that_missed_a_message_fetches_it(
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:
@@ -220,7 +246,7 @@ if REDIS_URL:
             await client.delete(READERS + thread)
             await write(here, thread, entries(1, 1, 3))
             assert view.last is None
-            await there._register([thread])
+        assert (await there.open(thread)).last == Position(1, 3)
         await write(here, thread, entries(1, 4, 4))
         await until(lambda: view.last == Position(1, 4))
         assert view.read(Position(0, 0)) == entries(1, 1, 4)
@@ -292,13 +318,15 @@ if REDIS_URL:
         two_processes: tuple[RedisLog, RedisLog], thread: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         here, there = two_processes
-        heard: dict[str, list[object]] = {"here": [], "there": []}
-        for name, log in (("here", here), ("there", there)):
-            monkeypatch.setattr(log._subscriptions, "_on_message", heard[name].append)
-            await log.open(thread)
+        heard: list[bytes] = []
+        monkeypatch.setattr(here._subscriptions, "_on_message", lambda message: heard.append(message["data"]))
+        await here.open(thread)
+        await there.open(thread)
         await write(here, thread, entries(1, 1, 3))
-        await until(lambda: heard["there"])
-        assert heard["here"] == []
+        await write(there, thread, entries(1, 4, 4))
+        await until(lambda: any(isinstance(data, bytes) for data in heard))
+        told = [data for data in heard if isinstance(data, bytes)]
+        assert len(told) == 1 and b'\\"seq\\":4' in told[0]
 
     async def test_a_reader_catches_up_however_long_redis_was_away(
         thread: str, monkeypatch: pytest.MonkeyPatch

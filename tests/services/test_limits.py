@@ -84,15 +84,16 @@ async def test_who_comes_for_nothing_and_leaves_at_once_waits_longer_the_next_ti
     assert not waits or slept == [pytest.approx((limits.CAME_FOR_NOTHING - 1) / limits.HANDSHAKE_RATE)]
 
 
-def test_a_debt_is_bounded() -> None:
-    bucket = Bucket(2, 0.0)
-    for _ in range(10):
-        bucket.charge(24.0, 50.0)
-    assert bucket.reserve(10.0) is None
+def test_a_debt_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
     bucket = Bucket(2, 10.0)
     for _ in range(10):
         bucket.charge(24.0, 50.0)
-    assert bucket.reserve(10.0) == pytest.approx(5.1, abs=0.1)
+    assert bucket.reserve(10.0) == 5.1
+    for _ in range(40):
+        bucket.reserve(10.0)
+    bucket.charge(24.0, 50.0)  # which lets off nothing of what was owed already
+    assert bucket.reserve(10.0) == 9.2
 
 
 async def test_who_goes_on_is_told_less_and_less_often_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,3 +109,22 @@ async def test_who_goes_on_is_told_less_and_less_often_and_nobody_else(monkeypat
         await limits.hold_back("one who floods")
     await limits.hold_back("another")
     assert slept == [1.0, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 10.0, 1.0]
+
+
+async def test_one_who_floods_does_not_keep_others_from_being_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    gate = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await gate.wait()
+
+    tasks = []
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio, "sleep", sleep)
+        for who in (*["one who floods"] * (limits.HELD_BACK_OF_ONE + 20), "another"):
+            tasks.append(asyncio.create_task(limits.hold_back(who)))
+            await asyncio.wait([tasks[-1]], timeout=0)
+    assert len(slept) == limits.HELD_BACK_OF_ONE + 1
+    gate.set()
+    await asyncio.gather(*tasks)
