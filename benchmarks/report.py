@@ -48,9 +48,9 @@ class Line:
     def verdict(self) -> str:
         if self.goal is None:
             return ""
-        if self._holds(self.value):
-            return "held"
-        return HELD_THERE if self._holds(self.there) else "missed"
+        if not self._holds(self.there):
+            return "missed"  # also what only a faster machine holds
+        return "held" if self._holds(self.value) else HELD_THERE
 
     def _holds(self, value: float) -> bool:
         assert self.goal is not None

@@ -40,14 +40,12 @@ def main() -> int:
         bench = Bench(provider.line(), options.rounds, options.quick, *lengths)
         speeds: list[float] = []
         for measured in _measured(options.families or FAMILIES, bench):
-            # Anew each time: such machines have neighbours.
-            speeds.append(slowness(bench))
-            section = _at_speed(measured, median(speeds))
+            section = _at_speed(measured, bench, speeds)
             sections.append(section)
             loads.append(os.getloadavg()[0])
             print(show(section), flush=True)
             if not options.quick and not options.families:  # what is measured is kept if the run is stopped
-                (HERE / "results.md").write_text(document(sections, loads, median(speeds)))
+                (HERE / "results.md").write_text(document(sections, loads, median(speeds or [1.0])))
     return _conclude(sections, strict=options.strict)
 
 
@@ -62,7 +60,13 @@ def _measured(families: tuple[str, ...], bench: Bench) -> Iterator[Section]:
             yield Section(f"{family.title()}: not measured", how, [Line("measured to its end", 0.0, "", 1, True)])
 
 
-def _at_speed(section: Section, slow: float) -> Section:
+def _at_speed(section: Section, bench: Bench, speeds: list[float]) -> Section:
+    """The section by the speed of the machine, which is measured anew each time: such machines have neighbours."""
+    try:
+        speeds.append(slowness(bench))
+    except Exception:
+        traceback.print_exc()
+    slow = median(speeds or [1.0])
     return replace(section, lines=[replace(line, slowness=slow) for line in section.lines])
 
 

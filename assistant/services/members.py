@@ -215,8 +215,11 @@ def _key(*, hashed: str) -> QuerySet[ApiKey]:
 
 
 def _keys_place(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
-    people = Membership.objects.exclude(role=Membership.Role.END_USER)
-    return people.filter(tenant_id=tenant_id, user_id=user_id).select_related("tenant", "tenant__limits", "user")
+    return (
+        Membership.objects.filter(tenant_id=tenant_id, user_id=user_id)
+        .exclude(role=Membership.Role.END_USER)
+        .select_related("tenant", "tenant__limits", "user")
+    )
 
 
 _KEY = Prepared(_key, hashed=str)

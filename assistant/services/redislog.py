@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 from redis.asyncio import Redis
-from redis.asyncio.client import Pipeline
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
@@ -35,12 +34,28 @@ FORGET = "forget "
 SUMMARY = "summary "
 KEEP_SECONDS = 3600
 # A process says again what it reads, well before that would be forgotten.
-RENEW_SECONDS = KEEP_SECONDS / 4
+RENEW_SECONDS, RENEWED_AT_ONCE = KEEP_SECONDS / 4, 500
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
 PATIENCE_SECONDS = 20.0
 # Threads whose missing events are fetched at the same time, when Redis is back.
 FETCHES_AT_ONCE = 20
+
+# What follows a position in a thread; if a process is named, it is told of what comes from then on.
+READ = """
+if ARGV[2] ~= '' then
+  redis.call('SADD', KEYS[2], ARGV[2])
+  redis.call('EXPIRE', KEYS[2], ARGV[3])
+end
+return redis.call('XRANGE', KEYS[1], ARGV[1], '+')
+"""
+# A process says again which threads it reads.
+RENEW = """
+for i = 1, #KEYS do
+  redis.call('SADD', KEYS[i], ARGV[1])
+  redis.call('EXPIRE', KEYS[i], ARGV[2])
+end
+"""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[tuple[str, list[Entry]]]).decode
@@ -55,6 +70,8 @@ class RedisLog:
     def __init__(self, url: str, on_control: Callable[[str], None]) -> None:
         self._redis: Redis = Redis.from_url(url, socket_keepalive=True)
         self._append_script = self._redis.register_script(APPEND)
+        self._read_script = self._redis.register_script(READ)
+        self._renew_script = self._redis.register_script(RENEW)
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
@@ -133,7 +150,16 @@ class RedisLog:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _fetch(self, thread: str, after: Position) -> list[Entry]:
-        return _entries(await self._patiently(lambda: self._redis.xrange(STREAM + thread, min=_past(after))))
+        """What follows a position; if the thread is read here, whatever comes later is sent here."""
+        reader = self._id if thread in self._followed else ""
+        keys = [STREAM + thread, READERS + thread]
+        arguments: list[str | int] = [f"({after.number}-{after.seq}", reader, KEEP_SECONDS]
+        rows = await self._patiently(lambda: self._read_script(keys=keys, args=arguments))
+        entries = []
+        for row_id, (_, frame) in rows:
+            number, seq = row_id.decode().split("-")
+            entries.append(Entry(int(number), int(seq), frame.decode()))
+        return entries
 
     async def open(self, thread: str) -> ThreadLog:
         log = self._memory.thread(thread)
@@ -244,43 +270,14 @@ class RedisLog:
             del self._fills[thread]
 
     async def _fill(self, thread: str) -> None:
-        """Say that a thread is read here, if it is, and fetch what is missing of it."""
         log = self._memory.thread(thread)
-        after = log.last or Position(0, 0)
-
-        async def ask() -> Any:
-            # In this order: what is appended between the two comes by both ways.
-            async with self._redis.pipeline(transaction=False) as pipe:
-                if thread in self._followed:
-                    self._register(pipe, thread)
-                pipe.xrange(STREAM + thread, min=_past(after))
-                return (await pipe.execute())[-1]
-
-        log.append(_entries(await self._patiently(ask)))
-
-    def _register(self, pipe: Pipeline, thread: str) -> None:
-        pipe.sadd(READERS + thread, self._id)
-        pipe.expire(READERS + thread, KEEP_SECONDS)
+        log.append(await self._fetch(thread, log.last or Position(0, 0)))
 
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             threads = list(self._followed)
-            for start in range(0, len(threads), 500):
+            for start in range(0, len(threads), RENEWED_AT_ONCE):
+                keys = [READERS + thread for thread in threads[start : start + RENEWED_AT_ONCE]]
                 with contextlib.suppress(*AWAY):  # who cannot reach Redis says it all when it is back
-                    async with self._redis.pipeline(transaction=False) as pipe:
-                        for thread in threads[start : start + 500]:
-                            self._register(pipe, thread)
-                        await pipe.execute()
-
-
-def _past(after: Position) -> str:
-    return f"({after.number}-{after.seq}"
-
-
-def _entries(rows: Any) -> list[Entry]:
-    entries = []
-    for row_id, fields in rows:
-        number, seq = row_id.decode().split("-")
-        entries.append(Entry(int(number), int(seq), fields[b"f"].decode()))
-    return entries
+                    await self._renew_script(keys=keys, args=[self._id, KEEP_SECONDS])

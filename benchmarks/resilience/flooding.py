@@ -1,6 +1,6 @@
 """What a tenant that floods costs its neighbour: their turns alone and beside the flood, in turn, on one server.
 
-As a program it is the flood: `python -m benchmarks.resilience.flooding PORT KEY`, from "go" to "stop" on its input.
+As a program it is the flood: `python -m benchmarks.resilience.flooding PORT`, from "go KEY" to "stop" on its input.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ MAKE = "import django; django.setup(); from benchmarks.resilience.flooding impor
 
 
 def make() -> None:
-    """A tenant that floods, at the end of its messages, with a key; the benchmark's own is the neighbour."""
+    """A tenant that floods, at the end of its messages, with a member and a key for each round.
+
+    The benchmark's own tenant is the neighbour. Who has flooded is held back for a while, so the next has to be new.
+    """
     from django.contrib.auth import get_user_model
 
     from assistant.models import Assistant, Membership, Tenant, TenantLimits
@@ -40,9 +43,12 @@ def make() -> None:
     tenant = Tenant.objects.create(slug="flood", name="Flood")
     Assistant.objects.create(tenant=tenant, slug="support", name="Support")
     TenantLimits.objects.create(tenant=tenant, member_messages_per_day=1, member_connections=20)
-    user = get_user_model().objects.create_user("flooder", password="bench-password")
-    Membership.objects.create(tenant=tenant, user=user)
-    print(create_api_key(tenant=tenant, user=user, name="flood")[1], flush=True)
+    keys = []
+    for number in range(ROUNDS):
+        user = get_user_model().objects.create(username=f"flooder{number}")
+        Membership.objects.create(tenant=tenant, user=user)
+        keys.append(create_api_key(tenant=tenant, user=user, name="flood")[1])
+    print(json.dumps(keys), flush=True)
 
 
 def hold_nobody_back() -> None:
@@ -64,20 +70,20 @@ def neighbour_of_a_flood(ground: Ground) -> tuple[float, int]:
     """The 95th percentile of a neighbour's turns beside the flood, over that without it, and how many turns each."""
     with FakeProvider() as provider, ground.site(POSTGRES, provider.url) as site:
         with started([sys.executable, "-c", MAKE], site.env) as maker:
-            key = maker.line()
+            keys = json.loads(maker.line())
         with ground.serve(site) as server:
-            command = [sys.executable, "-m", "benchmarks.resilience.flooding", str(server.port), key]
+            command = [sys.executable, "-m", "benchmarks.resilience.flooding", str(server.port)]
             with started(command, site.env) as flood:
-                return asyncio.run(_rounds(ground, site, server, flood))
+                return asyncio.run(_rounds(site, server, flood, keys[: ground.many(ROUNDS, 3)]))
 
 
-async def _rounds(ground: Ground, site: Site, server: Server, flood: Process) -> tuple[float, int]:
+async def _rounds(site: Site, server: Server, flood: Process, keys: Sequence[str]) -> tuple[float, int]:
     """In short rounds, and all turns together: the machine's own moods come to both."""
     await _turns(site, server, 10)
     all_alone, all_beside = list[float](), list[float]()
-    for _ in range(ground.many(ROUNDS, 3)):
+    for key in keys:
         alone = await _turns(site, server, TURNS)
-        flood.say("go")
+        flood.say(f"go {key}")
         await asyncio.sleep(2)
         beside = await _turns(site, server, TURNS)
         flood.say("stop")
@@ -165,11 +171,11 @@ class Flood:
 
 async def main() -> None:
     """Flood from "go" to "stop", and tell how much was sent."""
-    port, key = int(sys.argv[1]), sys.argv[2]
+    port = int(sys.argv[1])
     # Who floods does so on machines of their own: here whatever else wants a processor gets it first.
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    while await asyncio.to_thread(sys.stdin.readline):
-        flood = Flood(port, key)
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        flood = Flood(port, line.split()[1])
         pouring = asyncio.create_task(flood.pour())
         await asyncio.to_thread(sys.stdin.readline)
         pouring.cancel()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import inf
 from statistics import median, quantiles
 
 import psycopg
@@ -36,7 +37,7 @@ class Pace:
     """What one round of streams was like: latencies in milliseconds, and the share of streams that kept pace.
 
     `p50` and `p99` are of the tokens that were sent while all streams went on, `opening` is the 99th percentile of
-    those before.
+    those before. Infinite where they never went on together.
     """
 
     p50: float
@@ -116,8 +117,9 @@ def _pace_of(wires: Sequence[Wire], bench: Bench) -> Pace:
     together = [(came - sent) * 1000 for stamps in streams for came, sent in stamps if begins <= sent <= ends]
     before = [(came - sent) * 1000 for stamps in streams for came, sent in stamps if sent < begins]
     on_pace = sum(stamps[-1][0] - stamps[0][1] <= tokens / RATE + SLACK_SECONDS for stamps in streams)
-    # Where opening them took longer than the first of them went on, they never went on together.
-    measured = quantiles(together or before, n=100)
+    if not together:  # opening them took longer than the first of them went on
+        return Pace(inf, inf, on_pace / len(wires), quantiles(before, n=100)[98])
+    measured = quantiles(together, n=100)
     return Pace(measured[49], measured[98], on_pace / len(wires), quantiles(before, n=100)[98])
 
 

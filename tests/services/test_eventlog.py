@@ -237,6 +237,20 @@ if REDIS_URL:
         await write(here, thread, entries(1, 1, 3))
         await until(lambda: view.last == Position(1, 3))
 
+    async def test_a_process_says_again_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(redislog, "RENEW_SECONDS", 0.05)
+        monkeypatch.setattr(redislog, "RENEWED_AT_ONCE", 2)
+        log = RedisLog(REDIS_URL, lambda message: None)
+        await log.start()
+        threads = [str(uuid.uuid4()) for _ in range(5)]
+        for thread in threads:
+            await log.open(thread)
+        async with Redis.from_url(REDIS_URL) as client:
+            await client.delete(*(READERS + thread for thread in threads))
+            for thread in threads:
+                await until_true(lambda thread=thread: client.exists(READERS + thread))  # type: ignore[misc]
+        await log.close()
+
     async def test_a_reader_that_missed_a_message_fetches_it(
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:

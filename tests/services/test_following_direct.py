@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 
 import pytest
 
@@ -155,6 +156,42 @@ async def test_what_is_left_of_a_coroutine_goes_on_in_another_task() -> None:
     asyncio.get_running_loop().call_soon(door.set_result, "opened")
     await asyncio.create_task(_finish(rest))
     assert told == ["begun", "opened", "ended", "tidied"]
+
+
+async def test_what_comes_of_the_waiting_is_the_coroutines_own_to_handle() -> None:
+    told: list[str] = []
+    doors = [asyncio.get_running_loop().create_future() for _ in range(2)]
+
+    async def work() -> None:
+        try:
+            await doors[0]
+        except ConnectionError:
+            told.append("mended")
+        await doors[1]
+        told.append("ended")
+
+    rest = begin(work())
+    assert rest is not None
+    loop = asyncio.get_running_loop()
+    loop.call_soon(doors[0].set_exception, ConnectionError())
+    loop.call_later(0.01, doors[1].set_result, None)
+    await asyncio.create_task(_finish(rest))
+    assert told == ["mended", "ended"]
+
+
+async def test_a_send_is_in_the_readers_context_and_not_the_writers() -> None:
+    whose: ContextVar[str] = ContextVar("whose")
+    log, seen = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        seen.append(whose.get())
+
+    log.append(entries(1, "a"))
+    whose.set("reader")
+    async with following(log, send):
+        whose.set("writer")
+        log.append(entries(2, "b"))
+        assert seen == ["reader", "reader"]
 
 
 async def test_a_coroutine_that_never_waits_has_no_rest_and_one_that_is_given_up_is_tidied() -> None:
