@@ -14,6 +14,9 @@ from assistant.services.eventlog import Entry, Position, ThreadLog
 from assistant.stepping import begin
 from tests.services.followers import follower_of
 
+# These frames are no events, which clients would verify.
+pytestmark = pytest.mark.usefixtures("unrecorded")
+
 START = Position(1, 0)
 END = '{"type":"RUN_FINISHED"}'
 
