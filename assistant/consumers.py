@@ -150,7 +150,7 @@ class ChatConsumer(LeanConsumer):
             return
         if not self._may_send():
             self._is_closing = True
-            await hold_back((self.member.tenant_id, self.member.user_id))
+            await hold_back(self.member.place)
             await self.close(CLOSE_TOO_MANY)
             return
         if text_data is None:

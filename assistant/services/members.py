@@ -64,6 +64,11 @@ class Member:
         return self.user.id or 0
 
     @property
+    def place(self) -> tuple[int, UserId]:
+        """Who in which tenant: what is counted for a member goes by this."""
+        return self.tenant_id, self.user_id
+
+    @property
     def is_admin(self) -> bool:
         return self.role in {Membership.Role.ADMIN, Membership.Role.OWNER}
 

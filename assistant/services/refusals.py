@@ -31,7 +31,7 @@ class Refusals:
 
     def last(self, member: Member) -> QuotaReached | None:
         """The last refusal of a member who asks on and on; None if the database is to be asked."""
-        last = self._last.get(_key(member))
+        last = self._last.get(member.place)
         if last is None:
             return None
         if last.reached.resets_at is None or last.reached.resets_at <= timezone.now():
@@ -41,19 +41,15 @@ class Refusals:
 
     def note(self, member: Member, reached: QuotaReached) -> bool:
         """Remember a refusal; returns whether it is news, and not the one that the member had before."""
-        last = self._last.get(_key(member))
+        last = self._last.get(member.place)
         is_news = last is None or (last.reached.quota, last.reached.resets_at) != (reached.quota, reached.resets_at)
         looks = Bucket(LOOKS_BURST, LOOKS_RATE) if last is None else last.looks
-        self._last[_key(member)] = _Refusal(reached, looks)
-        self._last.move_to_end(_key(member))
+        self._last[member.place] = _Refusal(reached, looks)
+        self._last.move_to_end(member.place)
         if len(self._last) > KEPT_BUCKETS:
             self._last.popitem(last=False)
         return is_news
 
     def lift(self, member: Member) -> None:
         """The member was let in again."""
-        self._last.pop(_key(member), None)
-
-
-def _key(member: Member) -> tuple[int, UserId]:
-    return member.tenant_id, member.user_id
+        self._last.pop(member.place, None)

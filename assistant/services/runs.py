@@ -107,7 +107,7 @@ class Runs:
 
     async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         if (known := self._refusals.last(member)) is not None:
-            await hold_back((member.tenant_id, member.user_id))
+            await hold_back(member.place)
             raise known
         return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="opening-a-run"))
 

@@ -117,7 +117,7 @@ class Flood:
     async def pour(self) -> None:
         """Until it is cancelled."""
         kinds: Sequence[Callable[[], Awaitable[None]]] = (self._messages, self._frames, self._sockets, self._bodies)
-        # One client: to make one takes as long as to send a hundred messages.
+        # One client, for making one reads all certificates of the machine.
         async with (
             httpx2.AsyncClient(timeout=60, trust_env=False) as self._http,
             asyncio.TaskGroup() as group,

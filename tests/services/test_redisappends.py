@@ -24,13 +24,10 @@ class Far:
         self.rounds: list[list[Batch]] = []
         self.fails: dict[str, Exception] = {}
         self.broken: Exception | None = None
-        self.gate = asyncio.Event()
-        self.gate.set()
 
     async def append(self, batches: Sequence[Batch]) -> list[Exception | None]:
         self.rounds.append(list(batches))
         await asyncio.sleep(0)
-        await self.gate.wait()
         if self.broken is not None:
             raise self.broken
         return [self.fails.get(thread) for thread, _ in batches]
