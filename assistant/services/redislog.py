@@ -85,7 +85,7 @@ class RedisLog:
 
     async def start(self) -> None:
         """Begin to listen for what other processes write and say."""
-        await self._patiently(lambda: self._subscriptions.start(CONTROL, MAILBOX + self._id))
+        await self._subscriptions.start(CONTROL, MAILBOX + self._id)
         self._renewal = asyncio.create_task(self._renew(), name="redis-log-renewal", context=contextvars.Context())
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> RedisWriter:

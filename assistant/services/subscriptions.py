@@ -54,9 +54,13 @@ class Subscriptions:
         self._listener: asyncio.Task[None] | None = None
 
     async def start(self, *channels: str) -> None:
-        """Listen to these channels. Raises one of `AWAY` if Redis cannot be reached."""
+        """Listen to these channels: from now on, or from when Redis can be reached."""
         self._channels = channels
-        pubsub = await self._connect()
+        pubsub = None
+        try:
+            pubsub = await self._connect()
+        except AWAY as exc:
+            logger.warning("Redis cannot be reached yet; what other processes write is heard later: %r", exc)
         self._listener = asyncio.create_task(
             self._listen(pubsub), name="redis-subscriptions", context=contextvars.Context()
         )

@@ -360,6 +360,18 @@ if REDIS_URL:
         await here.close()
         await line.stop()
 
+    async def test_a_process_that_starts_while_redis_is_away_listens_once_it_is_back(thread: str) -> None:
+        line, here, there = await over_a_line()
+        line.cut()
+        await there.start()
+        line.mend()
+        view = await there.open(thread)
+        await write(here, thread, entries(1, 1, 3))
+        await until(lambda: view.last == Position(1, 3))
+        await there.close()
+        await here.close()
+        await line.stop()
+
     async def test_a_writer_that_lost_its_run_is_fenced_off(
         two_processes: tuple[RedisLog, RedisLog], thread: str
     ) -> None:
