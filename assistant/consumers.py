@@ -1,18 +1,14 @@
-"""The websocket API: reads clients' frames, calls a service for each, and follows threads; it holds no run itself."""
+"""The websocket API: reads clients' frames and calls a service for each; it holds no run itself."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import DatabaseError
-
 from assistant.consuming import LeanConsumer
 from assistant.core.events import Custom
-from assistant.following import Follower
 from assistant.handshake import PROTOCOL, Caller, identify, shown_credential
 from assistant.services import draining, presence
 from assistant.services.database import in_database
@@ -29,21 +25,19 @@ from assistant.services.limits import (
     Bucket,
     hold_back,
     member_bucket,
-    picture_gate,
 )
 from assistant.services.members import Member
-from assistant.services.pictures import Picture, can_catch_up, paint, stored_thread, thread_state, thread_summary
+from assistant.services.pictures import can_catch_up, thread_state
 from assistant.services.presence import Presence, is_full
 from assistant.services.reading import tell_stored_end
 from assistant.services.runs import get_runs
 from assistant.services.seats import NoSeat, Seat
 from assistant.services.tenancy import enter
+from assistant.threads import FollowedThreads
 
 logger = logging.getLogger(__name__)
 
 MAX_FRAME = 256 * 1024
-# Threads that one connection can follow; the one attached longest ago makes room.
-MAX_FOLLOWED = 50
 CLOSE_FAILED = 1011
 CLOSE_RESTART = 1012
 CLOSE_NOT_WELCOME = 4401
@@ -54,12 +48,11 @@ class ChatConsumer(LeanConsumer):
     """One connection of one member to one assistant."""
 
     member: Member
+    _threads: FollowedThreads
 
     async def connect(self) -> None:
         route = self.scope["url_route"]["kwargs"]
         self._assistant = route["assistant"]
-        self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
-        self._speaks_outcomes = False
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
         self._presence: Presence | None = None
@@ -81,7 +74,9 @@ class ChatConsumer(LeanConsumer):
         self.member = caller.member
         enter(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
-        self._picture_gate = picture_gate(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
+        self._threads = FollowedThreads(
+            self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
+        )
         runs = get_runs()
         await runs.start()
         try:
@@ -138,12 +133,9 @@ class ChatConsumer(LeanConsumer):
         if self._presence is not None:
             presence.leave(self._presence)
             self._stop_listening()
+            await self._threads.close()
         if self._seat is not None:
             await get_runs().seats.leave(self._seat)
-        tasks = [task for _, task in self._followers.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._is_closing:
@@ -202,14 +194,14 @@ class ChatConsumer(LeanConsumer):
         start = Position(opened.key.number, 0)
         # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
         is_new_thread = opened.setup is not None and opened.key.number == 1
-        if is_new_thread or opened.key.thread not in self._followers:
+        if is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)
             if opened.is_fresh:
                 await log.begun(opened.key.number)
             elif opened.setup is None and log.last is not None:
                 await tell_stored_end(key=opened.key)
             is_whole = opened.setup is not None or log.holds(start)
-            await self._follow(given.thread_id, start if is_whole else None, renders=renders)
+            await self._threads.follow(given.thread_id, start if is_whole else None, renders=renders)
 
     async def _cancel(self, frame: Mapping[str, Any]) -> None:
         run_id = parse_run_id(frame.get("runId"))
@@ -236,60 +228,11 @@ class ChatConsumer(LeanConsumer):
         if state.after is not None and not state.is_running and log.last is not None:
             await tell_stored_end(key=key_of(state.run, ""))
         position = state.after if can_catch_up(state, log) else None
-        await self._follow(thread_id, position, renders=frame.get("render") == "html")
+        await self._threads.follow(thread_id, position, renders=frame.get("render") == "html")
 
     def _learn(self, frame: Mapping[str, Any]) -> None:
-        """A client that says its protocol version once is told outcomes from then on."""
         if frame.get("protocolVersion"):
-            self._speaks_outcomes = True
-            for follower, _ in self._followers.values():
-                follower.speaks_outcomes = True
-
-    async def _follow(self, thread_id: uuid.UUID, position: Position | None, *, renders: bool) -> None:
-        thread = str(thread_id)
-        await self._unfollow(thread)
-        if len(self._followers) >= MAX_FOLLOWED:
-            await self._unfollow(next(iter(self._followers)))
-        follower = Follower(
-            thread=thread,
-            log=await get_runs().log.open(thread),
-            send=self.send_frame,
-            refresh=lambda: self._picture(thread_id),
-            settle=lambda: self._settle(thread_id),
-            summary=lambda number: in_database(thread_summary, member=self.member, thread_id=thread_id, number=number),
-            gate=self._picture_gate,
-            renders=renders,
-            speaks_outcomes=self._speaks_outcomes,
-        )
-        task = asyncio.create_task(follower.follow(position), name=f"follow-{thread}")
-        task.add_done_callback(self._on_follower_done)
-        self._followers[thread] = (follower, task)
-
-    async def _unfollow(self, thread: str) -> None:
-        _, task = self._followers.pop(thread, (None, None))
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    def _on_follower_done(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and task.exception() is not None:
-            logger.error("Following a thread of tenant %s failed", self.member.tenant_id, exc_info=task.exception())
-            # The client reconnects and attaches again; a silent connection would look alive for ever.
-            self._close_soon(CLOSE_FAILED)
-
-    async def _picture(self, thread_id: uuid.UUID) -> Picture:
-        state = await in_database(thread_state, member=self.member, thread_id=thread_id)
-        if state is None:
-            raise Refused("thread_not_found", "There is no such conversation.")
-        stored = await in_database(stored_thread, member=self.member, thread_id=thread_id)
-        return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
-
-    async def _settle(self, thread_id: uuid.UUID) -> bool:
-        try:
-            state = await in_database(thread_state, member=self.member, thread_id=thread_id)
-            return state is None or await tell_stored_end(key=key_of(state.run, ""))
-        except DatabaseError:
-            return False  # away for a moment: it is asked again
+            self._threads.learn_version()
 
     async def _refuse(self, frame: Mapping[str, Any], refusal: Refused) -> None:
         await self.send(text_data=refusal_frame(frame, refusal))

@@ -13,14 +13,13 @@ from assistant.core.memory import estimate, estimate_tokens
 from assistant.core.messages import Message, Usage
 from assistant.core.plan import Allowance, Limits
 from assistant.core.toolbox import Decision
-from assistant.models import Assistant, Conversation, Run, ToolCall
-from assistant.models import Message as MessageRow
+from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants import limits_of, options_of, prompt_of
-from assistant.services.expiry import APPROVAL_LIFETIME
-from assistant.services.history import open_calls, recent_messages, store_messages
+from assistant.services.history import recent_messages, store_messages
 from assistant.services.inputs import Refused, RunInput
 from assistant.services.leases import LEASE, RunKey, key_of
 from assistant.services.members import Member
+from assistant.services.newinput import what_is_new
 from assistant.services.places import Place, find_place
 from assistant.services.preparedwrites import PreparedInsert
 from assistant.services.providers import ProviderChoice, choose_provider
@@ -119,7 +118,7 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
     found = place.conversation
     history = [] if found is None else recent_messages(conversation=found)
     conversation = found or _new_thread(member, place.assistant, given)
-    new_rows, decisions = _take(given, history, decided_by, conversation, has_message=place.has_message)
+    new_rows, decisions = what_is_new(given, history, decided_by, conversation, has_message=place.has_message)
     run, setup = begin_run(
         member=member,
         place=place,
@@ -232,72 +231,3 @@ def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conver
             title=" ".join(given.message.text.split())[:TITLE_LENGTH],
         )
     )
-
-
-def _take(
-    given: RunInput, history: Sequence[Message], decided_by: UserId, conversation: Conversation, *, has_message: bool
-) -> tuple[list[Message], dict[str, Decision]]:
-    """What of the input is new: messages to store, and decisions on calls that wait for approval."""
-    pending = open_calls(history)
-    new = _answers(given, pending, {message.id for message in history}, conversation)
-    decisions = _decide(given, pending, decided_by, conversation)
-    is_doubled = given.message is not None and given.message.id in {message.id for message in new}
-    if given.message is not None and not is_doubled and not has_message:
-        new.append(Message("user", given.message.text, id=given.message.id))
-    last = history[-1] if history and not pending else None
-    is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
-    if not new and not decisions and not is_unanswered:
-        raise Refused("invalid_input", "There is nothing new to answer: the last message is answered already.")
-    return new, decisions
-
-
-def _answers(given: RunInput, pending: Mapping[str, Any], known: set[str], conversation: Conversation) -> list[Message]:
-    """Results of client-side calls, one each; a call of the server's tools is answered by the server alone."""
-    if not given.tool_answers or not pending:
-        return []
-    own = ToolCall.objects.filter(
-        tenant_id=conversation.tenant_id, run__conversation=conversation, call_id__in=list(pending)
-    )
-    awaited = set(pending) - set(own.values_list("call_id", flat=True))
-    first: dict[str, Message] = {}
-    for answer in given.tool_answers:
-        is_new = answer.id not in {message.id for message in first.values()}
-        if answer.tool_call_id in awaited and is_new and not _is_known(answer.id, known, conversation):
-            message = Message("tool", answer.text, id=answer.id, tool_call_id=answer.tool_call_id)
-            first.setdefault(answer.tool_call_id, message)
-    return list(first.values())
-
-
-def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> bool:
-    if message_id in recent:
-        return True
-    if conversation.message_count <= len(recent):
-        return False
-    return MessageRow.objects.filter(
-        conversation=conversation, conversation__tenant_id=conversation.tenant_id, message_id=message_id
-    ).exists()
-
-
-def _decide(
-    given: RunInput, pending: Mapping[str, Any], decided_by: UserId, conversation: Conversation
-) -> dict[str, Decision]:
-    """Settle approvals, each once: whoever finds the row still waiting has decided it."""
-    decisions: dict[str, Decision] = {}
-    for answer in given.resume:
-        asked = ToolCall.objects.filter(
-            tenant_id=conversation.tenant_id, run__conversation=conversation, call_id=answer.interrupt_id
-        )
-        in_time = asked.filter(started_at__gte=timezone.now() - APPROVAL_LIFETIME)
-        waiting = in_time.filter(status=ToolCall.Status.AWAITING_APPROVAL)
-        status = ToolCall.Status.APPROVED if answer.approved else ToolCall.Status.DECLINED
-        decided = answer.interrupt_id in pending and waiting.update(
-            status=status, decided_by_id=decided_by, decided_at=timezone.now()
-        )
-        if not decided and asked.exclude(pk__in=in_time).exists():
-            raise Refused("invalid_input", "This question has expired. Ask again, and the assistant may ask you anew.")
-        if not decided:
-            raise Refused("invalid_input", "This approval was answered already, or does not exist.")
-        decisions[answer.interrupt_id] = Decision(
-            answer.approved, answer.edited_arguments, answer.reason, answer.response
-        )
-    return decisions

@@ -1,0 +1,101 @@
+"""The threads that one connection follows, each by a reader of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+
+from django.db import DatabaseError
+
+from assistant.following import Follower, Send
+from assistant.services.database import in_database
+from assistant.services.eventlog import Position
+from assistant.services.inputs import Refused
+from assistant.services.leases import key_of
+from assistant.services.limits import picture_gate
+from assistant.services.members import Member
+from assistant.services.pictures import Picture, paint, stored_thread, thread_state, thread_summary
+from assistant.services.reading import tell_stored_end
+from assistant.services.runs import get_runs
+
+logger = logging.getLogger(__name__)
+
+# Threads that one connection can follow; the one attached longest ago makes room.
+MAX_FOLLOWED = 50
+
+
+class FollowedThreads:
+    """What a member's connection follows; `send` writes a frame to it, `on_failure` is called when a reader fails."""
+
+    def __init__(self, member: Member, *, send: Send, on_failure: Callable[[], object]) -> None:
+        self._member = member
+        self._send = send
+        self._on_failure = on_failure
+        self._gate = picture_gate(tenant_id=member.tenant_id, user_id=member.user_id)
+        self._speaks_outcomes = False
+        self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
+
+    def __contains__(self, thread: str) -> bool:
+        return thread in self._followers
+
+    def learn_version(self) -> None:
+        """The client has said its protocol version, once: it is told outcomes from then on."""
+        self._speaks_outcomes = True
+        for follower, _ in self._followers.values():
+            follower.speaks_outcomes = True
+
+    async def follow(self, thread_id: uuid.UUID, position: Position | None, *, renders: bool) -> None:
+        """Send what comes after `position`, or a fresh picture first if there is none; the thread has one reader."""
+        thread = str(thread_id)
+        await self._unfollow(thread)
+        if len(self._followers) >= MAX_FOLLOWED:
+            await self._unfollow(next(iter(self._followers)))
+        follower = Follower(
+            thread=thread,
+            log=await get_runs().log.open(thread),
+            send=self._send,
+            refresh=lambda: self._picture(thread_id),
+            settle=lambda: self._settle(thread_id),
+            summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
+            gate=self._gate,
+            renders=renders,
+            speaks_outcomes=self._speaks_outcomes,
+        )
+        task = asyncio.create_task(follower.follow(position), name=f"follow-{thread}")
+        task.add_done_callback(self._on_done)
+        self._followers[thread] = (follower, task)
+
+    async def close(self) -> None:
+        """End all readers."""
+        tasks = [task for _, task in self._followers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _unfollow(self, thread: str) -> None:
+        _, task = self._followers.pop(thread, (None, None))
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("Following a thread of tenant %s failed", self._member.tenant_id, exc_info=task.exception())
+            # The client reconnects and attaches again; a silent connection would look alive for ever.
+            self._on_failure()
+
+    async def _picture(self, thread_id: uuid.UUID) -> Picture:
+        state = await in_database(thread_state, member=self._member, thread_id=thread_id)
+        if state is None:
+            raise Refused("thread_not_found", "There is no such conversation.")
+        stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
+        return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
+
+    async def _settle(self, thread_id: uuid.UUID) -> bool:
+        try:
+            state = await in_database(thread_state, member=self._member, thread_id=thread_id)
+            return state is None or await tell_stored_end(key=key_of(state.run, ""))
+        except DatabaseError:
+            return False  # away for a moment: it is asked again
