@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
@@ -24,6 +25,11 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         self._is_async = iscoroutinefunction(get_response)
         if self._is_async:
             markcoroutinefunction(self)
+
+    def add_files(self, root: str, prefix: str | None = None) -> None:
+        # Without `collectstatic` every file is found where its app has it: that there is no folder is no fault.
+        if self.autorefresh or Path(root).is_dir():
+            super().add_files(root, prefix)
 
     def __call__(self, request: HttpRequest) -> Any:
         return self._answer(request) if self._is_async else super().__call__(request)

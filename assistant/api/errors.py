@@ -45,9 +45,8 @@ def refusal_of(exc: Exception) -> HttpRefusal:
         code = CODE_OF_STATUS.get(exc.status_code, "invalid_input")
         return HttpRefusal(exc.status_code, code, str(exc.detail))
     failure = note_failure(logger, exc, "A request failed")
-    if failure.is_outage:
-        return HttpRefusal(503, "unavailable", failure.message, retry_after=RETRY_AFTER)
-    return HttpRefusal(500, "internal_error", failure.message)
+    retry_after = RETRY_AFTER if failure.is_outage else None
+    return HttpRefusal(failure.status, failure.code, failure.message, retry_after=retry_after)
 
 
 def answer_error(exc: Exception, context: dict[str, Any]) -> Response:
