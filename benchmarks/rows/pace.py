@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -20,8 +21,10 @@ from benchmarks.ways import Direct, Product, Way, close_all, naive, product, rel
 from benchmarks.wire import Socket, Wire
 
 STREAMS, RATE = 200, 50
-# The streams are opened one after the other in this time, and then all go on together.
+# The streams are opened in this time, each at a moment of its own, and then all go on together. Moments that lie evenly
+# apart would make all tokens fall due at once: one in 20 ms, as the tokens are.
 OPENING_SECONDS = 4
+_MOMENTS = random.Random(50)
 SETTLING_SECONDS = 0.5
 # A stream keeps pace if its answer takes no longer than the tokens take to be sent, and this.
 SLACK_SECONDS = 0.25
@@ -96,12 +99,12 @@ async def _open(way: Way) -> list[Wire]:
 async def _watch(way: Way, wires: Sequence[Wire], bench: Bench) -> None:
     """Every client asks once, and reads to the end."""
 
-    async def one(place: int, wire: Wire) -> None:
-        await asyncio.sleep(OPENING_SECONDS * place / STREAMS)
+    async def one(wire: Wire) -> None:
+        await asyncio.sleep(_MOMENTS.uniform(0, OPENING_SECONDS))
         wire.received.clear()
         await way.ask(wire, _question(bench))
 
-    await asyncio.gather(*(one(place, wire) for place, wire in enumerate(wires)))
+    await asyncio.gather(*(one(wire) for wire in wires))
 
 
 def _pace_of(wires: Sequence[Wire], bench: Bench) -> Pace:
@@ -192,7 +195,7 @@ async def _ask_and_follow(
     bench: Bench, place: int, pairs: Sequence[tuple[Product, Product]], wires: Sequence[Wire], others: Sequence[Wire]
 ) -> None:
     here, wire = pairs[place][0], wires[place]
-    await asyncio.sleep(OPENING_SECONDS * place / STREAMS)
+    await asyncio.sleep(_MOMENTS.uniform(0, OPENING_SECONDS))
     thread = here.threads[wire]
     waiting = []
     wire.received.clear()
