@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
@@ -89,6 +90,15 @@ _PATH = {
     "message_id": ("The message's id.", "msg-2"),
     "run_id": ("The run's id.", "run-1"),
 }
+
+
+class _StrictSchema(OpenApiSerializerExtension):
+    target_class = "assistant.api.serializers.Strict"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        described = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**described, "additionalProperties": False}
 
 
 def path_parameter(name: str) -> OpenApiParameter:

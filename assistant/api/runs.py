@@ -172,7 +172,7 @@ class RunApprovals(RunningView):
             thread_id=key.conversation_id,
             run_id=new_run_id,
             resume=tuple(
-                Resume(one["call_id"], one["approved"], one.get("edited_arguments"), one["reason"])
+                Resume(one["call_id"], one["approved"], one.get("edited_arguments"), one["reason"], one.get("response"))
                 for one in given["decisions"]
             ),
             protocol_version="1.0",

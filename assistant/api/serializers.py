@@ -134,14 +134,32 @@ class ApprovalOut(Shape):
     asked_at = serializers.DateTimeField(source="started_at")
 
 
-class DecisionIn(Shape):
+class Strict(Shape):
+    """A body that may hold nothing else: what is passed over would be done otherwise than it was meant."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and (unknown := set(data) - set(self.fields)):
+            sentence = f"There is no such field; there are {', '.join(self.fields)}."
+            raise serializers.ValidationError({name: [sentence] for name in sorted(unknown)})
+        return super().to_internal_value(data)
+
+
+class DecisionIn(Strict):
     call_id = Text(max_length=128)
     approved = Flag()
     reason = Text(max_length=1000, required=False, default="", allow_blank=True, help_text="The model reads it.")
     edited_arguments = JsonObject(required=False, help_text="Run with these arguments instead.")
+    response = Text(
+        max_length=MAX_TEXT, required=False, help_text="With approved true: the result in the tool's place, not run."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "response" in attrs and not attrs["approved"]:
+            raise serializers.ValidationError({"response": ["It goes with approved true."]})
+        return attrs
 
 
-class DecisionsIn(Shape):
+class DecisionsIn(Strict):
     decisions = serializers.ListField(
         child=DecisionIn(), min_length=1, help_text="One for every call that waits in the run."
     )

@@ -20,6 +20,7 @@ APPROVAL_SCHEMA: dict[str, Any] = {
         "response": {"type": "string", "description": "The result in the tool's place, which is then not run."},
     },
     "required": ["approved"],
+    "additionalProperties": False,
 }
 
 

@@ -19,6 +19,7 @@ from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
 from django.utils import timezone
 from pydantic import ValidationError
 
+from assistant.core.endings import APPROVAL_SCHEMA
 from assistant.core.output import check_schema
 from tools import InvalidTool, Tool
 
@@ -212,6 +213,10 @@ def _resume(interrupt_id: str, status: str, payload: object) -> Resume:
         return Resume(interrupt_id, approved=False)
     if not isinstance(payload, Mapping) or not isinstance(payload.get("approved"), bool):
         raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
+    if unknown := set(payload) - set(APPROVAL_SCHEMA["properties"]):
+        # Not passed over: what a person meant to change would run unchanged.
+        known = ", ".join(APPROVAL_SCHEMA["properties"])
+        raise Refused("invalid_input", f"A resume payload has {known}, and no {clean_text(str(min(unknown)))[:100]}.")
     edited, reason, response = payload.get("editedArgs"), payload.get("reason", ""), payload.get("response")
     if edited is not None and not isinstance(edited, dict):
         raise Refused("invalid_input", "editedArgs must be an object.")

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from django.utils import timezone
 
-from assistant.models import Conversation, IdempotentAnswer, Provider, Run
+from assistant.models import Conversation, IdempotentAnswer, Provider, Run, ToolCall
 from assistant.services.keys import revoke_api_keys
 from tests.api.calling import key_of
 from tests.base import Cast
@@ -118,6 +118,30 @@ async def test_a_call_that_waits_is_approved(
         assert (gone_on.status_code, gone_on.json()["text"]) == (201, "42.")
         assert (await client.get("approvals/")).json() == []
         assert (await client.post(address, json={"decisions": [decision]})).status_code == 409
+
+
+async def test_a_decision_that_is_not_understood_is_refused_and_nothing_runs(
+    uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
+) -> None:
+    await in_db(switch_tool)(cast.acme, "calculate", "ask")
+    fake_provider.call("calculate", {"expression": "6*7"})
+    fake_provider.reply("So it is 41.")
+    async with alice_at(uvicorn_server, cast) as client:
+        asked = (await client.post(f"conversations/{talk.pk}/runs/", json={"message": "6*7?"})).json()
+        address = f"runs/{asked['id']}/approvals/"
+        decision = {"call_id": asked["approvals"][0]["call_id"], "approved": True}
+        for wrong, field in (
+            ({"editedArgs": {"expression": "1+1"}}, "editedArgs"),
+            ({"approved": False, "response": "41"}, "response"),
+        ):
+            refused = await client.post(address, json={"decisions": [{**decision, **wrong}]})
+            assert (refused.status_code, list(refused.json()["fields"])) == (400, [f"decisions.0.{field}"])
+        assert await ToolCall.objects.filter(status=ToolCall.Status.AWAITING_APPROVAL).acount() == 1
+
+        gone_on = await client.post(address, json={"decisions": [{**decision, "response": "41"}]})
+    assert (gone_on.status_code, gone_on.json()["text"]) == (201, "So it is 41.")
+    told = fake_provider.requests[-1].json["messages"][-1]
+    assert (told["role"], "41" in told["content"], "42" in told["content"]) == ("tool", True, False)
 
 
 async def test_whoever_goes_away_after_an_approval_finds_what_it_led_to_by_their_key(

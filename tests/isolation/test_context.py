@@ -135,10 +135,13 @@ async def by_approval(door: Door, number: int) -> None:
     asked = (await door.post(f"conversations/{talk.pk}/runs/", {"message": f"Try {number}"})).json()
     waiting = ToolCall.objects.filter(run__run_id=asked["id"]).values_list("call_id", flat=True)
     decisions = [
-        {"call_id": call, "approved": True, "edited_arguments": door.noise.arguments(2 * index), **door.noise.fields()}
+        {"call_id": call, "approved": True, "edited_arguments": door.noise.arguments(2 * index)}
         async for index, call in _numbered(waiting)
     ]
-    await door.post(f"runs/{asked['id']}/approvals/", {"decisions": decisions})
+    address, headers = f"runs/{asked['id']}/approvals/", door.noise.headers()
+    noisy = {"decisions": [{**one, **door.noise.fields()} for one in decisions]}
+    assert (await door.http.post(address, json=noisy, headers=headers)).status_code == 400
+    await door.post(address, {"decisions": decisions})
 
 
 async def _numbered(rows: Any) -> Any:

@@ -57,6 +57,10 @@ def test_text_parts_are_joined() -> None:
         (given(user("hi"), tools=[{"name": "a b", "description": "x"}]), "tools"),
         (given(user("hi"), tools=[{"name": f"t{n}", "description": "x"} for n in range(200)]), "128"),
         (given(resume=[{"interruptId": "i", "status": "resolved"}]), "approved"),
+        (
+            given(resume=[{"interruptId": "i", "status": "resolved", "payload": {"approved": True, "args": {}}}]),
+            "editedArgs",
+        ),
     ],
 )
 def test_a_refusal_names_what_is_wrong(frame: dict[str, Any], names: str) -> None:
