@@ -15,6 +15,7 @@ from assistant.models import Provider, Run
 from assistant.services.members import create_api_key
 from tests.agui import Frame, check_run, text_of
 from tests.base import Cast
+from tests.factories import make_conversation, make_run
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.test_websocket import in_db, until
@@ -90,6 +91,37 @@ async def test_who_has_seen_the_end_and_asks_again_is_not_kept_waiting(
         address = f"/api/v1/tenants/acme/runs/{given['runId']}/events/"
         for last in (events_of(seen.text)[-1][0], 999):
             assert events_of((await client.get(address, headers={"Last-Event-ID": str(last)})).text) == []
+
+
+async def test_a_key_that_is_sent_again_joins_its_run_and_with_another_body_is_refused(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hello")
+    given, address = run_input("Hi"), RUNS.format(tenant="acme")
+    async with http(uvicorn_server, **await bearer(cast), **{"Idempotency-Key": "k"}) as client:
+        refused = await client.post(address, json={**given, "threadId": "no-uuid"})
+        first = await client.post(address, json=given)
+        again = await client.post(address, json=given)
+        other = await client.post(address, json={**given, "runId": "another"})
+    assert events_of(refused.text)[0][1]["code"] == "invalid_input"  # nothing was done: the key is free
+    assert events_of(again.text) == events_of(first.text)
+    assert (first.headers.get("Idempotent-Replayed"), again.headers["Idempotent-Replayed"]) == (None, "true")
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+    assert await Run.objects.acount() == 1
+
+
+async def test_a_run_whose_events_are_gone_is_told_as_a_picture(uvicorn_server: Server, cast: Cast) -> None:
+    run = await in_db(make_run)(await in_db(make_conversation)(cast.alice, cast.support), checkpoint_seq=7)
+    end = {"type": "RUN_FINISHED", "threadId": str(run.conversation_id), "runId": run.run_id}
+    await Run.objects.filter(pk=run.pk).aupdate(ending=end)
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        text = (
+            await client.get(f"/api/v1/tenants/acme/runs/{run.run_id}/events/", headers={"Last-Event-ID": "3"})
+        ).text
+    frames = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+    assert [frame["type"] for frame in frames] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    # Who loses the line before the picture's end gets all of it once more.
+    assert [line for line in text.splitlines() if line.startswith("id:")] == ["id: 7"]
 
 
 async def test_a_refused_run_is_a_run_error(uvicorn_server: Server, cast: Cast, provider: Provider) -> None:

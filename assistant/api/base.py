@@ -148,7 +148,7 @@ def _claim(view: TenantView, request: Request) -> Claim | None:
     return claim_request(view.member, request._request, request.data, view.run_of(request))
 
 
-def _settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
+def settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
     """A success is kept; after an error nothing was done, and the key is free again."""
     if response is not None and response.status_code < 300:
         # As it goes out: with moments and ids as texts.
@@ -178,7 +178,7 @@ def idempotent(handler: Handler) -> Handler:
             if claimed.status is not None:
                 return replay(self, claimed)
             response = handler(self, request, **kwargs)
-            _settle(self, claimed, response)
+            settle(self, claimed, response)
             return response
 
     return kept
@@ -198,7 +198,7 @@ def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
         try:
             response = await handler(self, request, **kwargs)
         finally:
-            await in_database(_settle, self, claimed, response)
+            await in_database(settle, self, claimed, response)
         return response
 
     return kept

@@ -92,12 +92,14 @@ _PATH = {
 }
 
 
-class _StrictSchema(OpenApiSerializerExtension):
+class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
     target_class = "assistant.api.serializers.Strict"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
-        described = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        described = auto_schema._map_serializer(  # type: ignore[no-untyped-call]
+            self.target, direction, bypass_extensions=True
+        )
         return {**described, "additionalProperties": False}
 
 

@@ -10,8 +10,9 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from assistant.api.base import AsyncTenantView, validated_query
+from assistant.api.base import REPLAYED, AsyncTenantView, claim_request, settle, validated_query
 from assistant.api.bodies import object_of
 from assistant.api.callers import not_found, session_of
 from assistant.api.describing import operation
@@ -89,7 +90,9 @@ class StartRun(EventStream):
         takes=RUN_AGENT_INPUT,
         given=RUN_INPUT,
         gives=STREAM,
+        errors=[409],
         tag=TAG,
+        is_idempotent=True,
         description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
         "Going away stops nothing. A run that is refused is a stream of one `RUN_ERROR`.",
     )
@@ -97,12 +100,23 @@ class StartRun(EventStream):
         if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
             raise not_found()
         body = object_of(request._request)
+        claimed = await in_database(claim_request, self.member, request._request, body)
+        is_first = claimed is not None and claimed.status is None
+        begun: Response | None = None
         try:
             given = parse_input(body)
             opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=given)
+            begun = Response()
         except Refused as refusal:
             return _as_events(_refused(body, refusal))
-        return self.stream(request, opened.key, is_earlier=not given.protocol_version)
+        finally:
+            if claimed is not None and is_first:
+                # That it has begun is all that is kept: the run's id makes sure that whoever sends it again joins it.
+                await in_database(settle, self, claimed, begun)
+        answer = self.stream(request, opened.key, is_earlier=not given.protocol_version)
+        if claimed is not None and not is_first:
+            answer[REPLAYED] = "true"
+        return answer
 
 
 class RunEvents(EventStream):
@@ -115,8 +129,9 @@ class RunEvents(EventStream):
         query=EventsQuery,
         gives=STREAM,
         tag=TAG,
-        description="The events after `Last-Event-ID`; without it, from the start. Of a run that ended long ago, "
-        "only the last. Clients of AG-UI 1.0 say so by `protocolVersion`, as in a `RunAgentInput`.",
+        description="The events after `Last-Event-ID`; without it, from the start. If some of them are no longer kept, "
+        "a fresh picture: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. Clients of AG-UI 1.0 say so by "
+        "`protocolVersion`, as in a `RunAgentInput`.",
     )
     async def get(self, request: Request, run_id: str) -> HttpResponseBase:
         version = validated_query(EventsQuery, request)["protocolVersion"]
@@ -129,12 +144,13 @@ class RunEvents(EventStream):
 async def _events(visit: Visit, key: RunKey, after: int, is_earlier: bool) -> AsyncIterator[str]:
     """The run's events after number `after`; the client going away ends only this."""
     idle = 0
-    async with aclosing(visit.entries(key, after)) as entries:
+    async with aclosing(visit.entries(key, after, repaints=True)) as entries:
         async for entry in entries:
             idle = 0 if entry else idle + 1
             if entry:
                 frame = for_earlier_clients(entry.frame) if is_earlier else entry.frame
-                yield f"id: {entry.seq}\ndata: {frame}\n\n"
+                number = f"id: {entry.seq}\n" if entry.seq else ""
+                yield f"{number}data: {frame}\n\n"
             elif idle % KEEP_ALIVE == 0:
                 yield ": keep-alive\n\n"
 

@@ -21,16 +21,21 @@ class Visit:
 
     def __init__(self, member: Member, session_key: str = "", session_hash: str = "") -> None:
         self.is_welcome = True
+        self._member = member
         self._presence = Presence(member, self._leave, session_key, session_hash)
 
     def _leave(self) -> None:
         self.is_welcome = False
 
-    async def entries(self, key: RunKey, after: int = 0) -> AsyncGenerator[Entry | None]:
-        """The run's events after number `after`; None after each second without one. Going away ends only this."""
+    async def entries(self, key: RunKey, after: int = 0, *, repaints: bool = False) -> AsyncGenerator[Entry | None]:
+        """The run's events after number `after`; None after each second without one. Going away ends only this.
+
+        `repaints`: a fresh picture is told in the place of events that are gone, as `run_entries` says.
+        """
+        member = self._member if repaints else None
         presence.enter(self._presence)
         try:
-            async with aclosing(run_entries(key=key, after=after, patience=IDLE_SECONDS)) as entries:
+            async with aclosing(run_entries(key=key, after=after, patience=IDLE_SECONDS, member=member)) as entries:
                 async for entry in entries:
                     if not self.is_welcome:
                         return

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from assistant.core.asked import Asked, from_kept
 from assistant.core.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
@@ -114,9 +114,16 @@ class Stored:
     asked: dict[str, list[Asked]]
 
 
-def stored_thread(*, member: Member, thread_id: uuid.UUID) -> Stored:
-    """What is stored of a member's thread."""
+def run_state(*, key: RunKey) -> ThreadState:
+    """The state of a thread as of one of its runs. Raises `Run.DoesNotExist` if that is deleted."""
+    return ThreadState(Run.objects.get(pk=key.pk, tenant_id=key.tenant_id), None)
+
+
+def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> Stored:
+    """What is stored of a member's thread; `until` is the number of the last run that is looked at, default all."""
     rows = MessageRow.objects.filter(conversation__in=_own_thread(member, thread_id))
+    if until is not None:
+        rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
     rows = rows.order_by("-position")[:PICTURE_MESSAGES]
     messages = [to_message(row) for row in reversed(rows)]
     while len(messages) == PICTURE_MESSAGES and messages and messages[0].role != "user":

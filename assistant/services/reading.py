@@ -9,31 +9,47 @@ from contextlib import suppress
 from assistant.services.database import in_database
 from assistant.services.eventlog import Entry, Fenced, Position
 from assistant.services.leases import RunKey
-from assistant.services.pictures import run_ending
+from assistant.services.members import Member
+from assistant.services.pictures import Picture, paint, run_ending, run_state, stored_thread
 from assistant.services.runs import get_runs
 
 
-async def run_entries(*, key: RunKey, after: int = 0, patience: float = 15.0) -> AsyncGenerator[Entry | None]:
+async def run_entries(
+    *, key: RunKey, after: int = 0, patience: float = 15.0, member: Member | None = None
+) -> AsyncGenerator[Entry | None]:
     """The run's events after number `after`, to its end; None whenever nothing has come for `patience` seconds.
 
-    Of a run whose events are no longer in the log, only its end is told.
+    If events in between are no longer in the log, `member`, whose run it is, gets a fresh picture in their place: all
+    its frames but the last have number 0, for a reader must have all of them. Without a member only the end is told.
     """
     log = await get_runs().log.open(key.thread)
     position = Position(key.number, after)
     with log.watching() as changed:
         while True:
             changed.clear()
-            for entry in log.read(position):
+            entries = log.read(position)
+            if not log.holds(position if entries else Position(key.number, 0)):
+                ending = await in_database(run_ending, key=key)
+                if ending is not None and ending[0] <= position.seq:
+                    return
+                if member is not None and (ending is not None or entries):
+                    picture = await _picture(member, key)
+                    position = picture.position
+                    for frame in picture.frames[:-1]:
+                        yield Entry(key.number, 0, frame)
+                    yield Entry(*position, picture.frames[-1])
+                    if picture.is_end:
+                        return
+                    continue
+                if ending is not None:
+                    yield Entry(key.number, *ending)
+                    return
+            for entry in entries:
                 if entry.number != key.number:
                     return
                 yield entry
                 position = entry.position
                 if entry.is_end:
-                    return
-            if not log.holds(Position(key.number, 0)):
-                ending = await in_database(run_ending, key=key)
-                if ending is not None:
-                    yield Entry(key.number, *ending)
                     return
             try:
                 async with asyncio.timeout(patience):
@@ -42,6 +58,13 @@ async def run_entries(*, key: RunKey, after: int = 0, patience: float = 15.0) ->
                 if await tell_stored_end(key=key) and not log.read(position):
                     return  # the reader had seen its end already
                 yield None
+
+
+async def _picture(member: Member, key: RunKey) -> Picture:
+    state = await in_database(run_state, key=key)
+    thread_id = state.run.conversation_id
+    stored = await in_database(stored_thread, member=member, thread_id=thread_id, until=key.number)
+    return paint(state=state, log=await get_runs().log.open(key.thread), stored=stored)
 
 
 async def tell_stored_end(*, key: RunKey) -> bool:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from assistant import following
 from assistant.following import Follower
-from assistant.models import Run
+from assistant.models import Conversation, Run
 from assistant.services.eventlog import Entry, Position
 from assistant.services.leases import RunKey, key_of
+from assistant.services.members import Member, find_member
 from assistant.services.reading import run_entries, tell_stored_end
 from assistant.services.runs import get_runs
 from tests.base import Cast
-from tests.factories import make_conversation, make_run
+from tests.factories import make_conversation, make_message, make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,6 +45,40 @@ async def test_who_reads_a_run_is_told_its_stored_end(key: RunKey) -> None:
     entries = [entry async for entry in run_entries(key=key, patience=0.01) if entry is not None]
     assert [entry.seq for entry in entries] == [1, 2, 3]
     assert entries[-1].is_end
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Member:
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    return member
+
+
+def kinds(entries: list[Entry]) -> list[tuple[int, str]]:
+    return [(entry.seq, json.loads(entry.frame)["type"]) for entry in entries]
+
+
+async def test_who_reads_a_run_whose_events_are_gone_gets_a_picture(key: RunKey, alice: Member) -> None:
+    picture = [(0, "RUN_STARTED"), (0, "MESSAGES_SNAPSHOT"), (3, "RUN_FINISHED")]
+    for after in (0, 2):
+        entries = [entry async for entry in run_entries(key=key, after=after, patience=0.01, member=alice) if entry]
+        assert kinds(entries) == picture
+    assert [entry async for entry in run_entries(key=key, after=3, patience=0.01, member=alice)] == []
+
+
+async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: RunKey, alice: Member) -> None:
+    talk = await Conversation.objects.aget(pk=key.thread)
+    first = await Run.objects.aget(pk=key.pk)
+    await sync_to_async(make_message)(talk, "user", "How long?", run=first)
+    later = await sync_to_async(make_run)(talk, run_id="later", number=first.number + 1)
+    await sync_to_async(make_message)(talk, "user", "And then?", run=later)
+    writer = get_runs().log.writer(key.thread, lambda: None)
+    writer.write(Entry(later.number, 1, '{"type":"RUN_STARTED"}'))
+    await writer.flush()
+    reader = run_entries(key=key, patience=0.01, member=alice)
+    entries = [entry async for entry in reader if entry]
+    assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    assert [said["content"] for said in json.loads(entries[1].frame)["messages"]] == ["How long?"]
 
 
 async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypatch: pytest.MonkeyPatch) -> None:
