@@ -72,18 +72,18 @@ async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: E
     tool = work.tool
     seconds = min(shop.default_timeout if tool.timeout is None else tool.timeout, shop.deadline.remaining())
     current_stage.set(Stage(emit, shop))
+    edited = f"(The user changed the arguments to {work.arguments_text})\n" if work.is_edited else ""
     try:
         async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
             invocation = Invocation(tool, work.arguments, _context(work, shop, seconds, emit))
             result = await invoke(invocation, shop.interceptors)
     except ToolError as exc:
-        return replace(blank, status="error", content=str(exc) or "The tool failed.", error=str(exc))
+        return replace(blank, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
     except (Exception, SystemExit) as exc:
         if isinstance(exc, TimeoutError) and limit.expired():
             sentence = f"The tool {tool.name!r} took longer than {seconds:.3g} seconds and was stopped."
             return replace(blank, status="timeout", content=sentence, error=sentence)
         return _crashed(work, blank, shop, exc)
-    edited = f"(The user changed the arguments to {work.arguments_text})\n" if work.is_edited else ""
     return replace(
         blank,
         status="error" if result.is_error else "ok",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -14,6 +14,8 @@ from assistant.models import Message as MessageRow
 from assistant.services.expiry import APPROVAL_LIFETIME
 from assistant.services.history import open_calls
 from assistant.services.inputs import Refused, RunInput
+from assistant.services.toolsets import EffectiveTool
+from tools import InvalidArguments
 from tools.context import UserId
 
 
@@ -38,6 +40,23 @@ def what_is_new(
     if not new and not decisions and not is_unanswered:
         raise Refused("invalid_input", "There is nothing new to answer: the last message is answered already.")
     return new, decisions
+
+
+def check_edits(decisions: Mapping[str, Decision], history: Sequence[Message], tools: Iterable[EffectiveTool]) -> None:
+    """Raise `Refused` if a person's own arguments do not fit the tool: the approval is not used up by them.
+
+    `history` ends with the calls that wait; a tool that is gone is refused when the call is run.
+    """
+    pending, offered = open_calls(history), {one.tool.name: one.tool for one in tools}
+    for call_id, decision in decisions.items():
+        tool = offered.get(pending[call_id].name)
+        if tool is None or decision.edited_arguments is None or not decision.approved or decision.response is not None:
+            continue
+        try:
+            tool.check(decision.edited_arguments)
+        except InvalidArguments as exc:
+            wrong = "; ".join(f"{field}: {why}" for field, why in exc.fields.items()) or str(exc)
+            raise Refused("invalid_input", f"These arguments do not fit {tool.name}: {wrong}") from exc
 
 
 def _answers(given: RunInput, pending: Mapping[str, Any], known: set[str], conversation: Conversation) -> list[Message]:

@@ -19,7 +19,7 @@ from assistant.services.history import recent_messages, store_messages
 from assistant.services.inputs import Refused, RunInput
 from assistant.services.leases import LEASE, RunKey, key_of
 from assistant.services.members import Member
-from assistant.services.newinput import what_is_new
+from assistant.services.newinput import check_edits, what_is_new
 from assistant.services.places import Place, find_place
 from assistant.services.preparedwrites import PreparedInsert
 from assistant.services.providers import ProviderChoice, choose_provider
@@ -130,6 +130,8 @@ def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, 
         # Who answers a question that the assistant has asked says nothing of their own.
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
     )
+    if decisions:
+        check_edits(decisions, history, setup.tools)
     setup = replace(
         setup,
         client_tools=given.client_tools,

@@ -136,6 +136,10 @@ async def test_a_decision_that_is_not_understood_is_refused_and_nothing_runs(
         ):
             refused = await client.post(address, json={"decisions": [{**decision, **wrong}]})
             assert (refused.status_code, list(refused.json()["fields"])) == (400, [f"decisions.0.{field}"])
+        misfit = {**decision, "edited_arguments": {"expression": 7, "base": 2}}
+        refused = await client.post(address, json={"decisions": [misfit]})
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+        assert "expression" in refused.json()["message"] and "base" in refused.json()["message"]
         assert await ToolCall.objects.filter(status=ToolCall.Status.AWAITING_APPROVAL).acount() == 1
 
         gone_on = await client.post(address, json={"decisions": [{**decision, "response": "41"}]})

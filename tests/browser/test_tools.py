@@ -104,6 +104,27 @@ async def test_a_person_answers_in_the_tools_place(page: Page, fake_provider: Fa
     assert fake_provider.requests[-1].last_text == "Five, I say."
 
 
+async def test_arguments_that_do_not_fit_are_asked_for_again(
+    page: Page, fake_provider: FakeProvider, cast: Cast
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "calculate", "ask")
+    fake_provider.call("calculate", {"expression": "2+2"})
+    await ask(page, "Add")
+    edited = page.locator(".approval textarea").first
+    await page.get_by_role("button", name="Edit arguments").click()
+    for wrong, told in (("[]", "must be a JSON object"), ('{"expression": 7}', "do not fit calculate")):
+        await edited.fill(wrong)
+        await page.get_by_role("button", name="Approve with these").click()
+        await expect(page.locator(".approval .error")).to_contain_text(told)
+    await edited.fill('{"expression": "3+3"}')
+    await expect(page.locator(".approval .error")).to_be_hidden()
+    fake_provider.reply("Six.")
+    await page.get_by_role("button", name="Approve with these").click()
+    await expect(last_answer(page)).to_have_text("Six.")
+    await expect(page.locator(".approval")).to_have_count(0)
+    assert "3+3" in fake_provider.requests[-1].last_text
+
+
 async def test_several_calls_are_answered_each_in_its_own_way(
     page: Page, fake_provider: FakeProvider, cast: Cast
 ) -> None:

@@ -83,6 +83,10 @@ const view = {
     this.change();
     if (isNews) sidebar.refresh();
   },
+  undecided(reason) {
+    transcript.undecided(reason);
+    this.change();
+  },
   refused({ message, code }, refused) {
     byId("skeleton")?.remove();
     transcript.working(false);

@@ -222,8 +222,14 @@ export class Thread {
 
   #refuse(message, code) {
     const refused = this.#pending;
-    this.#lastRefused = refused;
+    // To be answered otherwise, not to be sent again.
+    const isUndecided = Boolean(refused?.resume && this.#view.undecided) && code === "invalid_input";
+    this.#lastRefused = isUndecided ? null : refused;
     this.#setPending(null);
+    if (isUndecided) {
+      this.#view.undecided(message);
+      return;
+    }
     this.#view.refused({ message, code }, refused?.messages[0] ?? null);
   }
 

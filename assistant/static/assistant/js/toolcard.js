@@ -14,8 +14,10 @@ const STATES = {
   declined: "Rejected",
   interrupted: "Interrupted",
   awaiting_approval: "Needs your approval",
+  approved: "Approved",
+  expired: "Expired",
 };
-const UNFINISHED = new Set(["preparing", "running", "awaiting_approval"]);
+const UNFINISHED = new Set(["preparing", "running", "awaiting_approval", "approved"]);
 // A card opens only for calls that take long enough to be read.
 const OPEN_AFTER = 500;
 
@@ -35,6 +37,7 @@ export class ToolCard {
   #areArgumentsStale = true;
   #isResultStale = false;
   #hasAgent = false;
+  #asked = [];
   #wasToggled = false;
   #timer = 0;
 
@@ -177,10 +180,22 @@ export class ToolCard {
     this.#set("awaiting_approval");
     if (this.#part(".approval")) return;
     this.element.open = true;
+    this.#asked = this.#arguments;
     this.#part(".tool-body").append(approvalForm(question, () => this.argumentsValue, (payload) => {
       if (payload.approved && payload.editedArgs) this.setArguments(JSON.stringify(payload.editedArgs));
       decide(payload);
     }));
+  }
+
+  /** The answer was not taken, for this reason: ask again. */
+  askAgain(reason) {
+    const form = this.#part(".approval");
+    if (!form) return;
+    this.#arguments = this.#asked;
+    this.#areArgumentsStale = true;
+    touch(this);
+    for (const control of form.elements) control.disabled = false;
+    complain(form, reason);
   }
 
   /** Take the question away: it has been answered, here or elsewhere. */
@@ -198,11 +213,16 @@ const WAYS = {
   reject: { label: "Reject", field: ".reason" },
 };
 
+function complain(form, text) {
+  const problem = form.querySelector(".error");
+  problem.textContent = text;
+  problem.hidden = !text;
+}
+
 function approvalForm(question, currentArguments, decide) {
   const form = piece("approval");
   const button = (choice) => form.querySelector(`[data-choice=${choice}]`);
   const input = (field) => form.querySelector(`${field} :is(textarea, input)`);
-  const problem = form.querySelector(".error");
   let way = "approve";
   form.querySelector(".question").textContent = question;
 
@@ -224,7 +244,7 @@ function approvalForm(question, currentArguments, decide) {
   };
   const choose = (chosen) => {
     way = chosen;
-    problem.hidden = true;
+    complain(form, "");
     for (const [name, { field }] of Object.entries(WAYS)) {
       if (field) form.querySelector(field).hidden = name !== way;
       if (name === "edit" || name === "respond") button(name).hidden = way !== "approve";
@@ -239,13 +259,13 @@ function approvalForm(question, currentArguments, decide) {
     event.preventDefault();
     const payload = payloads[way]();
     if (typeof payload === "string") {
-      problem.textContent = payload;
-      problem.hidden = false;
+      complain(form, payload);
       return;
     }
     for (const control of form.elements) control.disabled = true;
     decide(payload);
   });
+  form.addEventListener("input", () => complain(form, ""));
   for (const name of ["edit", "respond"]) button(name).addEventListener("click", () => choose(name));
   button("reject").addEventListener("click", () => choose(way === "approve" ? "reject" : "approve")); // pressed again, it leads back
   return form;

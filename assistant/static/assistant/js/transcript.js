@@ -31,6 +31,7 @@ export class Transcript {
   #agents = new Map();
   #agentItems = null;
   #turn = null;
+  #decided = new Map();
   #actions;
 
   /** `actions`: retry(), resume(entries). */
@@ -278,6 +279,7 @@ export class Transcript {
 
   #askAll(interrupts) {
     const decided = new Map();
+    this.#decided = decided;
     for (const { id, toolCallId, message } of interrupts) {
       const card = this.#card(toolCallId ?? id);
       card.ask(message ?? "May the assistant do this?", (payload) => {
@@ -285,6 +287,13 @@ export class Transcript {
         if (decided.size === interrupts.length) this.#actions.resume([...decided.values()]);
       });
     }
+  }
+
+  /** The decisions were not taken, for this reason: all are asked for again. */
+  undecided(reason) {
+    this.#decided.clear();
+    for (const card of this.#cards.values()) card.askAgain(reason);
+    announce(reason);
   }
 
   // A whole picture
