@@ -279,7 +279,10 @@ async def test_an_approval_that_expired_is_not_acted_on(
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         await socket.send(run_input("", thread=started["threadId"], messages=[], resume=resume))
         refusal = (await socket.until_end())[-1]
-    assert refusal["code"] == "invalid_input" and "expired" in refusal["message"]
+        assert refusal["code"] == "invalid_input" and "expired" in refusal["message"]
+        await socket.send(given := run_input("Never mind", thread=started["threadId"]))
+        assert (await socket.until_end(given["runId"]))[-1]["type"] == "RUN_FINISHED"
+    assert (await ToolCall.objects.aget()).status == ToolCall.Status.EXPIRED
 
 
 async def test_a_new_message_settles_what_waits_as_declined(

@@ -167,10 +167,12 @@ def _outcome_of(row: ToolCall, work: PlannedCall) -> ToolOutcome | None:
 def note_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome]) -> None:
     """Write down what came of a batch; calls that never ran get their row now."""
     unknown = [outcome.call.id for outcome in outcomes if outcome.call.id not in rows]
-    declined = dict(_of_conversation(key).filter(call_id__in=unknown).values_list("call_id", "pk") if unknown else ())
-    known = {**declined, **rows}
+    asked = {row.call_id: row for row in _of_conversation(key).filter(call_id__in=unknown)} if unknown else {}
+    known = {**{call_id: row.pk for call_id, row in asked.items()}, **rows}
     ended = [_row(key, outcome, known.get(outcome.call.id)) for outcome in outcomes]
     for row in ended:
+        if row.call_id in asked and asked[row.call_id].status == ToolCall.Status.EXPIRED:
+            row.status = ToolCall.Status.EXPIRED  # nobody has said no
         if row.pk is not None:
             _ENDING.update(to={name: getattr(row, name) for name in _TOLD}, pk=row.pk, tenant_id=key.tenant_id)
     _CALLS.insert_all([row for row in ended if row.pk is None])
