@@ -22,7 +22,10 @@ from benchmarks.processes import Process, started
 from benchmarks.wire import HttpWire, Socket, Wire
 
 # As docs/production.md serves the product, and the same for everybody.
-UVICORN = ("uvicorn", "--host", "127.0.0.1", "--ws", "websockets-sansio", "--ws-per-message-deflate", "false")
+UVICORN = (
+    "uvicorn", "--host", "127.0.0.1", "--ws", "websockets-sansio", "--ws-per-message-deflate", "false",
+    "--ws-ping-interval", "45",
+)  # fmt: skip
 # The models can be imported only once Django is set up.
 BUILD = "import django; django.setup(); from benchmarks.site import main; main()"
 QUIET = ("--no-access-log", "--log-level", "warning")

@@ -20,8 +20,8 @@ def measure(bench: Bench) -> Iterator[Section]:
         ours = stack.enter_context(product(made))
         bare = stack.enter_context(relay(bench.provider_url))
         own, busy = asyncio.run(_sockets(bench, ours, lambda n: ours.sign_in(made.sessions[n % len(made.sessions)])))
-        floor, _ = asyncio.run(_sockets(bench, bare, bare.open))
-    looks = "sessions are looked at every 3 s"
+        floor, floor_busy = asyncio.run(_sockets(bench, bare, bare.open))
+    looks = f"bare uvicorn {number(floor_busy * 100)} %; sessions are looked at every 3 s"
     beside = f"{number(own)} KB in all, bare uvicorn {number(floor)} KB"
     lines = [
         Line("memory of a socket over the bare server's", own - floor, "KB", 35, beside=beside),
