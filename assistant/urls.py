@@ -7,6 +7,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
 from assistant import connections, health, manual, pages
+from assistant.api import chat_completions, docs
 
 app_name = "assistant"
 urlpatterns = [
@@ -35,4 +36,6 @@ urlpatterns = [
     *(path(address, view) for address, view in health.PROBES.items()),
     path("api/", include("assistant.api.urls")),
     path("v1/", include("assistant.api.openai_urls")),
+    path("api", docs.nothing_here),
+    path("v1", chat_completions.nothing_here),
 ]

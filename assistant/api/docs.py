@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
-from assistant.api.callers import not_found
+from assistant.api.callers import HttpRefusal, not_found
 
 # A project's own schema has settings of its own.
 SETTINGS: dict[str, Any] = {
@@ -88,7 +88,10 @@ def asset(request: HttpRequest, name: str) -> HttpResponseBase:
 @csrf_exempt
 def nothing_here(request: HttpRequest) -> HttpResponse:
     """An address that the API does not have."""
-    return not_found().response()
+    refusal = not_found()
+    if not request.path.endswith("/"):
+        refusal = HttpRefusal(404, refusal.code, f"{refusal} Addresses of the API end with a slash.")
+    return refusal.response()
 
 
 def only_ours(endpoints: list[Any], **_options: Any) -> list[Any]:

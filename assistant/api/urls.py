@@ -31,6 +31,10 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
     path("schema/", docs.schema, name="api-schema"),
     path("docs/", docs.pages, name="api-docs"),
+    # These two are typed by people.
+    path("schema", docs.schema),
+    path("docs", docs.pages),
     path("docs/<str:name>", docs.asset, name="api-docs-asset"),
-    re_path(r"^[\s\S]*/\Z", docs.nothing_here),
+    # Without a slash at the end, too: Django would answer a POST there with a redirect, or with DEBUG by a traceback.
+    re_path(r"^[\s\S]*\Z", docs.nothing_here),
 ]

@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from assistant.models import Conversation, Feedback, UsageEntry
 from tests.api.calling import Caller
@@ -185,6 +186,23 @@ def test_an_address_that_does_not_exist_is_json_too(alice_calls: Caller) -> None
     for path in ("/api/v1/nothing/", "conversations/no-uuid/", f"conversations/{uuid.uuid4()}/x/"):
         answer = alice_calls.get(path)
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("method", ["get", "head", "post", "put", "patch", "delete", "options"])
+def test_an_address_without_its_last_slash_is_told_of_it(settings: Settings, method: str, debug: bool) -> None:
+    settings.DEBUG = debug
+    of_tenant = "/api/v1/tenants/acme/"
+    for path in (f"{of_tenant}conversations", f"{of_tenant}assistants/support/end-user-tokens", "/api"):
+        answer = getattr(Client(), method)(path, content_type="application/json")
+        assert answer.status_code == 404
+        if method != "head":
+            assert answer.json()["code"] == "not_found" and answer.json()["message"].endswith("end with a slash.")
+    assert getattr(Client(), method)("/v1").status_code == 404
+
+
+def test_pages_for_people_are_there_without_their_last_slash() -> None:
+    assert [Client().get(path).status_code for path in ("/api/docs", "/api/schema")] == [200, 200]
 
 
 def test_a_method_that_does_not_exist_is_named(alice_calls: Caller) -> None:

@@ -157,6 +157,8 @@ def test_rest_is_the_same_whatever_the_projects_own_api_is_set_to(project: Proje
         assert (run.status_code, run.json()["status"]) == (201, "finished"), run.text
         wrong = client.get("v1/tenants/acme/conversations/", params={"format": "html"})
         assert (wrong.status_code, wrong.json()["code"]) == (400, "invalid_input")
+        no_slash = client.post("v1/tenants/acme/conversations", json={"assistant": "helper"})
+        assert (no_slash.status_code, no_slash.json()["code"]) == (404, "not_found")
         paths = client.get("schema/").json()["paths"]
         assert paths and all(path.startswith("/assistant/api/v1/tenants/{tenant}/") for path in paths)
         page = client.get("docs/").text

@@ -29,8 +29,8 @@ DOORS = {
     "widget": r"^/api/v1/.*/end-user-tokens/$|^/static/assistant/widget",
     "SSE": r"^/api/v1/.*(/assistants/[^/]+/runs/|/events/)$",
     "webhooks": r"^/admin/assistant/webhook|^/api/v1/.*/webhooks?/",
-    "REST": r"^/api/",
-    "/v1": r"^/v1/",
+    "REST": r"^/api(/|$)",
+    "/v1": r"^/v1(/|$)",
     "admin": r"^/admin/",
     "pages": r"^/(t/|$|accounts/|docs/|healthz$|readyz$|metrics$)",
 }
