@@ -104,6 +104,16 @@ async def test_a_key_that_only_reads_stops_nothing(
     assert ending["outcome"]["type"] == "success"
 
 
+async def test_a_key_that_only_reads_is_told_by_a_run_error_that_it_starts_nothing(
+    uvicorn_server: Server, cast: Cast, provider: Provider
+) -> None:
+    _, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="Reader", scopes=["read"])
+    async with open_socket(uvicorn_server.url, key=key) as reader:
+        (refusal,) = await reader.ask("Tell me")
+    assert (refusal["type"], refusal["code"]) == ("RUN_ERROR", "invalid_input")
+    assert not await Run.objects.aexists()
+
+
 async def test_an_old_run_id_on_a_busy_thread_is_no_second_run(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -15,6 +15,7 @@ from assistant.models import Provider
 from assistant.services.members import create_api_key
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks, codes, table
+from tests.docs.test_facts import literals
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 
@@ -53,6 +54,7 @@ def documented(document: str, heading: str, column: int) -> set[str]:
 
 def test_every_code_of_the_rest_api_is_documented() -> None:
     used = refusals("HttpRefusal", 1) | set(CODE_OF_STATUS.values()) | set(STATUS_OF_REFUSAL)
+    used |= literals("Failure", 0, "code")
     assert used == documented("rest.md", "## Codes of errors", 0)
 
 

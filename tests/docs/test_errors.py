@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
-from assistant.api.openai_shapes import CODES
+from assistant.api.openai_shapes import CODES, STATUS_OF_ERROR
+from assistant.services.failures import Failure
 from tests.docs.snippets import ROOT, codes, table
-from tests.docs.test_facts import listed, literals
+from tests.docs.test_facts import calls, listed, literals, text_argument
 
 RUN_CODES = listed("### Codes of `RUN_ERROR`")
 PROTOCOL_CODES = literals("_protocol_error", 0, "code")
-HTTP_CODES = (
-    literals("HttpRefusal", 1, "code") | set(CODE_OF_STATUS.values()) | set(STATUS_OF_REFUSAL) | set(CODES.values())
-)
+# What answers over HTTP with the status that stands first, and the code in the second place or by its name.
+ANSWERS = {"HttpRefusal", "error", "_error"}
+
+
+def answered() -> Iterator[tuple[str, int]]:
+    """Every code that is sent over HTTP, with its status: as it is written in a call, or stands in a table."""
+    for name, call in calls("assistant"):
+        first = call.args[0] if name in ANSWERS and call.args else None
+        if isinstance(first, ast.Constant) and isinstance(first.value, int):
+            for code in text_argument(call, 1, "code"):
+                yield code, first.value
+    yield from STATUS_OF_REFUSAL.items()
+    yield from ((code, status) for status, code in CODE_OF_STATUS.items())
+    yield from ((CODES.get(code, code), status) for code, (status, _) in STATUS_OF_ERROR.items())
+    yield from ((code, Failure(code, "").status) for code in literals("Failure", 0, "code"))
+
+
+def statuses() -> dict[str, set[int]]:
+    found = defaultdict(set)
+    for code, status in answered():
+        found[code].add(status)
+    for code, name in CODES.items():
+        found[name] |= found[code]
+    return found
 
 
 def rows() -> dict[str, str]:
@@ -20,11 +47,12 @@ def rows() -> dict[str, str]:
 
 
 def test_the_list_is_closed() -> None:
-    assert set(rows()) == RUN_CODES | PROTOCOL_CODES | HTTP_CODES
+    assert set(rows()) == RUN_CODES | PROTOCOL_CODES | set(statuses())
 
 
 def test_each_code_is_said_to_be_where_it_is() -> None:
+    found = statuses()
     for code, where in rows().items():
         assert ("`RUN_ERROR`" in where) is (code in RUN_CODES), code
         assert ("`protocol_error`" in where) is (code in PROTOCOL_CODES), code
-        assert not (code in HTTP_CODES and "HTTP" not in where), code
+        assert {int(status) for status in re.findall(r"HTTP (\d+)", where)} == found.get(code, set()), code
