@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from typing import Any
 
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -17,7 +20,7 @@ from assistant.services.approvals import pending_of_member
 from assistant.services.conversations import find_conversation
 from assistant.services.database import in_database
 from assistant.services.idempotency import fingerprint
-from assistant.services.inputs import Resume, RunInput, TextMessage, parse_run_id, parse_text
+from assistant.services.inputs import Refused, Resume, RunInput, TextMessage, parse_run_id, parse_text
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
 from assistant.services.outcomes import assistant_of_run, run_outcome
@@ -67,6 +70,23 @@ def own_run(member: Member, run_id: str) -> RunKey:
     return key
 
 
+def _message(given: str) -> str:
+    """What a member says. Raises `HttpRefusal` if that is nothing."""
+    try:
+        return parse_text(given)
+    except Refused as exc:
+        raise HttpRefusal(400, exc.code, str(exc), {"message": [str(exc)]}) from exc
+
+
+def _refuse_repeated(decisions: Sequence[Mapping[str, Any]]) -> None:
+    """Raises `ValidationError` for a second decision on one call: the two may differ."""
+    seen: set[str] = set()
+    for number, one in enumerate(decisions):
+        if one["call_id"] in seen:
+            raise ValidationError({"decisions": {str(number): {"call_id": ["This call is there twice."]}}})
+        seen.add(one["call_id"])
+
+
 class ConversationRuns(RunningView):
     """Say something in a conversation."""
 
@@ -85,6 +105,7 @@ class ConversationRuns(RunningView):
     @idempotent_async
     async def post(self, request: Request, thread: uuid.UUID) -> Response:
         given = validated(RunIn, request.data)
+        text = _message(given["message"])
         conversation = await in_database(find_conversation, member=self.member, conversation_id=thread)
         if conversation is None or not conversation.assistant.is_active:
             raise not_found()
@@ -92,7 +113,7 @@ class ConversationRuns(RunningView):
         run = RunInput(
             thread_id=thread,
             run_id=run_id,
-            message=TextMessage(f"{run_id}-user", parse_text(given["message"])),
+            message=TextMessage(f"{run_id}-user", text),
             protocol_version="1.0",
         )
         opened = await get_runs().open(member=self.member, assistant_slug=conversation.assistant.slug, given=run)
@@ -155,6 +176,7 @@ class RunApprovals(RunningView):
     @idempotent_async
     async def post(self, request: Request, run_id: str) -> Response:
         given = validated(DecisionsIn, request.data)
+        _refuse_repeated(given["decisions"])
         key = await in_database(own_run, self.member, run_id)
         new_run_id = self.new_run_id(request)
         begun = await in_database(find_run, member=self.member, run_id=new_run_id)

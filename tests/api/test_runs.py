@@ -148,6 +148,18 @@ async def test_a_decision_that_is_not_understood_is_refused_and_nothing_runs(
     assert (told["role"], "41" in told["content"], "42" in told["content"]) == ("tool", True, False)
 
 
+async def test_what_is_wrong_with_a_run_or_an_approval_is_named_by_its_field(
+    uvicorn_server: Server, cast: Cast, talk: Conversation
+) -> None:
+    twice = {"decisions": [{"call_id": "call_1", "approved": said} for said in (True, False)]}
+    async with alice_at(uvicorn_server, cast) as client:
+        empty = await client.post(f"conversations/{talk.pk}/runs/", json={"message": "   "})
+        assert (empty.status_code, empty.json()["fields"]) == (400, {"message": ["A message must not be empty."]})
+        answer = await client.post("runs/run-1/approvals/", json=twice)
+        assert answer.status_code == 400
+        assert answer.json()["fields"] == {"decisions.1.call_id": ["This call is there twice."]}
+
+
 async def test_whoever_goes_away_after_an_approval_finds_what_it_led_to_by_their_key(
     uvicorn_server: Server, cast: Cast, talk: Conversation, fake_provider: FakeProvider
 ) -> None:
