@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
 from assistant.access import with_request_id
-from assistant.api.bounds import with_bounded_bodies
+from assistant.api.bounds import with_bounded_bodies, with_known_hosts
 from assistant.consumers import ChatConsumer
 from assistant.lifespan import lifespan
 from assistant.mcp.server.application import application as mcp_application
@@ -88,10 +88,11 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
         )
     if settings.DEBUG:
         site = StaticFiles(site)
+    api = with_known_hosts(with_bounded_bodies(with_mcp(site)))
     chat = with_caller(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {
-            "http": _choosing(_is_websocket_of_ours, upgrade_required, with_bounded_bodies(with_mcp(site))),
+            "http": _choosing(_is_websocket_of_ours, upgrade_required, api),
             "websocket": chat if websockets is None else _choosing(_is_websocket_of_ours, chat, websockets),
             "lifespan": lifespan,
         }

@@ -1,14 +1,21 @@
-"""Refuses bodies that no address of the API takes before they are read: the site itself would keep all of one first."""
+"""Refuses what no address of the API takes before the site sees it, in the shape of the address's errors.
+
+The site itself would keep all of a body first, and answer a wrong host with a page.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from io import BytesIO
 from typing import Any
 
+from django.core.exceptions import DisallowedHost
+from django.core.handlers.asgi import ASGIRequest
 from django.urls import Resolver404, resolve
 
 from assistant.api.bodies import MAX_BODY
+from assistant.api.callers import HttpRefusal
 from assistant.api.openai_shapes import error_body
 from assistant.services.limits import digest_of, hold_back
 
@@ -22,10 +29,33 @@ Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
 API, OPENAI = "api/", "v1/"
 # Of slack: a body a little too long is read, and answered by whoever knows its address.
 MOST = 2 * MAX_BODY
+TOO_LARGE = HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
+WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here.")
 
 
 class _TooLarge(Exception):
     """More of a body has come than is taken."""
+
+
+def with_known_hosts(application: Application) -> Application:
+    """The application, whose API answers 421 to a host that the site does not serve."""
+
+    async def known(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and _is_misdirected(scope) and _door(scope):
+            await _answer(WRONG_HOST, scope, send)
+        else:
+            await application(scope, receive, send)
+
+    return known
+
+
+def _is_misdirected(scope: Mapping[str, Any]) -> bool:
+    """Whether Django would refuse the host, which it reads from whatever header the project tells it to."""
+    try:
+        ASGIRequest(scope, BytesIO()).get_host()
+    except DisallowedHost:
+        return True
+    return False
 
 
 def with_bounded_bodies(application: Application) -> Application:
@@ -89,11 +119,13 @@ def _digest_of(scope: Mapping[str, Any]) -> bytes:
 
 async def _refuse(scope: Mapping[str, Any], send: Send) -> None:
     await hold_back(_digest_of(scope))
-    sentence = f"A body holds at most {MAX_BODY} bytes."
+    await _answer(TOO_LARGE, scope, send)
+
+
+async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send) -> None:
+    body = refusal.body
     if _door(scope) == OPENAI:
-        body = error_body(sentence, kind="invalid_request_error", code="too_large")
-    else:
-        body = {"code": "too_large", "message": sentence, "fields": {}}
+        body = error_body(str(refusal), kind="invalid_request_error", code=refusal.code)
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
 
 from assistant.models import Conversation
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import make_conversation
+from tests.live import Server
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +61,21 @@ def test_a_hostile_query_is_a_400(alice_calls: Caller, query: dict[str, str]) ->
 @pytest.mark.parametrize("path", ["runs/%00/", "runs/%ff/", "conversations/x%00/", "usage/?since=0000-00-00"])
 def test_a_hostile_address_is_no_server_error(alice_calls: Caller, path: str) -> None:
     assert alice_calls.get(path).status_code in {400, 404}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("host", ["evil.example", "a b", "[", "127.0.0.1:x"])
+def test_a_wrong_host_is_told_so_in_the_shape_of_the_door(uvicorn_server: Server, host: str) -> None:
+    said = {"message": "This host name is not served here.", "code": "invalid_host"}
+    with httpx2.Client(base_url=uvicorn_server.url, headers={"Host": host}, timeout=20) as client:
+        rest, openai = client.get("/api/v1/tenants/acme/conversations/"), client.get("/v1/models")
+        assert (rest.status_code, rest.json()) == (421, {**said, "fields": {}})
+        assert (openai.status_code, openai.json()["error"]) == (
+            421,
+            {**said, "type": "invalid_request_error", "param": None},
+        )
+        assert client.get("/").headers["Content-Type"].startswith("text/html")
+        assert client.get("/healthz").status_code == 200
 
 
 def test_another_type_of_body_is_a_415(cast: Cast, alice_calls: Caller) -> None:

@@ -60,5 +60,5 @@ def test_every_code_of_the_rest_api_is_documented() -> None:
 
 def test_every_code_of_the_openai_door_is_documented() -> None:
     used = refusals("error", 3) | set(STATUS_OF_ERROR) - {"thread_not_found"}
-    used |= {"unauthorized", "forbidden", "too_large", "too_many_requests", "internal_error"}
+    used |= {"unauthorized", "forbidden", "too_large", "too_many_requests", "invalid_host", "internal_error"}
     assert {CODES.get(code, code) for code in used} == documented("openai.md", "## Errors", 1)
