@@ -15,7 +15,7 @@ from assistant.services.database import in_database
 from assistant.services.eventlog import Position
 from assistant.services.failures import OUTAGES, note_failure
 from assistant.services.frames import bare_frame, refusal_frame
-from assistant.services.inputs import Refused, parse_input, parse_run_id, parse_thread_id, read_json
+from assistant.services.inputs import BeyondBounds, Refused, parse_input, parse_run_id, parse_thread_id, read_json
 from assistant.services.keylimits import spend_on_run
 from assistant.services.leases import key_of
 from assistant.services.limits import (
@@ -153,6 +153,9 @@ class ChatConsumer(LeanConsumer):
             return
         try:
             frame = read_json(text_data)
+        except BeyondBounds as exc:
+            await self._protocol_error("invalid_json", f"The frame {exc}.")
+            return
         except ValueError:
             await self._protocol_error("invalid_json", "The frame is not valid JSON.")
             return

@@ -114,6 +114,13 @@ async def test_a_key_that_only_reads_is_told_by_a_run_error_that_it_starts_nothi
     assert not await Run.objects.aexists()
 
 
+async def test_a_frame_that_is_not_taken_is_told_the_true_reason(uvicorn_server: Server, cast: Cast) -> None:
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.send('{"type": 99999999999999999999}')
+        told = (await socket.until_custom("protocol_error"))["value"]
+    assert told == {"code": "invalid_json", "reason": "The frame holds a number beyond 64 bits."}
+
+
 async def test_an_old_run_id_on_a_busy_thread_is_no_second_run(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

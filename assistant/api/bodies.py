@@ -11,7 +11,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 
 from assistant.api.callers import HttpRefusal
-from assistant.services.inputs import read_json
+from assistant.services.inputs import BeyondBounds, read_json
 
 MAX_BODY = 256 * 1024
 
@@ -37,6 +37,8 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _too_large()
     try:
         parsed = read_json(body.decode())
+    except BeyondBounds as exc:
+        raise HttpRefusal(400, "invalid_input", f"The body {exc}.") from None
     except ValueError:
         raise HttpRefusal(400, "invalid_input", "The body is not valid JSON in UTF-8.") from None
     if not isinstance(parsed, dict):

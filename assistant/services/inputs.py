@@ -26,9 +26,10 @@ from tools import InvalidTool, Tool
 MAX_ID = 128
 MAX_TEXT = 200_000
 MAX_TOOLS = 128
-# What 64 bits hold, databases and encoders included; and how many digits that is, at most.
-MAX_INTEGER = 2**63
+# What 64 bits hold, databases and encoders included; and how many characters that is, at most.
+INTEGERS = range(-(2**63), 2**63)
 MAX_DIGITS = 20
+TOO_LARGE = "holds a number beyond 64 bits"
 _ID = re.compile(r"[!-~]{1,128}")
 
 
@@ -98,6 +99,10 @@ class RunInput:
     protocol_version: str = ""
 
 
+class BeyondBounds(ValueError):
+    """JSON that is valid, and not taken; the text says what it does or has."""
+
+
 def clean_text(text: str) -> str:
     """Text that every database and every provider can hold: no NUL, no lone surrogate."""
     if "\x00" in text:
@@ -108,26 +113,25 @@ def clean_text(text: str) -> str:
 def read_json(text: str | bytes) -> Any:
     """A client's JSON.
 
-    Raises `ValueError` for what is none, NaN and Infinity included, is nested too deeply, or holds a number that does
-    not fit into 64 bits.
+    Raises `ValueError` for what is none, NaN and Infinity included; `BeyondBounds` for what is nested too deeply, or
+    holds a number that does not fit into 64 bits.
     """
     try:
         return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
     except RecursionError as exc:
-        raise ValueError("nested too deeply") from exc
+        raise BeyondBounds("is nested too deeply") from exc
 
 
 def _parse_int(text: str) -> int:
-    number = int(text) if len(text) <= MAX_DIGITS else MAX_INTEGER
-    if not -MAX_INTEGER < number < MAX_INTEGER:
-        raise ValueError("the number is too large")
-    return number
+    if len(text) <= MAX_DIGITS and (number := int(text)) in INTEGERS:
+        return number
+    raise BeyondBounds(TOO_LARGE)
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ValueError("the number is too large")
+        raise BeyondBounds(TOO_LARGE)
     return number
 
 

@@ -42,6 +42,21 @@ def test_a_hostile_body_is_a_400(cast: Cast, alice_calls: Caller, method: str, b
     assert [one.title for one in Conversation.objects.all()] == ["As it was"]
 
 
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("deep", "The body is nested too deeply."),
+        ("many digits", "The body holds a number beyond 64 bits."),
+        ("more than 64 bits", "The body holds a number beyond 64 bits."),
+        ("infinite", "The body holds a number beyond 64 bits."),
+        ("NaN", "The body is not valid JSON in UTF-8."),
+        ("bad UTF-8", "The body is not valid JSON in UTF-8."),
+    ],
+)
+def test_the_true_reason_is_told(alice_calls: Caller, name: str, sentence: str) -> None:
+    assert alice_calls("post", "conversations/", HOSTILE[name]).json()["message"] == sentence
+
+
 def test_a_body_that_is_too_large_is_a_413(alice_calls: Caller) -> None:
     body = {"assistant": "support", "title": "x" * 300_000}
     assert alice_calls("post", "conversations/", body).status_code == 413

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.services.inputs import Refused, clean_text, parse_input
+from assistant.services.inputs import BeyondBounds, Refused, clean_text, parse_input, read_json
 
 
 def user(text: Any, message_id: str = "u1") -> dict[str, Any]:
@@ -84,3 +84,14 @@ def test_text_is_cleaned_of_what_databases_cannot_hold() -> None:
 def test_a_cancelled_interrupt_is_a_refusal() -> None:
     taken = parse_input(given(resume=[{"interruptId": "i", "status": "cancelled"}]))
     assert taken.resume[0].approved is False
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**63 - 1])
+def test_every_number_of_64_bits_is_read(number: int) -> None:
+    assert read_json(str(number)) == number
+
+
+@pytest.mark.parametrize("text", [str(-(2**63) - 1), str(2**63), str(2**70), "1e999", "[" * 5000 + "]" * 5000])
+def test_json_beyond_what_is_taken_is_not_called_invalid(text: str) -> None:
+    with pytest.raises(BeyondBounds):
+        read_json(text)
