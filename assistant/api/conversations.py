@@ -40,6 +40,7 @@ from assistant.services.feedback import give_feedback, withdraw_feedback
 from assistant.services.listing import InvalidCursor, conversation_page, message_page
 
 TAG = "conversations"
+ID_TAKEN = "This id is taken."
 BUSY = "This conversation is still being answered. Wait for it, or stop it."
 
 
@@ -88,7 +89,7 @@ class Conversations(TenantView):
         takes=ConversationIn,
         given={"assistant": "support", "title": "Return of an umbrella"},
         gives={201: (ConversationOut, CONVERSATION)},
-        errors=[409],
+        conflicts={"conflict": ID_TAKEN},
         tag=TAG,
         is_idempotent=True,
     )
@@ -106,7 +107,7 @@ class Conversations(TenantView):
             title=given["title"],
         )
         if made is None:
-            raise HttpRefusal(409, "conflict", "This id is taken.")
+            raise HttpRefusal(409, "conflict", ID_TAKEN)
         return Response(ConversationOut(made).data, status=201)
 
 
@@ -144,7 +145,7 @@ class OneConversation(ConversationView):
         "Delete a conversation",
         of=["thread"],
         gives={204: (None, None)},
-        errors=[409],
+        conflicts={"thread_busy": BUSY},
         tag=TAG,
         description="With all that was said in it. Refused while it is being answered.",
     )

@@ -65,9 +65,7 @@ RUN = {
 ERRORS: Mapping[int, tuple[str, str]] = {
     400: ("invalid_input", "Some of the input is not valid."),
     401: ("unauthorized", "The API key is unknown, expired or revoked."),
-    403: ("forbidden", "This key has no chat scope."),
     404: ("not_found", "There is no such thing here."),
-    409: ("thread_busy", "This conversation is still being answered. Wait for it, or stop it."),
     413: ("too_large", "A body holds at most 262144 bytes."),
     415: ("unsupported_media_type", "Unsupported media type in request."),
     429: (
@@ -75,6 +73,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
         "This key may send 60 requests a minute. It may send more from 2026-11-21T09:31:00Z on.",
     ),
 }
+KEY_REUSED = {"idempotency_conflict": "This Idempotency-Key was sent before, with another request."}
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
@@ -112,6 +111,19 @@ def path_parameter(name: str) -> OpenApiParameter:
     )
 
 
+def _error(code: str, message: str, **options: Any) -> OpenApiExample:
+    return OpenApiExample(code, value={"code": code, "message": message, "fields": {}}, **options)
+
+
+class _WithScope(AutoSchema):
+    """Names the scope that a key needs for the operation, in the example of a 403."""
+
+    def get_examples(self) -> list[OpenApiExample]:
+        sentence = f"This key has no {self.view.scope_of(self.method)} scope."  # type: ignore[attr-defined]
+        refused = _error("forbidden", sentence, response_only=True, status_codes=["403"])
+        return [*super().get_examples(), refused]
+
+
 def operation(
     summary: str,
     *,
@@ -120,7 +132,7 @@ def operation(
     given: Any = None,
     query: Any = None,
     gives: Mapping[Any, tuple[Any, Any]],
-    errors: Sequence[int] = (),
+    conflicts: Mapping[str, str] | None = None,
     tag: str,
     is_idempotent: bool = False,
     description: str = "",
@@ -132,16 +144,20 @@ def operation(
         takes: The serializer of its body; `given` is an example.
         query: The serializer of its query string.
         gives: By status (or status and media type): what it answers, and an example. None for no body.
-        errors: Statuses beside those that every operation may answer.
+        conflicts: The codes that it answers 409 with, beside that of an `Idempotency-Key`, each with a sentence.
     """
     responses: dict[int | tuple[int, str], Any] = {
         status: OpenApiResponse(shape, examples=[] if shape is None else [OpenApiExample("answer", value=example)])
         for status, (shape, example) in gives.items()
     }
-    for status in sorted({400, 401, 403, 404, 429, *errors, *((413, 415) if takes else ())}):
-        code, message = ERRORS[status]
-        value = {"code": code, "message": message, "fields": {}}
-        responses[status] = OpenApiResponse(Error, examples=[OpenApiExample(code, value=value)])
+    conflicts = {**(conflicts or {}), **(KEY_REUSED if is_idempotent else {})}
+    errors = {status: [_error(*ERRORS[status])] for status in (400, 401, 404, 429, *((413, 415) if takes else ()))}
+    # Its example comes from `_WithScope`.
+    errors[403] = []
+    if conflicts:
+        errors[409] = [_error(*conflict) for conflict in conflicts.items()]
+    for status, examples in sorted(errors.items()):
+        responses[status] = OpenApiResponse(Error, examples=examples)
     described: Callable[[F], F] = extend_schema(
         operation_id=summary.lower().replace(" ", "_").replace("'", ""),
         summary=summary,
@@ -159,7 +175,7 @@ def operation(
 
     def with_schema(view: F) -> F:
         # It builds on the class it finds here; a project's default for its own views need not be drf-spectacular's.
-        view.schema = AutoSchema()  # type: ignore[attr-defined]
+        view.schema = _WithScope()  # type: ignore[attr-defined]
         found = described(view)
         del view.schema  # type: ignore[attr-defined]
         return found

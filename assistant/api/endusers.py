@@ -85,7 +85,6 @@ class EndUserTokens(TenantView):
         takes=TokenIn,
         given=GIVEN,
         gives={201: (TokenOut, MINTED)},
-        errors=[409],
         tag="end users",
         is_idempotent=True,
         description="For your backend: a token with which a page of yours talks to the assistant as this end user. "

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
 from assistant.api.callers import HttpRefusal, not_found, session_of
+from assistant.api.conversations import BUSY
 from assistant.api.describing import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
 from assistant.api.visits import Visit
@@ -28,6 +29,7 @@ from assistant.services.pictures import find_run
 from assistant.services.runs import get_runs
 
 TAG = "runs"
+NO_CALL = "No call waits in this run."
 RUN_IDS = uuid.UUID("6f1d1c0e-4d2b-4e0f-8a53-0c6f4c8e7b21")
 
 
@@ -96,7 +98,7 @@ class ConversationRuns(RunningView):
         takes=RunIn,
         given={"message": "How long may I return an umbrella?"},
         gives={201: (RunOut, RUN), 202: (RunOut, {**RUN, "status": "running", "text": "", "ended_at": None})},
-        errors=[409, 429],
+        conflicts={"thread_busy": BUSY},
         tag=TAG,
         is_idempotent=True,
         description="Answers 201 when the run has ended: look at `status`, for it may have failed, or wait for an "
@@ -167,7 +169,7 @@ class RunApprovals(RunningView):
         takes=DecisionsIn,
         given={"decisions": [{"call_id": "call_1", "approved": True}]},
         gives={201: (RunOut, {**RUN, "id": "run-2"}), 202: (RunOut, {**RUN, "id": "run-2", "status": "running"})},
-        errors=[409, 429],
+        conflicts={"thread_busy": BUSY, "conflict": NO_CALL},
         tag=TAG,
         is_idempotent=True,
         description="The conversation goes on in a new run, which is answered with. Every call that waits needs a "
@@ -186,9 +188,7 @@ class RunApprovals(RunningView):
         waiting = await in_database(pending_of_member, member=self.member, run_id=key.run_id)
         if {one["call_id"] for one in given["decisions"]} != {call.call_id for call in waiting}:
             names = ", ".join(call.call_id for call in waiting)
-            sentence = (
-                f"One decision is needed for each call that waits: {names}." if names else "No call waits in this run."
-            )
+            sentence = f"One decision is needed for each call that waits: {names}." if names else NO_CALL
             raise HttpRefusal(409, "conflict", sentence, {"decisions": [sentence]})
         decided = RunInput(
             thread_id=key.conversation_id,

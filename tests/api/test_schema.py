@@ -23,6 +23,7 @@ EXAMPLES = 8
 # What no schema says (an assistant that exists, a cursor that was given, a text without NUL) is refused with 400.
 UNSAYABLE = [positive_data_acceptance]
 # An AG-UI client reads of a refused run in its stream: in a RUN_ERROR, with status 200.
+BASE = "/api/v1/tenants/{tenant}/"
 STREAMED = "POST /api/v1/tenants/{tenant}/assistants/{assistant}/runs/"
 THREAD = "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f"
 KNOWN = {"tenant": "acme", "assistant": "support", "thread": THREAD, "run_id": "run-1", "message_id": "msg-2"}
@@ -97,6 +98,43 @@ def test_every_operation_has_examples(name: str, operation: dict[str, Any]) -> N
     assert all(media.get("examples") or media.get("example") for body in bodies for media in body.values())
     assert all(parameter.get("examples") for parameter in operation["parameters"] if parameter["in"] != "query")
     assert operation["summary"] and operation["description"]
+
+
+def examples_of(operation: dict[str, Any], status: str) -> dict[str, dict[str, Any]]:
+    """The examples of an answer, by their codes."""
+    examples = operation["responses"][status]["content"]["application/json"]["examples"]
+    return {example["value"]["code"]: example["value"] for example in examples.values()}
+
+
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [
+        ("GET conversations/", "read"),
+        ("POST conversations/", "chat"),
+        ("GET assistants/{assistant}/tools/", "tools"),
+        ("POST assistants/{assistant}/runs/", "chat"),
+        ("POST assistants/{assistant}/end-user-tokens/", "end_users"),
+    ],
+)
+def test_the_example_of_a_403_names_the_scope_that_is_needed(name: str, scope: str) -> None:
+    operation = dict(described())[name.replace(" ", f" {BASE}")]
+    assert examples_of(operation, "403")["forbidden"]["message"] == f"This key has no {scope} scope."
+
+
+@pytest.mark.parametrize(
+    ("name", "conflicts"),
+    [
+        ("POST conversations/", {"conflict", "idempotency_conflict"}),
+        ("DELETE conversations/{thread}/", {"thread_busy"}),
+        ("POST conversations/{thread}/runs/", {"thread_busy", "idempotency_conflict"}),
+        ("POST runs/{run_id}/approvals/", {"thread_busy", "conflict", "idempotency_conflict"}),
+        ("POST runs/{run_id}/cancel/", {"idempotency_conflict"}),
+        ("POST assistants/{assistant}/end-user-tokens/", {"idempotency_conflict"}),
+    ],
+)
+def test_the_examples_of_a_409_are_the_conflicts_that_can_come(name: str, conflicts: set[str]) -> None:
+    operation = dict(described())[name.replace(" ", f" {BASE}")]
+    assert set(examples_of(operation, "409")) == conflicts
 
 
 def test_the_pages_and_the_schema_are_served_from_here() -> None:
