@@ -90,7 +90,27 @@ async def test_who_has_seen_the_end_and_asks_again_is_not_kept_waiting(
         seen = await client.post(RUNS.format(tenant="acme"), json=given)
         address = f"/api/v1/tenants/acme/runs/{given['runId']}/events/"
         for last in (events_of(seen.text)[-1][0], 999):
-            assert events_of((await client.get(address, headers={"Last-Event-ID": str(last)})).text) == []
+            answer = await client.get(address, headers={"Last-Event-ID": str(last)})
+            # What an EventSource does not come again on.
+            assert (answer.status_code, answer.content) == (204, b"")
+
+
+@pytest.mark.parametrize("last", ["seven", "-1", "1.5", str(2**31), "9" * 5000])
+async def test_a_position_that_no_event_has_is_a_400(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, last: str
+) -> None:
+    fake_provider.reply("Hello")
+    given = run_input("Hi")
+    async with http(uvicorn_server, **await bearer(cast)) as client:
+        address = RUNS.format(tenant="acme")
+        refused = await client.post(address, json=given, headers={"Last-Event-ID": last})
+        assert not await Run.objects.aexists()
+        await client.post(address, json=given)
+        answer = await client.get(
+            f"/api/v1/tenants/acme/runs/{given['runId']}/events/", headers={"Last-Event-ID": last}
+        )
+    for one in (refused, answer):
+        assert (one.status_code, list(one.json()["fields"])) == (400, ["Last-Event-ID"])
 
 
 async def test_a_key_that_is_sent_again_joins_its_run_and_with_another_body_is_refused(

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from assistant.api.base import REPLAYED, AsyncTenantView, claim_request, settle, validated_query
 from assistant.api.bodies import object_of
-from assistant.api.callers import not_found, session_of
+from assistant.api.callers import HttpRefusal, not_found, session_of
 from assistant.api.describing import operation
 from assistant.api.serializers import EventsQuery
 from assistant.api.visits import Visit
@@ -23,7 +23,7 @@ from assistant.services.database import in_database
 from assistant.services.frames import for_earlier_clients, refusal_frame
 from assistant.services.inputs import Refused, parse_input, parse_run_id
 from assistant.services.leases import RunKey
-from assistant.services.pictures import find_run
+from assistant.services.pictures import find_run, run_ending
 from assistant.services.runs import get_runs
 
 TAG = "streams"
@@ -63,7 +63,7 @@ EVENTS = 'id: 1\ndata: {"type":"RUN_STARTED","threadId":"0190e0c5-6b0e-7c3a-9d4e
 STREAM = {(200, "text/event-stream"): (EVENT, EVENTS)}
 LAST_EVENT_ID = OpenApiParameter(
     "Last-Event-ID",
-    str,
+    {"type": "string", "pattern": "^[0-9]{0,10}$"},
     OpenApiParameter.HEADER,
     required=False,
     description="The number of the last event that was seen: those after it follow.",
@@ -74,10 +74,10 @@ LAST_EVENT_ID = OpenApiParameter(
 class EventStream(AsyncTenantView):
     """A view that answers with a run's events."""
 
-    def stream(self, request: Request, key: RunKey, *, is_earlier: bool) -> StreamingHttpResponse:
-        """Everything after `Last-Event-ID`, to the run's end; `is_earlier`: for a client that named no version."""
+    def stream(self, request: Request, key: RunKey, after: int, *, is_earlier: bool) -> StreamingHttpResponse:
+        """Everything after number `after`, to the run's end; `is_earlier`: for a client that named no version."""
         visit = Visit(self.member, *session_of(request._request))
-        return _as_events(_events(visit, key, _last_seq(request), is_earlier))
+        return _as_events(_events(visit, key, after, is_earlier))
 
 
 class StartRun(EventStream):
@@ -99,7 +99,7 @@ class StartRun(EventStream):
     async def post(self, request: Request, assistant: str) -> HttpResponseBase:
         if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
             raise not_found()
-        body = object_of(request._request)
+        body, after = object_of(request._request), _last_seq(request)
         claimed = await in_database(claim_request, self.member, request._request, body)
         is_first = claimed is not None and claimed.status is None
         begun: Response | None = None
@@ -113,7 +113,7 @@ class StartRun(EventStream):
             if claimed is not None and is_first:
                 # That it has begun is all that is kept: the run's id makes sure that whoever sends it again joins it.
                 await in_database(settle, self, claimed, begun)
-        answer = self.stream(request, opened.key, is_earlier=not given.protocol_version)
+        answer = self.stream(request, opened.key, after, is_earlier=not given.protocol_version)
         if claimed is not None and not is_first:
             answer[REPLAYED] = "true"
         return answer
@@ -127,18 +127,21 @@ class RunEvents(EventStream):
         "Resume the events of a run",
         of=["run_id"],
         query=EventsQuery,
-        gives=STREAM,
+        gives={**STREAM, 204: (None, None)},
         tag=TAG,
         description="The events after `Last-Event-ID`; without it, from the start. If some of them are no longer kept, "
-        "a fresh picture: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. Clients of AG-UI 1.0 say so by "
-        "`protocolVersion`, as in a `RunAgentInput`.",
+        "a fresh picture: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. 204 if none will follow, so that an "
+        "EventSource does not come again. Clients of AG-UI 1.0 say so by `protocolVersion`, as in a `RunAgentInput`.",
     )
     async def get(self, request: Request, run_id: str) -> HttpResponseBase:
-        version = validated_query(EventsQuery, request)["protocolVersion"]
+        version, after = validated_query(EventsQuery, request)["protocolVersion"], _last_seq(request)
         key = await in_database(find_run, member=self.member, run_id=parse_run_id(run_id))
         if key is None:
             raise not_found()
-        return self.stream(request, key, is_earlier=not version)
+        ending = await in_database(run_ending, key=key)
+        if ending is not None and after >= ending[0]:
+            return Response(status=204)
+        return self.stream(request, key, after, is_earlier=not version)
 
 
 async def _events(visit: Visit, key: RunKey, after: int, is_earlier: bool) -> AsyncIterator[str]:
@@ -156,8 +159,12 @@ async def _events(visit: Visit, key: RunKey, after: int, is_earlier: bool) -> As
 
 
 def _last_seq(request: Request) -> int:
-    given = request.headers.get("Last-Event-ID", "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+    """The number in `Last-Event-ID`, 0 without one. Raises `HttpRefusal` for what no event's can be."""
+    given = request.headers.get("Last-Event-ID", "") or "0"
+    if given.isascii() and given.isdigit() and len(given) <= 10 and int(given) < 2**31:
+        return int(given)
+    sentence = "Last-Event-ID must be the number of an event."
+    raise HttpRefusal(400, "invalid_input", sentence, {"Last-Event-ID": [sentence]})
 
 
 def _as_events(events: AsyncIterator[str]) -> StreamingHttpResponse:
