@@ -77,6 +77,9 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
     messages = _messages(body.get("messages"))
     client_tools = _tools(body.get("tools"))
     options = body.get("stream_options")
+    is_streamed = _flag(body, "stream")
+    if options is not None and not is_streamed:
+        raise InvalidRequest("stream_options", "is only allowed when stream is true.")
     return CompletionRequest(
         model=_text(body.get("model"), "model", most=MAX_ID),
         run=StatelessInput(
@@ -88,7 +91,7 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
             options=_options(body),
             response_format=_response_format(body.get("response_format")),
         ),
-        is_streamed=_flag(body, "stream"),
+        is_streamed=is_streamed,
         with_usage=_flag(options, "include_usage") if isinstance(options, dict) else False,
     )
 

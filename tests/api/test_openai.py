@@ -335,6 +335,7 @@ async def test_what_is_refused_has_openais_shape_and_codes(uvicorn_server: Serve
         (reader, {"json": asked}, (403, "forbidden", None)),
         (key, {"json": {**asked, "model": "nobody"}}, (404, "model_not_found", "model")),
         (key, {"json": {**asked, "n": 2}}, (400, "invalid_value", "n")),
+        (key, {"json": {**asked, "stream_options": {}}}, (400, "invalid_value", "stream_options")),
         (key, {"content": b"{"}, (400, "invalid_input", None)),
         (key, {"content": half}, (400, "invalid_input", None)),
         (key, {"content": half.replace(b"ud800", b"u0000")}, (400, "invalid_input", None)),
