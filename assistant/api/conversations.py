@@ -7,6 +7,7 @@ import uuid
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -129,6 +130,8 @@ class OneConversation(ConversationView):
     def patch(self, request: Request, thread: uuid.UUID) -> Response:
         self.conversation(thread)
         given = validated(ConversationChange, request.data)
+        if not given:
+            raise ValidationError(["There is nothing to change: give a title or is_archived."])
         if "title" in given:
             self.rename(thread, given["title"])
         if "is_archived" in given:

@@ -35,8 +35,6 @@ HOSTILE = {
 @pytest.mark.parametrize("method", ["post", "patch"])
 def test_a_hostile_body_is_a_400(cast: Cast, alice_calls: Caller, method: str, body: bytes) -> None:
     talk = make_conversation(cast.alice, cast.support, title="As it was")
-    if method == "patch" and body in (HOSTILE["nothing"], HOSTILE["null"]):
-        return  # changes nothing, and names no field
     answer = alice_calls(method, "conversations/" if method == "post" else f"conversations/{talk.pk}/", body)
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
     assert [one.title for one in Conversation.objects.all()] == ["As it was"]
