@@ -55,9 +55,10 @@ RUN_AGENT_INPUT = {
 }
 EVENT = {
     "type": "object",
-    "description": "A server-sent event: `id` is its number within the run, `data` an AG-UI event as JSON text.",
+    "description": "A server-sent event: `id` is its number within the run, left out within a fresh picture but for the "
+    "last event; `data` is an AG-UI event as JSON text.",
     "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
-    "required": ["id", "data"],
+    "required": ["data"],
 }
 EVENTS = 'id: 1\ndata: {"type":"RUN_STARTED","threadId":"0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f","runId":"run-1"}\n\n'
 STREAM = {(200, "text/event-stream"): (EVENT, EVENTS)}
@@ -90,7 +91,6 @@ class StartRun(EventStream):
         takes=RUN_AGENT_INPUT,
         given=RUN_INPUT,
         gives=STREAM,
-        errors=[409],
         tag=TAG,
         is_idempotent=True,
         description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
