@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -37,6 +38,12 @@ class KeyForm(TenantForm):
     class Meta:
         model = ApiKey
         fields = ("tenant", "user", "name", "scopes", "requests_per_minute", "requests_per_day", "expires_at")
+
+    def clean_expires_at(self) -> datetime | None:
+        at: datetime | None = self.cleaned_data["expires_at"]
+        if at is not None and at <= timezone.now():
+            raise forms.ValidationError("This moment has passed: the key would never work.")
+        return at
 
 
 @admin.register(ApiKey)

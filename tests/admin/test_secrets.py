@@ -106,6 +106,14 @@ def test_a_key_is_shown_once_and_works(amys: Client, cast: Cast) -> None:
     assert key not in str([*AuditEntry.objects.values(), *ApiKey.objects.values()])
 
 
+def test_a_key_that_has_expired_already_is_not_made(amys: Client, cast: Cast) -> None:
+    answer = amys.post(f"{KEYS}add/", new_key(cast, expires_at_0="2020-01-01", expires_at_1="00:00:00"))
+    assert b"This moment has passed" in answer.content
+    assert not ApiKey.objects.exists()
+    amys.post(f"{KEYS}add/", new_key(cast, expires_at_0="2126-01-01", expires_at_1="00:00:00"))
+    assert ApiKey.objects.get().expires_at is not None
+
+
 def test_a_key_speaks_for_members_only(root: Client, cast: Cast) -> None:
     assert root.post(f"{KEYS}add/", new_key(cast, user=cast.mallory.pk)).status_code == 200
     assert not ApiKey.objects.exists()
