@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import person, username
-from assistant.admin.once import show_once
-from assistant.admin.scope import TenantForm, TenantScopedAdmin, choices_of, is_operator
+from assistant.admin.once import MakesSecrets, OnceForm
+from assistant.admin.scope import TenantForm, choices_of, is_operator
 from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.keys import revoke_api_keys
 from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
@@ -24,7 +24,7 @@ from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
 LIMITS = ("requests_per_minute", "requests_per_day")
 
 
-class KeyForm(TenantForm):
+class KeyForm(TenantForm, OnceForm):
     """What a new key may do, and for whom it speaks; of a key that is made, its limits alone can be changed."""
 
     scopes = forms.MultipleChoiceField(
@@ -47,10 +47,11 @@ class KeyForm(TenantForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(TenantScopedAdmin):
+class ApiKeyAdmin(MakesSecrets):
     """Keys of programs; of a key's row its limits change, and nothing else but by its being revoked."""
 
     form = KeyForm
+    made = "key"
     possible = frozenset({"view", "add", "change"})
     change_form_template = "admin/assistant/apikey/change_form.html"
     list_display = (
@@ -73,7 +74,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
-            return KeyForm.Meta.fields
+            return (*KeyForm.Meta.fields, "once")
         return (
             "tenant",
             "member",
@@ -99,8 +100,8 @@ class ApiKeyAdmin(TenantScopedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
             return self.readonly_fields
-        # The form's own field of scopes is there to make a key: `granted` shows it from then on.
-        return ("scopes", *(name for name in self.get_fields(request, obj) if name not in LIMITS))
+        # The form's own fields are there to make a key: `granted` shows its scopes from then on.
+        return ("scopes", "once", *(name for name in self.get_fields(request, obj) if name not in LIMITS))
 
     @admin.display(description="used")
     def used(self, key: ApiKey) -> str:
@@ -122,6 +123,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
         if change:
             obj.save(update_fields=LIMITS)
             return
+        self.claim(request, form, obj.tenant_id)
         row, key = create_api_key(
             tenant=obj.tenant,
             user=obj.user,
@@ -137,7 +139,7 @@ class ApiKeyAdmin(TenantScopedAdmin):
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         template = "admin/assistant/apikey/made.html"
-        return show_once(self, request, template, title="The new API key", row=obj, secret=obj.shown_once)
+        return self.show_once(request, template, title="The new API key", row=obj, secret=obj.shown_once)
 
     @admin.action(description="Revoke selected API keys", permissions=["view"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:

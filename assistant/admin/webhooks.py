@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminURLFieldWidget
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
@@ -17,8 +18,8 @@ from django.views.decorators.http import require_POST
 from assistant.admin.filters import TENANT
 from assistant.admin.history import pretty
 from assistant.admin.links import link, link_to_list
-from assistant.admin.once import show_once
-from assistant.admin.scope import ReadOnlyAdmin, TenantForm, TenantScopedAdmin
+from assistant.admin.once import MadeAlready, MakesSecrets, OnceForm, new_nonce
+from assistant.admin.scope import ReadOnlyAdmin, TenantForm
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services import audit
 from assistant.services.deliveries import resend
@@ -29,7 +30,7 @@ from tools.urlguard import UnsafeUrl
 SECRETS = ("secret", "previous_secret")
 
 
-class WebhookForm(TenantForm):
+class WebhookForm(TenantForm, OnceForm):
     """An address that may be opened, and what it is told of."""
 
     url = forms.URLField(
@@ -62,10 +63,11 @@ class WebhookForm(TenantForm):
 
 
 @admin.register(Webhook)
-class WebhookAdmin(TenantScopedAdmin):
+class WebhookAdmin(MakesSecrets):
     """A tenant's webhooks; the buttons send a test event and give a new secret."""
 
     form = WebhookForm
+    made = "webhook"
     change_form_template = "admin/assistant/webhook/change_form.html"
     list_display = ("name", "tenant", "url", "told_of", "is_active", "condition")
     list_filter = (TENANT, "is_active")
@@ -75,7 +77,11 @@ class WebhookAdmin(TenantScopedAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         own = ("tenant", "name", "url", "events", "is_active")
-        return own if obj is None else (*own, "condition", "secret_state", "sent")
+        return (*own, "once") if obj is None else (*own, "condition", "secret_state", "sent")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        # A change makes no secret.
+        return self.readonly_fields if obj is None else (*self.readonly_fields, "once")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
         rows: QuerySet[Webhook] = super().get_queryset(request)
@@ -105,8 +111,14 @@ class WebhookAdmin(TenantScopedAdmin):
             return f"Encrypted at rest. The one before it signs too until {until:%Y-%m-%d %H:%M} UTC."
         return "Encrypted at rest, and not shown again."
 
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "nonce": new_nonce()})
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
+            self.claim(request, form, obj.tenant_id)
             obj.secret = obj.shown_once = new_secret()
             super().save_model(request, obj, form, change)
             return
@@ -120,7 +132,7 @@ class WebhookAdmin(TenantScopedAdmin):
 
     def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
         template = "admin/assistant/webhook/secret.html"
-        return show_once(self, request, template, title="The webhook's signing secret", row=webhook, secret=secret)
+        return self.show_once(request, template, title="The webhook's signing secret", row=webhook, secret=secret)
 
     def get_urls(self) -> list[Any]:
         return [
@@ -141,7 +153,17 @@ class WebhookAdmin(TenantScopedAdmin):
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Give a new secret; the old one signs too for a day."""
         webhook = self.row_or_404(request, object_id, self.has_change_permission)
-        return self._show_secret(request, webhook, rotate_secret(webhook=webhook, actor=request.user))
+        form = OnceForm(request.POST)
+        if not form.is_valid():
+            self.message_user(request, "The page was too old: press the button again.", messages.WARNING)
+            return HttpResponseRedirect(reverse("admin:assistant_webhook_change", args=[webhook.pk]))
+        try:
+            with transaction.atomic():
+                self.claim(request, form, webhook.tenant_id)
+                secret = rotate_secret(webhook=webhook, actor=request.user)
+        except MadeAlready:
+            return self.made_already(request, "secret")
+        return self._show_secret(request, webhook, secret)
 
 
 @admin.register(WebhookDelivery)

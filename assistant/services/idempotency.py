@@ -11,10 +11,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from assistant.models import IdempotentAnswer, Run
+from assistant.models import IdempotentAnswer, Run, Tenant
 from assistant.services.members import Member
+from tools.context import UserId
 
 LIFETIME = timedelta(hours=24)
 # A request that has started no run in this time, and has no answer: its process died.
@@ -53,7 +55,7 @@ def claim(*, member: Member, key: str, fingerprint: str, run_id: str = "") -> Cl
     """
     if not _KEY.fullmatch(key):
         raise ValueError("Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.")
-    _forget_old(member)
+    _forget_old(member.tenant_id, member.user_id)
     try:
         with transaction.atomic():
             row = IdempotentAnswer.objects.create(
@@ -64,8 +66,24 @@ def claim(*, member: Member, key: str, fingerprint: str, run_id: str = "") -> Cl
     return Claim(row.pk)
 
 
-def _forget_old(member: Member) -> None:
-    own = IdempotentAnswer.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id)
+def claim_form(*, tenant_id: int, user_id: UserId, nonce: str) -> bool:
+    """Take a form's nonce; False if it was taken before, in the last `LIFETIME`.
+
+    To be called in the transaction of what the form makes.
+    """
+    _forget_old(tenant_id, user_id)
+    # The space keeps it apart from the keys of requests, which have none.
+    _, is_new = IdempotentAnswer.objects.get_or_create(tenant_id=tenant_id, user_id=user_id, key=f"form {nonce}")
+    return is_new
+
+
+def is_form_claimed(*, tenants: QuerySet[Tenant], user_id: UserId, nonce: str) -> bool:
+    """Whether the nonce was taken for one of these tenants."""
+    return IdempotentAnswer.objects.filter(tenant__in=tenants, user_id=user_id, key=f"form {nonce}").exists()
+
+
+def _forget_old(tenant_id: int, user_id: UserId) -> None:
+    own = IdempotentAnswer.objects.filter(tenant_id=tenant_id, user_id=user_id)
     own.filter(created_at__lt=timezone.now() - LIFETIME).delete()
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
+from unittest.mock import patch
 
 from django.db import connection
 from django.test import Client
 
+from assistant.admin.once import new_nonce
 from assistant.models import ApiKey, AuditEntry, Membership, Provider, ToolSetting
+from assistant.services.idempotency import LIFETIME
 from assistant.services.members import create_api_key, member_by_key
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
@@ -90,7 +94,7 @@ def test_a_second_switch_for_one_tool_is_refused(amys: Client, cast: Cast) -> No
 
 def new_key(cast: Cast, **fields: object) -> dict[str, object]:
     form = {"tenant": cast.acme.pk, "user": cast.alice.pk, "name": "backend", "scopes": ["chat", "read"]}
-    return {**form, "expires_at_0": "", "expires_at_1": "", **fields}
+    return {**form, "expires_at_0": "", "expires_at_1": "", "once": new_nonce(), **fields}
 
 
 def test_a_key_is_shown_once_and_works(amys: Client, cast: Cast) -> None:
@@ -104,6 +108,24 @@ def test_a_key_is_shown_once_and_works(amys: Client, cast: Cast) -> None:
     for page in ("", f"{row.pk}/change/", f"{row.pk}/history/"):
         assert key not in amys.get(KEYS + page).content.decode()
     assert key not in str([*AuditEntry.objects.values(), *ApiKey.objects.values()])
+
+
+def test_a_form_that_is_sent_again_makes_no_second_key(amys: Client, cast: Cast) -> None:
+    form = new_key(cast, once=amys.get(f"{KEYS}add/").context["adminform"].form["once"].value())
+    amys.post(f"{KEYS}add/", form)
+    again = amys.post(f"{KEYS}add/", form, follow=True)
+    assert again.redirect_chain == [(KEYS, 302)]
+    assert b"This key was made already; a secret is shown only once." in again.content
+    assert ApiKey.objects.count() == AuditEntry.objects.filter(action="apikey.add").count() == 1
+
+
+def test_a_form_that_cannot_be_told_from_one_sent_again_makes_no_key(amys: Client, cast: Cast) -> None:
+    yesterday = time.time() - LIFETIME.total_seconds() - 1
+    with patch("time.time", return_value=yesterday):
+        stale = new_nonce()
+    for nonce in (stale, "made-up", ""):
+        assert amys.post(f"{KEYS}add/", new_key(cast, once=nonce)).status_code == 200
+    assert not ApiKey.objects.exists()
 
 
 def test_a_key_that_has_expired_already_is_not_made(amys: Client, cast: Cast) -> None:

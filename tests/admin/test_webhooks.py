@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from assistant.admin.once import new_nonce
 from assistant.models import AuditEntry, Webhook, WebhookDelivery
 from assistant.services.webhooks import MAX_PER_TENANT, send_test
 from tests.admin.conftest import signed_in
@@ -20,7 +21,8 @@ URL = "https://hooks.example.com/"
 
 
 def form(cast: Cast, **fields: object) -> dict[str, object]:
-    return {"tenant": cast.acme.pk, "name": "Own", "url": URL, "events": ["run.finished"], "is_active": "on", **fields}
+    own = {"tenant": cast.acme.pk, "name": "Own", "url": URL, "events": ["run.finished"], "is_active": "on"}
+    return {**own, "once": new_nonce(), **fields}
 
 
 def shown_secret(page: bytes) -> str:
@@ -44,11 +46,30 @@ def test_a_secret_is_shown_once_and_kept_encrypted(amys: Client, cast: Cast) -> 
 
 def test_a_new_secret_is_shown_once_and_the_old_one_kept_beside_it(amys: Client, cast: Cast) -> None:
     row = hook(cast.acme, URL)
-    secret = shown_secret(amys.post(f"{HOOKS}{row.pk}/rotate/").content)
+    secret = shown_secret(amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": new_nonce()}).content)
     assert secret != row.secret
     again = Webhook.objects.get()
     assert (again.secret, again.previous_secret) == (secret, row.secret)
     assert AuditEntry.objects.get(action="webhook.rotate").actor == cast.amy
+
+
+def test_a_form_that_is_sent_again_makes_no_second_webhook(amys: Client, cast: Cast) -> None:
+    fields = form(cast)
+    amys.post(f"{HOOKS}add/", fields)
+    again = amys.post(f"{HOOKS}add/", fields, follow=True)
+    assert b"This webhook was made already" in again.content
+    assert again.redirect_chain == [(HOOKS, 302)]
+    assert Webhook.objects.count() == 1
+
+
+def test_a_button_that_is_pressed_once_gives_one_new_secret(amys: Client, cast: Cast) -> None:
+    row = hook(cast.acme, URL)
+    (button,) = re.findall(r'rotate/.*?name="once" value="(.+?)"', amys.get(f"{HOOKS}{row.pk}/change/").text, re.S)
+    secret = shown_secret(amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": button}).content)
+    again = amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": button}, follow=True)
+    assert b"This secret was made already" in again.content
+    assert amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": "made-up"}).status_code == 302
+    assert (Webhook.objects.get().secret, Webhook.objects.get().previous_secret) == (secret, row.secret)
 
 
 @pytest.mark.parametrize(
