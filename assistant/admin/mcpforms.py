@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
+from assistant.admin.addresses import AddressField
 from assistant.admin.scope import TenantForm
 from assistant.admin.secretfields import SecretTextarea
 from assistant.models import McpCredential, McpServer, McpTool, Membership
@@ -72,12 +73,10 @@ class SecretsForm(TenantForm):
 class ServerForm(SecretsForm):
     """One server of a tenant: a URL that may be opened, or a command that the deployment lists."""
 
-    url = forms.URLField(label="URL", max_length=500, required=False, assume_scheme="https", widget=_WIDE)
-    oauth_issuer = forms.URLField(
+    url = AddressField(label="URL", required=False, widget=_WIDE)
+    oauth_issuer = AddressField(
         label="OAuth issuer",
-        max_length=500,
         required=False,
-        assume_scheme="https",
         widget=_WIDE,
         help_text=McpServer._meta.get_field("oauth_issuer").help_text,
     )

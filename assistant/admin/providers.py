@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
 
+from assistant.admin.addresses import AddressField
 from assistant.admin.filters import TENANT
 from assistant.admin.scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
@@ -20,7 +21,7 @@ from tools.urlguard import UnsafeUrl
 class ProviderForm(TenantForm):
     """The stored key is not loaded, let alone shown: an empty field keeps it."""
 
-    base_url = forms.URLField(label="base URL", max_length=500, assume_scheme="https", help_text="Up to and with /v1.")
+    base_url = AddressField(label="base URL", help_text="Up to and with /v1.")
     new_api_key = forms.CharField(
         label="API key",
         required=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import admin, messages
@@ -15,6 +16,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
+from assistant.admin.addresses import AddressField
 from assistant.admin.filters import TENANT
 from assistant.admin.history import pretty
 from assistant.admin.links import link, link_to_list
@@ -33,10 +35,8 @@ SECRETS = ("secret", "previous_secret")
 class WebhookForm(TenantForm, OnceForm):
     """An address that may be opened, and what it is told of."""
 
-    url = forms.URLField(
+    url = AddressField(
         label="URL",
-        max_length=500,
-        assume_scheme="https",
         widget=AdminURLFieldWidget,
         help_text="Events are sent there by POST. It must lie on the public Internet, and redirects are not followed.",
     )
@@ -48,6 +48,9 @@ class WebhookForm(TenantForm, OnceForm):
 
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
+        if "@" in urlsplit(url).netloc:
+            # The guard's sentence speaks of credentials, which a webhook has not.
+            raise forms.ValidationError("Leave out the user name and password: the receiver verifies our signature.")
         try:
             tenant_guard().check(url)
         except UnsafeUrl as exc:

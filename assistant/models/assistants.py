@@ -9,7 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from assistant.models.fields import EncryptedTextField
+from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant
 
 
@@ -20,7 +20,7 @@ class Provider(models.Model):
         Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="providers", help_text="Empty: for all."
     )
     name = models.CharField(max_length=100)
-    base_url = models.URLField("base URL", max_length=500, help_text="Up to and with /v1.")
+    base_url = AddressField("base URL", max_length=500, help_text="Up to and with /v1.")
     api_key = EncryptedTextField("API key", blank=True)
     default_model = models.CharField(max_length=200)
     is_strict = models.BooleanField(

@@ -1,18 +1,22 @@
-"""Model fields of our own: text that is encrypted at rest."""
+"""Model fields of our own: text that is encrypted at rest, and addresses that this server opens."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.core.validators import URLValidator
 from django.db import models
 
 if TYPE_CHECKING:
     TextField = models.TextField[str, str]
+    URLField = models.URLField[str, str]
 else:
     TextField = models.TextField
+    URLField = models.URLField
 
 
 def cipher() -> MultiFernet:
@@ -39,3 +43,29 @@ class EncryptedTextField(TextField):
             raise ImproperlyConfigured(
                 f"FIELD_ENCRYPTION_KEYS holds no key that reads {self.model.__name__}.{self.name}"
             ) from exc
+
+
+class AddressValidator(URLValidator):
+    """A web address on any host: Django's own rule wants a dot in it, which names inside a network often lack."""
+
+    schemes = ["http", "https"]
+    host_re = r"\w(?:[\w-]*\w)?(?:\.\w(?:[\w-]*\w)?)*\.?"
+    regex = re.compile(
+        r"[a-z]+://"
+        r"(?:[^\s:@/]+(?::[^\s:@/]*)?@)?"
+        rf"(?:{URLValidator.ipv6_re}|{host_re})"
+        r"(?::[0-9]{1,5})?"
+        r"(?:[/?#]\S*)?\Z",
+        re.IGNORECASE,
+    )
+
+
+class AddressField(URLField):
+    """A URL that this server opens; whether it may is the guard's to judge."""
+
+    default_validators = [AddressValidator()]
+
+    def deconstruct(self) -> Any:
+        # To migrations it is the column that it is.
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.URLField", args, kwargs

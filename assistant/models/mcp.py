@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from assistant.models.fields import EncryptedTextField
+from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant
 from tools.context import UserId
 
@@ -42,14 +42,14 @@ class McpServer(Credentials):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="mcp_servers")
     name = models.SlugField(max_length=40)
     prefix = models.SlugField(max_length=24, help_text="Its tools are called prefix__name.")
-    url = models.URLField("URL", max_length=500, blank=True)
+    url = AddressField("URL", max_length=500, blank=True)
     command = models.CharField(
         max_length=60, blank=True, help_text="In place of a URL: one of the deployment's MCP_STDIO_COMMANDS."
     )
     credentials_of = models.CharField(
         "credentials", max_length=10, choices=Speakers.choices, default=Speakers.TENANT, help_text="Who it is asked as."
     )
-    oauth_issuer = models.URLField(
+    oauth_issuer = AddressField(
         "OAuth issuer",
         max_length=500,
         blank=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from assistant.models.fields import EncryptedTextField
+from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant
 
 
@@ -20,7 +20,7 @@ class Webhook(models.Model):
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=100)
-    url = models.URLField("URL", max_length=500)
+    url = AddressField("URL", max_length=500)
     events = models.JSONField(default=list)
     is_active = models.BooleanField(default=True)
     secret = EncryptedTextField(editable=False)

@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 from django.db import connection
 from django.test import Client
+from pytest_django import Settings
 
 from assistant.admin.once import new_nonce
 from assistant.models import ApiKey, AuditEntry, Membership, Provider, ToolSetting
@@ -15,6 +16,7 @@ from assistant.services.idempotency import LIFETIME
 from assistant.services.members import create_api_key, member_by_key
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
+from tools.inside import read_inside
 
 SECRET = "sk-canary-553120"
 PROVIDERS = "/admin/assistant/provider/"
@@ -189,3 +191,9 @@ def test_a_tenants_provider_must_lie_on_the_internet(amys: Client, root: Client,
     assert not Provider.objects.exists()
     root.post(f"{PROVIDERS}add/", provider_form(cast, tenant="", base_url="http://10.0.0.1:8000/v1"))
     assert Provider.objects.get().tenant is None
+
+
+def test_a_tenants_provider_may_be_a_service_inside(amys: Client, cast: Cast, settings: Settings) -> None:
+    settings.INTERNAL_HOSTS = (read_inside("vllm:8000"),)
+    amys.post(f"{PROVIDERS}add/", provider_form(cast, base_url="http://vllm:8000/v1"))
+    assert stored(cast).base_url == "http://vllm:8000/v1"

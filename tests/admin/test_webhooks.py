@@ -7,6 +7,7 @@ import re
 import pytest
 from django.db import connection
 from django.test import Client
+from pytest_django import Settings
 
 from assistant.admin.once import new_nonce
 from assistant.models import AuditEntry, Webhook, WebhookDelivery
@@ -14,6 +15,7 @@ from assistant.services.webhooks import MAX_PER_TENANT, send_test
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.webhooks.conftest import hook
+from tools.inside import read_inside
 
 HOOKS = "/admin/assistant/webhook/"
 DELIVERIES = "/admin/assistant/webhookdelivery/"
@@ -80,6 +82,29 @@ def test_an_address_must_lie_on_the_internet(url: str, amys: Client, cast: Cast)
     row = hook(cast.acme, URL)
     assert amys.post(f"{HOOKS}{row.pk}/change/", form(cast, url=url)).status_code == 200
     assert Webhook.objects.get().url == URL
+
+
+@pytest.mark.parametrize("host", ["receiver:8000", "my_receiver", "a.b_c.internal"])
+def test_a_service_inside_goes_by_its_name(host: str, amys: Client, cast: Cast, settings: Settings) -> None:
+    url = f"http://{host}/"
+    assert b"must begin with https://" in amys.post(f"{HOOKS}add/", form(cast, url=url)).content
+    settings.INTERNAL_HOSTS = (read_inside(host),)
+    amys.post(f"{HOOKS}add/", form(cast, url=url))
+    assert Webhook.objects.get().url == url
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "ftp://receiver/", "https://receiver:x/", "https://-receiver/", "https://a..b/"]
+)
+def test_what_is_no_address_is_not_kept(url: str, amys: Client, cast: Cast) -> None:
+    assert amys.post(f"{HOOKS}add/", form(cast, url=url)).status_code == 200
+    assert not Webhook.objects.exists()
+
+
+def test_an_address_holds_no_password(amys: Client, cast: Cast) -> None:
+    answer = amys.post(f"{HOOKS}add/", form(cast, url="https://amy:secret@hooks.example.com/"))
+    assert b"Leave out the user name and password" in answer.content
+    assert not Webhook.objects.exists()
 
 
 def test_a_change_keeps_the_secret_and_mends_what_was_switched_off(amys: Client, cast: Cast) -> None:

@@ -14,6 +14,7 @@ from assistant.services.toolsets import effective_tools
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.mcp.outside import Outside
+from tools.inside import read_inside
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGES = "/admin/assistant/mcpserver/"
@@ -52,6 +53,12 @@ def add(client: Client, cast: Cast, **fields: Any) -> McpServer:
     answer = client.post(f"{PAGES}add/", form(cast, **fields))
     assert answer.status_code == 302, answer.content.decode()
     return McpServer.objects.get()
+
+
+def test_a_server_and_its_issuer_may_be_services_inside(amys: Client, cast: Cast, settings: Settings) -> None:
+    settings.INTERNAL_HOSTS = (read_inside("crm:8000"), read_inside("keycloak"))
+    row = add(amys, cast, url="http://crm:8000/mcp", oauth_client_id="us", oauth_issuer="http://keycloak/realms/acme")
+    assert (row.url, row.oauth_issuer) == ("http://crm:8000/mcp", "http://keycloak/realms/acme")
 
 
 def page(client: Client, server: McpServer) -> str:
