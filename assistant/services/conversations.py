@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -33,12 +34,20 @@ def conversations_of(*, member: Member, search: str = "") -> QuerySet[Conversati
     """A member's conversations with assistants that are active; with `search`, those that contain it."""
     found = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     if words := clean_text(search)[:MAX_SEARCH].strip():
-        in_messages = Q(messages__content__icontains=words, messages__role__in=["user", "assistant"])
+        in_messages = _contains("messages__content", words) & Q(messages__role__in=["user", "assistant"])
         matching = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id).filter(
-            Q(title__icontains=words) | in_messages
+            _contains("title", words) | in_messages
         )
         found = found.filter(pk__in=matching.values("pk"))
     return found.filter(assistant__is_active=True).select_related("assistant")
+
+
+def _contains(column: str, words: str) -> Q:
+    """Whether a text contains `words`, whatever their case."""
+    if connection.vendor == "sqlite":
+        # LIKE knows the cases of ASCII alone there; expressions are Python's own.
+        return Q(**{f"{column}__iregex": re.escape(words)})
+    return Q(**{f"{column}__icontains": words})
 
 
 def find_conversation(*, member: Member, conversation_id: uuid.UUID) -> Conversation | None:

@@ -53,6 +53,14 @@ def test_searches_titles_and_messages(alice_member: Member, talk: Conversation, 
     assert len(list_conversations(member=alice_member, search=search)) == count
 
 
+@pytest.mark.parametrize("search", ["ÜNÏ", "ünï", "ПОЧТА", "50% (почта)", "a_b\\"])
+def test_search_ignores_the_case_of_every_script(cast: Cast, alice_member: Member, search: str) -> None:
+    found = make_conversation(cast.alice, cast.support, title="Conv 3 ünï")
+    make_message(found, "user", "50% (Почта)? A_B\\")
+    make_message(make_conversation(cast.alice, cast.support, title="Another uni"), "user", "50 почт axb")
+    assert list_conversations(member=alice_member, search=search) == [found]
+
+
 def test_renames_to_one_line(alice_member: Member, talk: Conversation) -> None:
     assert rename_conversation(member=alice_member, conversation_id=talk.pk, title=" New\n title ") == "New title"
     talk.refresh_from_db()
