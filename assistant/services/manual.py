@@ -144,6 +144,23 @@ def _prepare(state: StateCore) -> None:
                 child.attrs |= {name: address} if address else {}
 
 
+def _name_columns(state: StateCore) -> None:
+    """Give cells the names of their columns, for screens where they stand below each other: of three and more."""
+    columns: list[str] = []
+    cell = 0
+    for number, token in enumerate(state.tokens):
+        if token.type == "table_open":
+            columns = []
+        elif token.type == "th_open":
+            columns.append(_plain(state.tokens[number + 1]))
+        elif token.type == "tr_open":
+            cell = 0
+        elif token.type == "td_open":
+            if cell and len(columns) > 2 and columns[cell]:
+                token.attrs["data-column"] = columns[cell]
+            cell += 1
+
+
 def _address(target: str) -> str:
     """Where a link of a document leads as a page; empty if there is none."""
     parts = urlsplit(target)
@@ -172,6 +189,7 @@ def _code(content: str, language: str, _attributes: str) -> str:
 def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "highlight": _code}).enable("table")
     parser.core.ruler.push("prepare", _prepare)
+    parser.core.ruler.push("name_columns", _name_columns)
     return parser
 
 

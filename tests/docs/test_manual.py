@@ -46,6 +46,17 @@ def test_links_lead_to_pages(name: str, client: Client) -> None:
     assert not re.search(r'(?:href|src)="(?!https?://|/docs/|#|/)', document.html)
 
 
+def test_cells_are_named_by_their_columns_where_there_are_more_than_two(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(manual, "FOLDER", tmp_path)
+    (tmp_path / "news.md").write_text("|A|`B`||\n|-|-|-|\n|1|2|3|\n\n|C|D|\n|-|-|\n|4|5|\n")
+    document = find_document("news")
+    assert document is not None
+    cells = re.findall(r"<td(.*)>(.)</td>", document.html)
+    assert cells == [("", "1"), (' data-column="B"', "2"), ("", "3"), ("", "4"), ("", "5")]
+
+
 @pytest.mark.parametrize("path", ["nothing", "README", "nothing.md"])
 def test_what_is_no_document_is_not_found(path: str, client: Client) -> None:
     assert client.get(f"/docs/{path}/").status_code == 404
