@@ -169,6 +169,10 @@ async def test_a_page_of_another_origin_is_refused(shop: Shop, host: str) -> Non
     page = await shop.visit()
     await page.get_by_role("button", name="Open the assistant").click()
     await expect(page.locator(".trouble")).to_have_text("The assistant is not available on this page.")
+    await expect(page.locator("textarea")).to_be_disabled()
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    await page.keyboard.press("Escape")
+    await expect(page.locator(PANEL)).to_be_hidden()
     assert any("403" in problem for problem in shop.problems)
     await expect(page.get_by_role("button", name="Tell me about customer 42")).to_have_count(0)
     shop.problems.clear()
@@ -188,6 +192,20 @@ async def test_whoever_is_not_signed_in_is_told_so(shop: Shop) -> None:
     page = await shop.visit("")
     await page.get_by_role("button", name="Open the assistant").click()
     await expect(page.get_by_text("You are signed out.").first).to_be_visible()
+    await expect(page.locator("textarea")).to_be_disabled()
+    await page.context.add_cookies([{"name": "user", "value": "dora", "url": shop.url}])
+    await page.evaluate("dispatchEvent(new Event('online'))")
+    await expect(page.locator("textarea")).to_be_enabled()
+
+
+async def test_whoever_is_signed_out_meanwhile_cannot_send(shop: Shop, line: Line) -> None:
+    page = await shop.visit()
+    await open_widget(page)
+    await page.context.clear_cookies()
+    line.drop()
+    await expect(page.locator("textarea")).to_be_disabled()
+    await expect(page.get_by_role("button", name="Tell me about customer 42")).to_be_disabled()
+    shop.problems.clear()
 
 
 async def test_the_pages_own_style_does_not_reach_in(shop: Shop) -> None:

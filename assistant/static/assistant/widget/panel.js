@@ -10,6 +10,8 @@ const TROUBLE = {
   refused: "The assistant is not available on this page.",
   "signed-out": "You are signed out. Sign in to this site to go on.",
 };
+// Until the line is open again, nothing that is written could be sent.
+const TURNED_AWAY = new Set(["refused", "signed-out"]);
 // So near the end, the end is what is being read.
 const NEAR = 60;
 
@@ -102,6 +104,7 @@ export class Panel {
   }
 
   line(state) {
+    if (state !== "connecting") this.#allow(!TURNED_AWAY.has(state));
     if (state === "open") {
       this.#wasOpen = true;
       if (!this.#trouble.hidden) this.announce("Connected again");
@@ -110,8 +113,15 @@ export class Panel {
     }
     if (state === "connecting" && !this.#trouble.hidden) return; // what is wrong stays to be read
     this.#wrong = TROUBLE[state === "waiting" && !this.#wasOpen ? "unreached" : state];
-    if (state === "refused" || state === "signed-out" || !this.#trouble.hidden) this.trouble(this.#wrong);
+    if (TURNED_AWAY.has(state) || !this.#trouble.hidden) this.trouble(this.#wrong);
     else this.#timer ||= setTimeout(() => this.trouble(this.#wrong), SHOW_TROUBLE_AFTER);
+  }
+
+  #allow(isAllowed) {
+    const hadFocus = this.element.getRootNode().activeElement === this.#box;
+    const controls = [this.#box, this.#send, ...this.#welcome.querySelectorAll("button")];
+    for (const control of controls) control.disabled = !isAllowed;
+    if (hadFocus) this.focus();
   }
 
   calm() {
@@ -131,7 +141,7 @@ export class Panel {
   }
 
   focus() {
-    this.#box.focus({ preventScroll: true });
+    (this.#box.disabled ? this.#scroller : this.#box).focus({ preventScroll: true });
   }
 
   /** Tell screen readers something, once. */
