@@ -55,8 +55,8 @@ RUN_AGENT_INPUT = {
 }
 EVENT = {
     "type": "object",
-    "description": "A server-sent event: `id` is its number within the run, left out within a fresh picture but for the "
-    "last event; `data` is an AG-UI event as JSON text.",
+    "description": "A server-sent event: `id` is its number in the run, left out within a fresh picture but for its "
+    "end; `data` is an AG-UI event as JSON text.",
     "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
     "required": ["data"],
 }
