@@ -136,6 +136,23 @@ def test_names_go_from_the_audit_but_words_with_them_within_stay(cast: Cast) -> 
     assert AuditEntry.objects.get(action="membership.add").target == f"user {pk} in Acme, no alibi"
 
 
+def test_names_in_any_script_go_from_the_audit(cast: Cast) -> None:
+    person = make_member(cast.acme, "jürgen")
+    changes = [{"added": {"name": "membership", "object": "JÜRGEN"}}]
+    audit.record(
+        actor=cast.root, action="membership.add", target="acme", tenant=cast.acme, details={"changes": changes}
+    )
+    kind = ContentType.objects.get_for_model(cast.acme)
+    LogEntry.objects.create(
+        user=cast.root, content_type=kind, object_id=cast.acme.pk, object_repr="Acme", action_flag=CHANGE,
+        change_message=json.dumps(changes),
+    )  # fmt: skip
+    pk = person.pk
+    erase_user(user=person, actor=cast.root)
+    assert AuditEntry.objects.get(action="membership.add").details["changes"][0]["added"]["object"] == f"user {pk}"
+    assert json.loads(LogEntry.objects.get(object_repr="Acme").change_message)[0]["added"]["object"] == f"user {pk}"
+
+
 def test_an_end_user_is_found_by_the_tenant_s_id_of_them(cast: Cast) -> None:
     keep_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
     run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
