@@ -168,8 +168,7 @@ def _forget_names(names: Sequence[str], instead: str) -> None:
 
     def mentions(*fields: str) -> Q:
         wanted = Q()
-        # JSON is stored with other letters than ASCII's escaped, and SQLite folds the case of these alone: of such names
-        # every row is looked at.
+        # JSON is stored with all but ASCII escaped, and SQLite knows no other letters' case: then every row is looked at.
         if all(name.isascii() for name in names):
             for field in fields:
                 for name in names:
