@@ -168,7 +168,7 @@ def _forget_names(names: Sequence[str], instead: str) -> None:
 
     def mentions(*fields: str) -> Q:
         wanted = Q()
-        # JSON is stored with all but ASCII escaped, and SQLite knows no other letters' case: then every row is looked at.
+        # JSON is stored with all but ASCII escaped, and SQLite knows no other letters' case: each row is read then.
         if all(name.isascii() for name in names):
             for field in fields:
                 for name in names:
