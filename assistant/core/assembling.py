@@ -47,6 +47,7 @@ class Assembler:
     def __init__(self, *, names: Collection[str] = (), taken: Collection[str] = ()) -> None:
         self._text, self._reasoning = _Channel(), _Channel()
         self._calls = CallAssembler(names, taken)
+        self._legacy: list[CallPiece] = []
         self._runs: list[tuple[_Channel | OpenCall, list[str]]] = []
         self._deltas: list[Delta] = []
         self._announced = 0
@@ -98,12 +99,16 @@ class Assembler:
         """
         for channel in (self._reasoning, self._text):
             self._emit(channel, channel.stitcher.finish())
+        if not self._calls.calls:
+            for piece in self._legacy:
+                self._add_call(piece)
         reason = self._reason(is_closed)
         if self._calls.calls:
             if reason != "tool_calls":
                 raise ModelError(CALL_CUT)
             for call, text in self._calls.finish():
                 self._emit(call, text, even_empty=True)
+            self._calls.check_repeated(self._legacy)
         self._settle()
         text = "".join(self._text.parts)
         if reason == "stop" and not text.strip():
@@ -150,7 +155,8 @@ class Assembler:
             if call is not None:
                 self._add_call(call)
         if piece.function_call is not None:
-            self._add_call(CallPiece(index=0, function=piece.function_call))
+            # Kept to the end: the same call can come among `tool_calls`, too, and later.
+            self._legacy.append(CallPiece(index=0, function=piece.function_call))
 
     def _add_call(self, piece: CallPiece) -> None:
         for call, text in self._calls.add(piece):

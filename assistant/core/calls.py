@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from assistant.core.chunks import CallPiece
@@ -81,6 +81,18 @@ class CallAssembler:
 
     def result(self) -> tuple[ToolCall, ...]:
         return tuple(ToolCall(call.id, call.name, "".join(call.parts)) for call in self.calls)
+
+    def check_repeated(self, pieces: Iterable[CallPiece]) -> None:
+        """Raises `ModelError` if pieces that say these calls once more make one that is not among them."""
+        again = CallAssembler(self._names)
+        for piece in pieces:
+            for _ in again.add(piece):
+                pass
+        for _ in again.finish():
+            pass
+        known = {call.canonical for call in self.result()}
+        if any(call.canonical not in known for call in again.result()):
+            raise ModelError(MIXED_UP)
 
     def _show(self, call: OpenCall, text: str) -> Iterator[tuple[OpenCall, str]]:
         """A call is shown when its arguments begin, for then its name is whole; and never before an earlier one."""

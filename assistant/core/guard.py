@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-import msgspec
-
 from assistant.core.messages import ToolCall, Usage
 from assistant.core.plan import Allowance, Limits
 from assistant.core.pricing import MILLIONTHS
@@ -40,9 +38,9 @@ class Guard:
         """Count a call; returns why it must not be run, in a sentence to the model, or None."""
         self._total += 1
         self._by_tool[call.name] += 1
-        same = self._identical[call.name, _canonical(call.arguments)] = (
-            self._identical[call.name, _canonical(call.arguments)] + 1
-        )
+        canonical = call.canonical
+        self._identical[canonical] += 1
+        same = self._identical[canonical]
         if self._limit and self._total > self._limit:
             self.stop = self.stop or f"This run has reached its limit of {self._limit} tool calls."
         elif same >= LAST_REPEAT:
@@ -72,11 +70,3 @@ class Guard:
 
 def _is_over(spent: Usage, left: Allowance) -> bool:
     return bool((left.tokens and spent.total_tokens >= left.tokens) or (left.cost and spent.cost >= left.cost))
-
-
-def _canonical(arguments: str) -> str:
-    """The arguments in one spelling, if they are JSON."""
-    try:
-        return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic").decode()
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return arguments.strip()

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from tools import Media
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -21,6 +23,15 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+
+    @property
+    def canonical(self) -> tuple[str, str]:
+        """The name, and the arguments in one spelling if they are JSON: equal for identical calls."""
+        try:
+            value = msgspec.json.decode(self.arguments)
+            return self.name, msgspec.json.encode(value, order="deterministic").decode()
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            return self.name, self.arguments.strip()
 
     def to_wire(self) -> dict[str, Any]:
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}

@@ -62,6 +62,7 @@ def arguments(text: str) -> bytes:
 
 ASK = ("get_customer", '{"customer_id": 42}')
 WHOLE = piece(ASK[1], name=ASK[0], id="a")
+FUNCTION = {"name": ASK[0], "arguments": ASK[1]}
 OPENING = calls(piece(name=ASK[0], id="a"))
 LETTERS = [calls(piece(letter)) for letter in ASK[1]]
 LONG_TEXT = "".join(chr(0x4E00 + n) for n in range(12))
@@ -262,6 +263,34 @@ IDENTITY = [
         ),
         calls=(ASK,),
         finish="tool_calls",
+    ),
+    Quirk(
+        "function_call beside tool_calls",
+        sse(chunk({"function_call": FUNCTION, "tool_calls": [WHOLE]}), end("tool_calls")),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "function_call before tool_calls",
+        sse(
+            chunk({"function_call": {"name": ASK[0]}}),
+            chunk({"function_call": {"arguments": '{"customer_id":42}'}}),
+            calls(WHOLE, piece("{}", name="get_time", id="b", index=1)),
+            end("tool_calls"),
+        ),
+        calls=(ASK, ("get_time", "{}")),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "function_call after tool_calls",
+        sse(calls(WHOLE), chunk({"function_call": FUNCTION}), end("function_call")),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "function_call other than tool_calls",
+        sse(chunk({"function_call": {**FUNCTION, "name": "get_time"}, "tool_calls": [WHOLE]}), end("tool_calls")),
+        error="mixed up",
     ),
     Quirk(
         "null among the calls",
