@@ -39,6 +39,9 @@ class OpenCall:
             return self.is_whole
         return self.parts[-1].rstrip().endswith("}") and _is_json("".join(self.parts))
 
+    def tool_call(self) -> ToolCall:
+        return ToolCall(self.id, self.name, "".join(self.parts))
+
 
 class CallAssembler:
     """All calls of one reply.
@@ -52,6 +55,7 @@ class CallAssembler:
         self._names = names
         self._taken = set(taken)
         self._by_wire_index: dict[int, OpenCall] = {}
+        self._doubtful: list[tuple[OpenCall, OpenCall]] = []
 
     def add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
         """Take one piece; gives the calls whose arguments have grown visibly, each with what is new."""
@@ -70,7 +74,7 @@ class CallAssembler:
             yield from self._show(call, text)
 
     def finish(self) -> Iterator[tuple[OpenCall, str]]:
-        """Close all calls; gives what had not been shown. Raises `ModelError` for a call without a name."""
+        """Close all calls; gives what had not been shown. Raises `ModelError` for one without a name, or said again."""
         for call in self.calls:
             if not call.name:
                 raise ModelError(NO_NAME)
@@ -78,9 +82,11 @@ class CallAssembler:
             if rest or not call.is_shown:
                 call.parts.append(rest)
                 yield from self._show(call, rest)
+        if any(self._is_said_again(*pair) for pair in self._doubtful):
+            raise ModelError(MIXED_UP)
 
     def result(self) -> tuple[ToolCall, ...]:
-        return tuple(ToolCall(call.id, call.name, "".join(call.parts)) for call in self.calls)
+        return tuple(call.tool_call() for call in self.calls)
 
     def check_repeated(self, pieces: Iterable[CallPiece]) -> None:
         """Raises `ModelError` if pieces that say these calls once more make one that is not among them."""
@@ -112,8 +118,13 @@ class CallAssembler:
             if same is not None and wire_index in (None, same.wire_index):
                 return same
         call = self._standing_at(wire_index)
-        if call is None or self._is_another(call, given_id, name, arguments):
+        if call is None:
             return self._open(given_id, wire_index)
+        if self._is_another(call, given_id, name, arguments):
+            another = self._open(given_id, wire_index)
+            if not given_id:
+                self._doubtful.append((call, another))
+            return another
         if given_id and not call.given_id:
             self._adopt(call, given_id)
         return call
@@ -124,15 +135,27 @@ class CallAssembler:
         return self.calls[-1] if self.calls else None
 
     def _is_another(self, call: OpenCall, given_id: str, name: str, arguments: Any) -> bool:
-        """Whether a piece that stands where `call` stands begins another call."""
-        if given_id and call.given_id and given_id != call.given_id:
+        """Whether a piece that stands where `call` stands begins another call. Raises `ModelError` if it may."""
+        if given_id and call.given_id:
             # Some servers make up an id for every piece: with no name, and arguments still open, it is the same call.
-            return bool(name) or not arguments or call.is_complete
+            return given_id != call.given_id and (bool(name) or not arguments or call.is_complete)
         if not name or not call.name:
             return False
         if call.is_complete:
-            return bool(arguments) or name != call.name
-        return not call.parts and name != call.name and call.name in self._names and name in self._names
+            is_another = bool(arguments) or name != call.name
+        else:
+            is_another = not call.parts and name != call.name and call.name in self._names and name in self._names
+        if is_another and (given_id or call.given_id):
+            # A server that gives calls ids would give this one its own; or it is a correction of what came before.
+            raise ModelError(MIXED_UP)
+        return is_another
+
+    def _is_said_again(self, earlier: OpenCall, later: OpenCall) -> bool:
+        """Whether a call without an id may be an earlier one once more: repeated, or with what it still lacked."""
+        one, other = earlier.tool_call(), later.tool_call()
+        said = {call.tool_call().canonical for call in self.calls[: later.index]}
+        goes_on = other.name.startswith(one.name) or one.name + other.name in self._names
+        return other.canonical in said or (goes_on and _is_within(one.arguments, other.arguments))
 
     def _open(self, given_id: str, wire_index: int | None) -> OpenCall:
         call = OpenCall(len(self.calls), f"call_{uuid.uuid4().hex[:24]}", "", wire_index)
@@ -157,8 +180,21 @@ class CallAssembler:
                 raise ModelError(MIXED_UP)
             return
         grown = call.name + piece
-        if not (piece == call.name and piece in self._names and grown not in self._names):
+        if piece != call.name or piece not in self._names:
             call.name = grown
+        elif grown in self._names:
+            raise ModelError(MIXED_UP)
+
+
+def _is_within(arguments: str, others: str) -> bool:
+    """Whether other arguments hold all of these; also if one of the two is no JSON object, as nobody knows then."""
+    try:
+        fewer, more = json.loads(arguments), json.loads(others)
+    except (ValueError, RecursionError):
+        return True
+    if not isinstance(fewer, dict) or not isinstance(more, dict):
+        return True
+    return all(name in more and more[name] == value for name, value in fewer.items())
 
 
 def _is_json(text: str) -> bool:

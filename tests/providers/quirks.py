@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.fake_answers import chunk, event
 
-TOOLS = ("get_customer", "get_time", "get_weather")
+TOOLS = ("get_customer", "get_time", "get_weather", "get", "_time", "getget")
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ def arguments(text: str) -> bytes:
 
 
 ASK = ("get_customer", '{"customer_id": 42}')
+ASK_MORE = ("get_customer", '{"customer_id": 43}')
 WHOLE = piece(ASK[1], name=ASK[0], id="a")
 FUNCTION = {"name": ASK[0], "arguments": ASK[1]}
 OPENING = calls(piece(name=ASK[0], id="a"))
@@ -250,9 +251,57 @@ IDENTITY = [
     ),
     Quirk(
         "one index for whole calls",
-        sse(calls(piece(ASK[1], name=ASK[0])), calls(piece(ASK[1], name=ASK[0])), end("tool_calls")),
-        calls=(ASK, ASK),
+        sse(calls(piece(ASK[1], name=ASK[0])), calls(piece(ASK_MORE[1], name=ASK[0])), end("tool_calls")),
+        calls=(ASK, ASK_MORE),
         finish="tool_calls",
+    ),
+    Quirk(
+        "one index for the same whole call",
+        sse(calls(piece(ASK[1], name=ASK[0])), calls(piece('{"customer_id":42}', name=ASK[0])), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "one index, arguments that grow",
+        sse(calls(piece("{}", name=ASK[0])), calls(piece(ASK[1], name=ASK[0])), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "one index, no id for the second call",
+        sse(calls(WHOLE), calls(piece(ASK_MORE[1], name=ASK[0])), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "one index, an id only for the second call",
+        sse(calls(piece(ASK[1], name=ASK[0])), calls(piece(ASK_MORE[1], name=ASK[0], id="b")), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "a name that grows into another tool's",
+        sse(calls(piece(name="get", id="a")), calls(piece(ASK[1], name=ASK[0])), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "a name that grows, without ids",
+        sse(calls(piece(name="get", index=None)), calls(piece(ASK[1], name=ASK[0], index=None)), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "two names that make a third",
+        sse(calls(piece(name="get")), calls(piece(name="_time")), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "a name twice that makes another",
+        sse(calls(piece(name="get", id="a")), calls(piece(name="get")), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "the first call once more, without ids",
+        sse(
+            calls(*(piece("{}", name=name, index=None) for name in ("get_customer", "get_time", "get_customer"))),
+            end("tool_calls"),
+        ),
+        error="mixed up",
     ),
     Quirk(
         "legacy function_call",
