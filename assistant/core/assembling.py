@@ -25,6 +25,8 @@ _REASONS: dict[str, FinishReason] = {
     **dict.fromkeys(("content_filter", "safety", "sensitive", "recitation"), "content_filter"),
     "refusal": "refusal",
 }
+# Reasons that no later one takes back.
+_CUTS = {"length", "content_filter", "refusal"}
 
 MOST_TOKENS = 100_000_000
 # What usage figures have room for.
@@ -79,7 +81,8 @@ class Assembler:
                 continue
             if (piece := choice.delta or choice.message) is not None:
                 self._add(piece)
-            if choice.finish_reason:
+            # Some servers add a `stop` of their own to whatever ended the answer.
+            if choice.finish_reason and _REASONS.get(self._finish.lower()) not in _CUTS:
                 self._finish = choice.finish_reason
 
     def take(self) -> list[Delta]:
