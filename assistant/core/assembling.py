@@ -7,7 +7,7 @@ with its test, in docs/provider-quirks.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from assistant.core.calls import CallAssembler, OpenCall
@@ -34,6 +34,7 @@ MAX_MODEL_NAME = 200
 EMPTY = "The provider sent an empty answer."
 CUT = "The provider's answer broke off before its end."
 CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
+CONTRADICTED = "The provider ended the answer with another text than it had sent."
 NO_CALL = "The model announced a tool call and sent none."
 UNREADABLE = "The provider sent a kind of content that cannot be read here."
 
@@ -50,6 +51,8 @@ class Assembler:
         self._text, self._reasoning = _Channel(), _Channel()
         self._calls = CallAssembler(names, taken)
         self._legacy: list[CallPiece] = []
+        self._has_deltas = False
+        self._whole: Piece | None = None
         self._runs: list[tuple[_Channel | OpenCall, list[str]]] = []
         self._deltas: list[Delta] = []
         self._announced = 0
@@ -79,8 +82,13 @@ class Assembler:
         for choice in chunk.choices or ():
             if choice is None or choice.index:
                 continue
-            if (piece := choice.delta or choice.message) is not None:
-                self._add(piece)
+            if choice.delta is not None:
+                self._has_deltas = True
+                self._add(choice.delta)
+            elif choice.message is not None and self._has_deltas:
+                self._whole = choice.message
+            elif choice.message is not None:
+                self._add(choice.message)
             # Some servers add a `stop` of their own to whatever ended the answer.
             if choice.finish_reason and _REASONS.get(self._finish.lower()) not in _CUTS:
                 self._finish = choice.finish_reason
@@ -100,18 +108,20 @@ class Assembler:
         Raises:
             ModelError: the answer is cut off, empty, or its calls are not whole.
         """
-        for channel in (self._reasoning, self._text):
-            self._emit(channel, channel.stitcher.finish())
+        self._close()
+        repeats: list[Sequence[CallPiece | None]] = [self._legacy]
+        if self._whole is not None:
+            repeats += self._complete(self._whole)
         if not self._calls.calls:
-            for piece in self._legacy:
-                self._add_call(piece)
+            self._add_calls(next(filter(None, repeats), ()))
         reason = self._reason(is_closed)
         if self._calls.calls:
             if reason != "tool_calls":
                 raise ModelError(CALL_CUT)
             for call, text in self._calls.finish():
                 self._emit(call, text, even_empty=True)
-            self._calls.check_repeated(self._legacy)
+            for pieces in repeats:
+                self._calls.check_repeated(pieces)
         self._settle()
         text = "".join(self._text.parts)
         if reason == "stop" and not text.strip():
@@ -154,16 +164,38 @@ class Assembler:
         if piece.refusal:
             self._is_refused = True
             self._emit(self._text, self._text.stitcher.add(piece.refusal))
-        for call in piece.tool_calls or ():
-            if call is not None:
-                self._add_call(call)
+        if piece.tool_calls:
+            self._add_calls(piece.tool_calls)
         if piece.function_call is not None:
             # Kept to the end: the same call can come among `tool_calls`, too, and later.
             self._legacy.append(CallPiece(index=0, function=piece.function_call))
 
-    def _add_call(self, piece: CallPiece) -> None:
-        for call, text in self._calls.add(piece):
+    def _add_calls(self, pieces: Sequence[CallPiece | None]) -> None:
+        for call, text in self._calls.add(pieces):
             self._emit(call, text, even_empty=True)
+
+    def _close(self) -> str:
+        """Add what was held back of the texts; returns the answer's text."""
+        for channel in (self._reasoning, self._text):
+            self._emit(channel, channel.stitcher.finish())
+        self._settle()
+        return "".join(self._text.parts)
+
+    def _complete(self, message: Piece) -> list[Sequence[CallPiece | None]]:
+        """Add what a closing message holds beyond the text that it repeats; returns the calls that it repeats.
+
+        Raises:
+            ModelError: it contradicts what was streamed.
+        """
+        whole = Assembler()
+        whole._add(message)
+        said, text = self._close(), whole._close()
+        if text and text.strip() != said.strip():
+            if not text.startswith(said):
+                raise ModelError(CONTRADICTED)
+            self._emit(self._text, text[len(said) :])
+        self._is_refused |= whole._is_refused
+        return [message.tool_calls or (), whole._legacy]
 
     def _add_parts(self, parts: list[Any]) -> None:
         for part in parts:

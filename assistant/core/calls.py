@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from assistant.core.chunks import CallPiece
@@ -57,8 +58,13 @@ class CallAssembler:
         self._by_wire_index: dict[int, OpenCall] = {}
         self._doubtful: list[tuple[OpenCall, OpenCall]] = []
 
-    def add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
-        """Take one piece; gives the calls whose arguments have grown visibly, each with what is new."""
+    def add(self, pieces: Iterable[CallPiece | None]) -> Iterator[tuple[OpenCall, str]]:
+        """Take the pieces of one chunk; gives the calls whose arguments have grown visibly, each with what is new."""
+        for piece in pieces:
+            if piece is not None:
+                yield from self._add(piece)
+
+    def _add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
         name = clean((piece.function and piece.function.name) or "")
         arguments = piece.function.arguments if piece.function else None
         call = self._find(clean(piece.id or ""), piece.index, name, arguments)
@@ -88,13 +94,10 @@ class CallAssembler:
     def result(self) -> tuple[ToolCall, ...]:
         return tuple(call.tool_call() for call in self.calls)
 
-    def check_repeated(self, pieces: Iterable[CallPiece]) -> None:
+    def check_repeated(self, pieces: Iterable[CallPiece | None]) -> None:
         """Raises `ModelError` if pieces that say these calls once more make one that is not among them."""
         again = CallAssembler(self._names)
-        for piece in pieces:
-            for _ in again.add(piece):
-                pass
-        for _ in again.finish():
+        for _ in chain(again.add(pieces), again.finish()):
             pass
         known = {call.canonical for call in self.result()}
         if any(call.canonical not in known for call in again.result()):

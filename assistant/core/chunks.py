@@ -37,7 +37,10 @@ class Piece(msgspec.Struct, gc=False):
 
 
 class Choice(msgspec.Struct, gc=False):
-    """One alternative answer; a whole reply, and a few streams, say `message` where the others say `delta`."""
+    """One alternative answer; a whole reply, and a few streams, say `message` where the others say `delta`.
+
+    Behind deltas a `message` is the whole answer once more.
+    """
 
     index: int | None = 0
     delta: Piece | None = None

@@ -39,6 +39,11 @@ def end(reason: str | None = "stop") -> dict[str, Any]:
     return chunk(finish=reason)
 
 
+def closing(reason: str = "stop", **message: Any) -> dict[str, Any]:
+    """The end of a stream, with the whole message."""
+    return chunk(choices=[{"message": message, "finish_reason": reason}])
+
+
 def calls(*pieces: dict[str, Any], **more: Any) -> dict[str, Any]:
     return chunk({"tool_calls": list(pieces)}, **more)
 
@@ -406,6 +411,37 @@ TEXT = [
         "message where delta should be",
         sse(chunk(choices=[{"message": {"content": "Hi"}, "finish_reason": "stop"}])),
         text="Hi",
+    ),
+    Quirk(
+        "pieces called message", sse(*(chunk(choices=[{"message": {"content": x}}]) for x in "Hi"), end()), text="Hi"
+    ),
+    Quirk("a closing message", sse(say("H"), say("i"), closing(content="Hi")), text="Hi"),
+    Quirk("a closing message with other white space", sse(say("Hi "), closing(content="Hi")), text="Hi "),
+    Quirk("a closing message with more", sse(chunk({"role": "assistant"}), closing(content="Hi")), text="Hi"),
+    Quirk("a closing message with another text", sse(say("Hi"), closing(content="Ho")), error="another text"),
+    Quirk(
+        "a closing message with the calls",
+        sse(calls(WHOLE), closing("tool_calls", tool_calls=[piece(ASK[1], name=ASK[0], id="a", index=None)])),
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "a closing message with all the calls",
+        sse(say("Hi"), closing("tool_calls", content="Hi", tool_calls=[WHOLE], function_call=FUNCTION)),
+        text="Hi",
+        calls=(ASK,),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "a closing message with another call",
+        sse(calls(WHOLE), closing("tool_calls", tool_calls=[piece("{}", name="get_time", id="a")])),
+        error="mixed up",
+    ),
+    Quirk(
+        "a closing message with a refusal",
+        sse(chunk({"role": "assistant"}), closing(refusal="I will not.")),
+        text="I will not.",
+        finish="refusal",
     ),
 ]
 
