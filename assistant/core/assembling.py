@@ -34,6 +34,7 @@ MAX_MODEL_NAME = 200
 EMPTY = "The provider sent an empty answer."
 CUT = "The provider's answer broke off before its end."
 CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
+CALL_REFUSED = "The model refused to go on beside a tool call, which was not run."
 CONTRADICTED = "The provider ended the answer with another text than it had sent."
 NO_CALL = "The model announced a tool call and sent none."
 UNREADABLE = "The provider sent a kind of content that cannot be read here."
@@ -118,6 +119,8 @@ class Assembler:
         if self._calls.calls:
             if reason != "tool_calls":
                 raise ModelError(CALL_CUT)
+            if self._is_refused:
+                raise ModelError(CALL_REFUSED)
             for call, text in self._calls.finish():
                 self._emit(call, text, even_empty=True)
             for pieces in repeats:

@@ -56,10 +56,12 @@ class CallAssembler:
         self._names = names
         self._taken = set(taken)
         self._by_wire_index: dict[int, OpenCall] = {}
+        self._before = 0
         self._doubtful: list[tuple[OpenCall, OpenCall]] = []
 
     def add(self, pieces: Iterable[CallPiece | None]) -> Iterator[tuple[OpenCall, str]]:
         """Take the pieces of one chunk; gives the calls whose arguments have grown visibly, each with what is new."""
+        self._before = len(self.calls)
         for piece in pieces:
             if piece is not None:
                 yield from self._add(piece)
@@ -123,6 +125,11 @@ class CallAssembler:
         call = self._standing_at(wire_index)
         if call is None:
             return self._open(given_id, wire_index)
+        if wire_index is None and name and not given_id:
+            if call.index >= self._before:  # nobody takes one call apart within one list
+                return self._open(given_id, wire_index)
+            if name == call.name and not call.given_id and (not arguments if call.is_complete else not call.parts):
+                raise ModelError(MIXED_UP)
         if self._is_another(call, given_id, name, arguments):
             another = self._open(given_id, wire_index)
             if not given_id:

@@ -249,6 +249,22 @@ IDENTITY = [
         finish="tool_calls",
     ),
     Quirk(
+        "no index, no id, one name twice in a list",
+        sse(calls(piece(name="get_time", index=None), piece(name="get_time", index=None)), end("tool_calls")),
+        calls=(("get_time", "{}"), ("get_time", "{}")),
+        finish="tool_calls",
+    ),
+    Quirk(
+        "no index, no id, one name twice",
+        sse(calls(piece(name="get_time", index=None)), calls(piece(name="get_time", index=None)), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
+        "no index, no id, a name after its call",
+        sse(calls(piece(ASK[1], name=ASK[0], index=None)), calls(piece(name=ASK[0], index=None)), end("tool_calls")),
+        error="mixed up",
+    ),
+    Quirk(
         "one index for calls with ids",
         sse(calls(WHOLE), calls(piece("{}", name="get_time", id="b")), end("tool_calls")),
         calls=(ASK, ("get_time", "{}")),
@@ -303,7 +319,7 @@ IDENTITY = [
     Quirk(
         "the first call once more, without ids",
         sse(
-            calls(*(piece("{}", name=name, index=None) for name in ("get_customer", "get_time", "get_customer"))),
+            *(calls(piece("{}", name=name, index=None)) for name in ("get_customer", "get_time", "get_customer")),
             end("tool_calls"),
         ),
         error="mixed up",
@@ -510,6 +526,7 @@ ENDS = [
         finish="content_filter",
     ),
     Quirk("stop, then length", sse(say("Hi"), end(), end("length")), text="Hi", finish="length"),
+    Quirk("refusal, behind a call", sse(calls(WHOLE), chunk({"refusal": "No."}), end()), error="refused to go on"),
     Quirk("text after the finish_reason", sse(say("H"), end(), say("i")), text="Hi"),
     Quirk("an empty answer", sse(say(""), end()), error="empty answer"),
     Quirk("an answer of white space", sse(say(" \n"), end()), error="empty answer"),
