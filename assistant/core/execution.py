@@ -35,12 +35,14 @@ class Batch:
     Args:
         decisions: what a person decided on calls that waited for approval; None while nobody was asked.
         undecided: the decision on calls that waited and have none; None to leave them waiting.
+        is_rest: other calls of the reply were answered before.
     """
 
     calls: Sequence[ToolCall]
     shop: Workshop
     decisions: Mapping[str, Decision] | None = None
     undecided: Decision | None = NO_DECISION
+    is_rest: bool = False
     outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
     client_calls: list[ToolCall] = field(default_factory=list)
 
@@ -57,9 +59,12 @@ class Batch:
 
     @property
     def direct(self) -> list[str] | None:
-        """The results that are the answer: only if every call was of such a tool, and succeeded."""
+        """The results that are the answer: only if every call of the reply was of such a tool, and succeeded."""
         outcomes = self.outcomes.values()
-        if not outcomes or self.client_calls or not all(o.return_direct and o.status == "ok" for o in outcomes):
+        if self.is_rest or self.client_calls:
+            # A conversation does not tell whether the tools that were answered before succeeded.
+            return None
+        if not outcomes or not all(o.return_direct and o.status == "ok" for o in outcomes):
             return None
         return [self.outcomes[call.id].content for call in self.calls]
 

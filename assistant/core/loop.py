@@ -112,6 +112,7 @@ class _Turn:
         plan = self._plan
         calls = unanswered_calls(plan.messages)
         decisions = plan.decisions if calls else None
+        is_rest = bool(calls) and len(calls) < len(_last_calls(plan.messages))
         self._transcript.expect(calls)
         while True:
             if not calls:
@@ -133,11 +134,11 @@ class _Turn:
                 if not calls or not plan.execute_tools:
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
-            batch = Batch(calls, self._shop, decisions)
+            batch = Batch(calls, self._shop, decisions, is_rest=is_rest)
             async with aclosing(batch.run()) as ran:
                 async for event in ran:
                     yield event
-            calls, decisions = (), None
+            calls, decisions, is_rest = (), None, False
             for event in self._conclude(batch):
                 yield event
                 if isinstance(event, RunFinished):
@@ -278,6 +279,10 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
         elif message.role == "assistant":
             return tuple(call for call in message.tool_calls if call.id not in answered)
     return ()
+
+
+def _last_calls(messages: Sequence[Message]) -> Sequence[ToolCall]:
+    return next((message.tool_calls for message in reversed(messages) if message.role == "assistant"), ())
 
 
 async def _close(stream: AsyncIterator[Delta | Reply]) -> None:

@@ -438,3 +438,13 @@ async def test_cancelling_stops_the_tools_and_loses_nothing() -> None:
         "Cancelled by the user before there was a result.",
         "3",
     ]
+
+
+async def test_results_are_the_answer_only_if_no_other_call_of_the_reply_ran_before() -> None:
+    direct, second = add.replace(return_direct=True), ToolCall("c2", "add", '{"a": 1, "b": 1}')
+    decisions = {"c-add": Decision(True), "c2": Decision(True)}
+    both = await play([], direct, messages=waiting_for(ADD, second), decisions=decisions)
+    assert both.messages[-1].content == "3\n\n2"
+    messages = (*waiting_for(ADD, second), Message("tool", "2", tool_call_id="c2"))
+    rest = await play(["They are 3 and 2."], direct, messages=messages, decisions=decisions)
+    assert rest.messages[-1].content == "They are 3 and 2."
