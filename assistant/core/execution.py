@@ -47,6 +47,8 @@ class Batch:
     client_calls: list[ToolCall] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if len({call.id for call in self.calls}) < len(self.calls):
+            raise ValueError("Calls of one batch must have different ids.")
         self._planned: list[PlannedCall] = []
         self._queue: asyncio.Queue[Event | ToolOutcome] = asyncio.Queue()
         self._told: set[str] = set()

@@ -113,6 +113,8 @@ class _Turn:
         calls = unanswered_calls(plan.messages)
         decisions = plan.decisions if calls else None
         is_rest = bool(calls) and len(calls) < len(_last_calls(plan.messages))
+        if len({call.id for call in calls}) < len(calls):
+            raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
         self._transcript.expect(calls)
         while True:
             if not calls:

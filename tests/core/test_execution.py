@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from assistant.core.events import RunError
 from assistant.core.interceptors import CallTool, Invocation
 from assistant.core.loop import Limits, run_turn
 from assistant.core.messages import Message, ToolCall
@@ -448,3 +449,11 @@ async def test_results_are_the_answer_only_if_no_other_call_of_the_reply_ran_bef
     messages = (*waiting_for(ADD, second), Message("tool", "2", tool_call_id="c2"))
     rest = await play(["They are 3 and 2."], direct, messages=messages, decisions=decisions)
     assert rest.messages[-1].content == "They are 3 and 2."
+
+
+async def test_a_history_in_which_two_calls_have_one_id_is_refused() -> None:
+    plan = plan_for([], add, messages=waiting_for(ADD, ADD), decisions={"c-add": Decision(True)})
+    async with asyncio.timeout(5), aclosing(run_turn(plan, Transcript())) as events:
+        *_, ending = [event async for event in events]
+    assert isinstance(ending, RunError) and ending.code == "invalid_input"
+    assert plan.journal.started == []  # type: ignore[attr-defined]
