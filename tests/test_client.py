@@ -347,7 +347,9 @@ async def test_calls_run_by_hand_are_approved_by_hand_too() -> None:
     careful = get_customer.replace(requires_approval=True)
     client, _ = client_for([CUSTOMER, CUSTOMER], tools=[careful, get_customer.replace(name="other")])
     reply = await client.call("42?", execute_tools=False)
-    assert [call.status for call in (await client.execute(reply)).tool_calls] == ["awaiting_approval"] * 2
+    waiting = await client.execute(reply)
+    assert [call.status for call in waiting.tool_calls] == ["awaiting_approval"] * 2
+    assert waiting.needs_approval
     first = reply.pending[0]
     done = await client.execute(reply, decisions={first.id: Decision(True, response="It is Bob.")})
     assert [(call.status, call.result) for call in done.tool_calls] == [

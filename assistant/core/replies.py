@@ -65,7 +65,9 @@ class ChatReply(Generic[T]):
             replace(done[call.id], arguments=call.arguments) if call.id in done else call for call in self.tool_calls
         )
         waiting = tuple(call for call in calls if call.result is None)
-        return replace(self, tool_calls=calls, messages=(*self.messages, *results), pending=waiting)
+        needs_approval = any(call.status == "awaiting_approval" for call in waiting)
+        messages = (*self.messages, *results)
+        return replace(self, tool_calls=calls, messages=messages, pending=waiting, needs_approval=needs_approval)
 
 
 class RunFailed(Exception):
