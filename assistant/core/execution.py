@@ -61,14 +61,18 @@ class Batch:
 
     @property
     def direct(self) -> list[str] | None:
-        """The results that are the answer: only if every call of the reply was of such a tool, and succeeded."""
+        """The results that are the answer: only if every call of the reply was of such a tool, and succeeded.
+
+        Nothing but white space is no answer.
+        """
         outcomes = self.outcomes.values()
         if self.is_rest or self.client_calls:
             # A conversation does not tell whether the tools that were answered before succeeded.
             return None
         if not outcomes or not all(o.return_direct and o.status == "ok" for o in outcomes):
             return None
-        return [self.outcomes[call.id].content for call in self.calls]
+        results = [self.outcomes[call.id].content for call in self.calls]
+        return results if "".join(results).strip() else None
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Run the batch. However it ends, the journal has an outcome of every call that was started."""

@@ -13,7 +13,7 @@ from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.transcript import Transcript
 from tests.core.playing import USER, arguments_told, check_history, plan_for, play
-from tools import ToolContext, tool
+from tools import Tool, ToolContext, tool
 
 
 @tool
@@ -257,6 +257,12 @@ async def test_of_several_calls_all_must_be_direct_for_that() -> None:
     direct = add.replace(name="direct", return_direct=True)
     played = await play([[call("add", '{"a":1,"b":2}'), call("direct", '{"a":1,"b":2}')], "Both 3."], add, direct)
     assert played.messages[-1].content == "Both 3."
+
+
+async def test_an_empty_result_is_no_answer() -> None:
+    silent = Tool.from_function(lambda: " ", name="silent", description="Say nothing.", return_direct=True)
+    played = await play([call("silent"), "It said nothing."], silent)
+    assert played.messages[-1].content == "It said nothing."
 
 
 async def test_history_is_cut_to_its_budget() -> None:
