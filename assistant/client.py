@@ -65,13 +65,16 @@ class ChatClient:
         limits: how much one turn may use.
         options: what the provider is sent besides, such as `temperature`.
         history_tokens: how much of the conversation the model is sent, as estimated; 0 for all of it.
-        configs: settings of tools, by tool name.
-        secrets: secrets of tools, by tool name and then by secret name.
+        configs: settings of tools, by tool name: values of their `config`, or mappings of its fields.
+        secrets: secrets of tools, by tool name and then by secret name; each gets those that it declares.
         resolvers: asked in turn for a tool that is given by name; the first that has it wins.
         store: keeps the conversations of calls that name one.
         search_over: with more tools than this the model searches for them instead of seeing them all; 0 for never.
         interceptors: stand around every tool call, the first outermost.
         model_interceptors: stand around every question to the model, the first outermost.
+
+    Raises:
+        InvalidTool: a tool's settings are not as it declares them, as `call` does for tools of its own.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class ChatClient:
         self._store = store
         self._search_over = search_over
         self._interceptors = tuple(interceptors)
+        self._toolset(self._tools)
 
     @overload
     async def call(

@@ -16,7 +16,7 @@ from assistant.core.messages import Message, ToolCall
 from assistant.core.model import ModelError, ModelRequest
 from assistant.core.toolbox import FixedToolset
 from assistant.providers import ScriptedModel
-from tools import Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
+from tools import InvalidTool, Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
 
 CUSTOMER = ToolCall("", "get_customer", '{"number":42}')
 
@@ -363,3 +363,26 @@ async def test_the_prompt_does_not_grow_without_bound() -> None:
     history = [Message("user" if n % 2 == 0 else "assistant", "word " * 8_000) for n in range(40)]
     await client.call("And?", history=history)
     assert sum(len(message.content) for message in model.requests[0].messages) < 100_000 * 4
+
+
+class Shop(BaseModel):
+    number: int
+    currency: str = "EUR"
+
+
+@tool(config=Shop)
+def show_shop(context: ToolContext) -> str:
+    """Show the shop's settings."""
+    return repr(context.config)
+
+
+async def test_settings_of_tools_are_checked_before_anything_runs() -> None:
+    show = ToolCall("", "show_shop", "{}")
+    client, _ = client_for(show, "ok", tools=[show_shop], configs={"show_shop": {"number": 5}})
+    assert (await client.call("Show")).tool_calls[0].result == "Shop(number=5, currency='EUR')"
+    with pytest.raises(InvalidTool, match="'show_shop' are not valid: number: Field required"):
+        client_for(tools=[show_shop])
+    client, model = client_for("ok")
+    with pytest.raises(InvalidTool, match="show_shop"):
+        await client.call("Show", tools=[show_shop])
+    assert model.requests == []

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from pydantic import ValidationError
+
 from assistant.core.asked import Asked
 from assistant.core.messages import ToolCall
-from tools import Media, Registry, Tool, ToolContext
+from tools import InvalidTool, Media, Registry, Tool, ToolContext
 
 Policy = Literal["on", "ask", "off"]
 Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined"]
@@ -149,8 +151,11 @@ class FixedToolset:
     """The same tools throughout, all switched on.
 
     Args:
-        configs: the settings of tools that declare some, by tool name; default each tool's own defaults.
-        secrets: the secrets of tools, by tool name and then by secret name.
+        configs: the settings of tools, by tool name, as values or mappings; default each tool's own defaults.
+        secrets: the secrets that tools declare, by tool name and then by secret name.
+
+    Raises:
+        InvalidTool: a tool's settings are not as it declares them.
     """
 
     def __init__(
@@ -161,7 +166,7 @@ class FixedToolset:
         secrets: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._tools = {tool.name: tool for tool in Registry(tools)}
-        self._configs = configs or {}
+        self._configs = {name: _config(tool, (configs or {}).get(name)) for name, tool in self._tools.items()}
         self._secrets = secrets or {}
 
     async def offered(self) -> Sequence[Tool]:
@@ -174,11 +179,20 @@ class FixedToolset:
         names = tuple(self._tools)
         if tool is None:
             return Admission(None, "off", "Not among the tools that were given.", callable_names=names)
-        config = self._configs.get(tool.name)
-        if config is None and tool.config is not None:
-            config = tool.config()
-        secrets = self._secrets.get(tool.name, {})
-        return Admission(tool, "on", "Given by the caller.", config, secrets, names)
+        given = self._secrets.get(tool.name, {})
+        secrets = {name: given[name] for name in tool.secrets if name in given}
+        return Admission(tool, "on", "Given by the caller.", self._configs[tool.name], secrets, names)
+
+
+def _config(tool: Tool, given: Any) -> Any:
+    if tool.config is None or isinstance(given, tool.config):
+        return given
+    try:
+        return tool.config.model_validate({} if given is None else given)
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False, include_context=False, include_input=False)
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}" for e in errors)
+        raise InvalidTool(f"The settings of tool {tool.name!r} are not valid: {wrong}.") from exc
 
 
 def is_available(tool: Tool, context: ToolContext) -> bool:

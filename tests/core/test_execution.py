@@ -240,10 +240,12 @@ async def test_a_tool_gets_the_context_of_its_call() -> None:
         seen.append(context)
         return context.secret("key")
 
-    toolset = FixedToolset([look], secrets={"look": {"key": "s3cret"}})
+    toolset = FixedToolset([look.replace(secrets=["key"])], secrets={"look": {"key": "s3cret", "other": "x"}})
     await play([call("look", call_id="c1"), "ok"], toolset=toolset, context=ToolContext(thread_id="t", extra={"x": 1}))
     (context,) = seen
     assert (context.tool_call_id, context.idempotency_key, context.extra["x"]) == ("c1", "t:c1", 1)
+    with pytest.raises(Exception, match="other"):
+        context.secret("other")
     assert context.deadline is not None
     assert [message.role for message in context.history] == ["assistant"]
 

@@ -101,7 +101,8 @@ async def test_whatever_else_a_tool_can_see_keeps_cached_calls_apart() -> None:
     """A client may know its tenants by values of its own, and a setting may change."""
     cache = Cache()
     extras: list[Any] = [{"tenant_id": "acme"}, {"tenant_id": "globex"}, {"rows": [1]}, {"rows": [2]}]
-    toolsets = [FixedToolset([lookup], secrets={"lookup": {"key": key}}) for key in "ab"]
+    keyed = lookup.replace(secrets=["key"])
+    toolsets = [FixedToolset([keyed], secrets={"lookup": {"key": key}}) for key in "ab"]
     toolsets += [FixedToolset([lookup], configs={"lookup": config}) for config in ("a", "b")]
     for extra in (*extras, *extras[:2]):
         await play([ask(), "ok"], lookup, interceptors=(cache,), context=ToolContext(extra=extra))
