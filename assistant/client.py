@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import aclosing
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed
+from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed, thread_of
 from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
+from assistant.core.loop import unanswered_calls
 from assistant.core.messages import Message
 from assistant.core.model import Model
 from assistant.core.output import Mode, OutputType, output_of
@@ -221,7 +222,7 @@ class ChatClient:
             raise ValueError("There is nothing to answer.")
         ledger = Ledger()
         run_id = uuid.uuid4().hex
-        thread_id = conversation or run_id
+        thread_id = conversation or (thread_of(sent) if unanswered_calls(sent) else run_id)
         plan = Plan(
             model=self.model,
             messages=self._with_system(sent, settings.get("system", self.system)),

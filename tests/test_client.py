@@ -386,3 +386,20 @@ async def test_settings_of_tools_are_checked_before_anything_runs() -> None:
     with pytest.raises(InvalidTool, match="show_shop"):
         await client.call("Show", tools=[show_shop])
     assert model.requests == []
+
+
+async def test_an_approved_call_has_the_same_key_whenever_its_history_is_sent() -> None:
+    keys: list[str] = []
+
+    @tool(requires_approval=True)
+    def pay(amount: int, context: ToolContext) -> str:
+        """Pay."""
+        keys.append(context.idempotency_key)
+        return "paid"
+
+    client, _ = client_for(*[ToolCall("c", "pay", '{"amount":5}')] * 2, "ok", "ok", "ok", tools=[pay])
+    one, two = await client.call("Pay"), await client.call("Pay")
+    for waiting in (one, one, two):
+        await client.call(history=waiting.messages, decisions={"c": Decision(True)})
+    first, again, other = keys
+    assert first == again != other

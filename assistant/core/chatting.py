@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+import hashlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -82,6 +83,11 @@ class ReplyStream:
         if self._turn is None:
             raise RuntimeError("The stream has not been read yet.")
         return self._turn.reply()
+
+
+def thread_of(messages: Sequence[Message]) -> str:
+    """A name for a conversation by what it holds: calls that wait in it have the same keys whenever it is sent."""
+    return hashlib.sha256(repr(messages).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, None]:
