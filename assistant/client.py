@@ -62,7 +62,8 @@ class ChatClient:
         system: the system prompt.
         tools: the default tools: `Tool` values, plain functions, or names that `resolvers` know.
         context: what tools get to know: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their
-            fields), and anything else, which tools find in `context.extra`.
+            fields), and anything else, which tools find in `context.extra`: of dicts, lists and sets each call
+            has a copy of its own.
         limits: how much one turn may use.
         options: what the provider is sent besides, such as `temperature`.
         history_tokens: how much of the conversation the model is sent, as estimated; 0 for all of it.
@@ -286,7 +287,7 @@ def _messages(given: Prompt) -> tuple[Message, ...]:
 
 
 def _context(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
-    extra = dict(values)
+    extra = _copied(dict(values))
     tenant, user = extra.pop("tenant", None), extra.pop("user", None)
     return ToolContext(
         tenant=TenantInfo(**tenant) if isinstance(tenant, Mapping) else tenant or TenantInfo(),
@@ -295,3 +296,12 @@ def _context(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolCont
         run_id=run_id,
         extra=extra,
     )
+
+
+def _copied(value: Any) -> Any:
+    """The same with containers of its own, so that no tool changes the client's defaults; other objects are shared."""
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_copied(item) for item in value)
+    return set(value) if type(value) is set else value

@@ -403,3 +403,22 @@ async def test_an_approved_call_has_the_same_key_whenever_its_history_is_sent() 
         await client.call(history=waiting.messages, decisions={"c": Decision(True)})
     first, again, other = keys
     assert first == again != other
+
+
+async def test_a_tool_does_not_change_the_clients_context() -> None:
+    seen: list[Any] = []
+    shared = object()
+
+    @tool
+    def change(context: ToolContext) -> str:
+        """Change the context."""
+        seen.append(repr(context.extra["b"]))
+        context.extra["b"]["q"] = 1
+        context.extra["b"]["objects"].append(2)
+        return "changed"
+
+    turns = [ToolCall("", "change", "{}"), "ok"]
+    client, _ = client_for(*turns, *turns, tools=[change], context={"b": {"objects": [shared]}})
+    await client.call("Change")
+    await client.call("Change")
+    assert seen == [repr({"objects": [shared]})] * 2
