@@ -67,6 +67,7 @@ class ChatClient:
         limits: how much one turn may use.
         options: what the provider is sent besides, such as `temperature`.
         history_tokens: how much of the conversation the model is sent, as estimated; 0 for all of it.
+        history_messages: how many messages of the conversation the model is sent; 0 for any number.
         configs: settings of tools, by tool name: values of their `config`, or mappings of its fields.
         secrets: secrets of tools, by tool name and then by secret name; each gets those that it declares.
         resolvers: asked in turn for a tool that is given by name; the first that has it wins.
@@ -89,6 +90,7 @@ class ChatClient:
         limits: Limits | None = None,
         options: Mapping[str, Any] | None = None,
         history_tokens: int = HISTORY_TOKENS,
+        history_messages: int = 0,
         configs: Mapping[str, Any] | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
         resolvers: Sequence[Resolver] = (),
@@ -105,7 +107,7 @@ class ChatClient:
         self._context = dict(context or {})
         self._limits = limits or Limits()
         self._options = dict(options or {})
-        self._history_tokens = history_tokens
+        self._history_tokens, self._history_messages = history_tokens, history_messages
         self._configs, self._secrets = configs, secrets
         self._store = store
         self._search_over = search_over
@@ -238,6 +240,7 @@ class ChatClient:
             thread_id=thread_id,
             run_id=run_id,
             history_tokens=self._history_tokens,
+            history_messages=self._history_messages,
             keep_call_ids=True,
             interceptors=self._interceptors,
             on_error=settings.get("on_error", "model"),

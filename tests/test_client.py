@@ -422,3 +422,18 @@ async def test_a_tool_does_not_change_the_clients_context() -> None:
     await client.call("Change")
     await client.call("Change")
     assert seen == [repr({"objects": [shared]})] * 2
+
+
+async def test_the_prompt_can_be_bounded_by_the_number_of_messages() -> None:
+    turns = [CUSTOMER, "Bob."]
+    client, model = client_for(*turns, *turns, tools=[get_customer], system="Be brief.", history_messages=4)
+    first = await client.call("Who is customer 42?")
+    await client.call("And again?", history=first.messages)
+    assert [[m.role for m in request.messages] for request in model.requests] == [
+        ["system", "user"],
+        ["system", "user", "assistant", "tool"],
+        ["system", "user"],
+        ["system", "user", "assistant", "tool"],
+    ]
+    whole = await client_for("ok", history_messages=5)[0].call("Hi", history=first.messages)
+    assert len(whole.messages) == 6

@@ -194,7 +194,9 @@ class _Turn:
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         request = ModelRequest(
-            messages=trim(conversation, tokens=plan.history_tokens, estimates=self._estimates),
+            messages=trim(
+                conversation, tokens=plan.history_tokens, estimates=self._estimates, count=plan.history_messages
+            ),
             tools=tools,
             options=plan.options,
             tool_choice=plan.tool_choice,

@@ -81,14 +81,16 @@ def repair(messages: Iterable[Message]) -> list[Message]:
     return valid
 
 
-def trim(messages: Sequence[Message], *, tokens: int, estimates: Estimates) -> list[Message]:
+def trim(messages: Sequence[Message], *, tokens: int, estimates: Estimates, count: int = 0) -> list[Message]:
     """What a model is sent of a valid conversation: old results go first (`clear_results`), then old parts (`fit`)."""
-    if not tokens:
+    if not (tokens or count):
         return list(messages)
     begins = next((message.role for message in messages if message.role != "system"), "user")
-    if begins == "user" and estimates.of(messages) <= tokens:
+    has_room = not count or len(messages) <= count
+    if begins == "user" and has_room and (not tokens or estimates.of(messages) <= tokens):
         return list(messages)
-    return fit(clear_results(messages, tokens=tokens), tokens=tokens)
+    newest = fit(messages, count=count)
+    return fit(clear_results(newest, tokens=tokens), tokens=tokens)
 
 
 def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:

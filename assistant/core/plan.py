@@ -54,7 +54,8 @@ class Plan:
 
     `messages` is the conversation so far, the system prompt first. `decisions` answer calls of its last assistant
     message that wait for approval, by call id. `history_tokens` is how much of the conversation the model is sent, as
-    estimated; 0 for all of it. `client_tools` are offered but not run here; with `execute_tools` false none is.
+    estimated, and `history_messages` how many messages of it, without the system prompt; 0 for all of it.
+    `client_tools` are offered but not run here; with `execute_tools` false none is.
     `keep_call_ids` takes the provider's ids of calls where they are new to `messages`, which must then be the whole
     thread: many providers count from 0 in every answer. Else all are of our own making.
     `output` is what the answer has to be, asked for by `output_mode` or a plainer one. `can_ask` is whether a person
@@ -82,6 +83,7 @@ class Plan:
     parallel: int = 8
     default_timeout: float = 30.0
     history_tokens: int = 0
+    history_messages: int = 0
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     output: OutputType[Any] | None = None
