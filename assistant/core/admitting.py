@@ -64,9 +64,11 @@ def _judge(
     if refusal is not None:
         return _not_run(call, "refused", refusal, admission)
     if tool is None:
-        return _not_run(call, "refused", f"There is no tool named {call.name!r}.{_alternatives(admission)}", admission)
+        return _not_run(
+            call, "refused", f"There is no tool named {call.name!r}.{_alternatives(admission, context)}", admission
+        )
     if admission.policy == "off" or not is_available(tool, context):
-        sentence = f"The tool {call.name!r} may not be used now.{_alternatives(admission)}"
+        sentence = f"The tool {call.name!r} may not be used now.{_alternatives(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
     if decision is not None and decision.response is not None:
         return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")
@@ -91,9 +93,17 @@ def _not_run(call: ToolCall, status: Status, sentence: str, admission: Admission
     return ToolOutcome(call, status, sentence, error=sentence, rule=admission.rule)
 
 
-def _alternatives(admission: Admission) -> str:
-    names = ", ".join(name for name in admission.callable_names)
+def _alternatives(admission: Admission, context: ToolContext) -> str:
+    names = ", ".join(name for name in admission.callable_names if _may_be_called(admission.tools.get(name), context))
     return f" Tools that may be called now: {names}." if names else " No tools may be called now."
+
+
+def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
+    try:
+        return tool is None or is_available(tool, context)
+    except Exception:
+        logger.exception("A tool of run %s could not say whether it is available", context.run_id)
+        return False
 
 
 def _declined(decision: Decision) -> str:

@@ -22,7 +22,8 @@ Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_app
 class Admission:
     """What may be done with one call now; `rule` is a sentence that says which rule decided.
 
-    `tool` is None if there is none of that name; `callable_names` are those that may be called instead.
+    `tool` is None if there is none of that name; `callable_names` are those that may be called instead, as far as
+    their `tools` say themselves that they are available.
     """
 
     tool: Tool | None
@@ -31,6 +32,7 @@ class Admission:
     config: Any = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     callable_names: tuple[str, ...] = ()
+    tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +180,12 @@ class FixedToolset:
     def _admission(self, tool: Tool | None) -> Admission:
         names = tuple(self._tools)
         if tool is None:
-            return Admission(None, "off", "Not among the tools that were given.", callable_names=names)
+            return Admission(
+                None, "off", "Not among the tools that were given.", callable_names=names, tools=self._tools
+            )
         given = self._secrets.get(tool.name, {})
         secrets = {name: given[name] for name in tool.secrets if name in given}
-        return Admission(tool, "on", "Given by the caller.", self._configs[tool.name], secrets, names)
+        return Admission(tool, "on", "Given by the caller.", self._configs[tool.name], secrets, names, self._tools)
 
 
 def _config(tool: Tool, given: Any) -> Any:

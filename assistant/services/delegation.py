@@ -111,6 +111,7 @@ class DelegatingToolset:
             self._agent(row).as_tool(),
             rule=f"This assistant may ask {row.name}.",
             callable_names=admission.callable_names,
+            tools=admission.tools,
         )
 
     def _agent(self, row: Delegate) -> Agent:

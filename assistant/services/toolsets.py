@@ -239,12 +239,12 @@ class TenantToolset:
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
         """Today's decision on each call; a switch that was flipped since the offer counts."""
         found = {entry.tool.name: entry for entry in await in_database_patiently(self._ask)}
-        names = tuple(name for name, entry in found.items() if entry.policy != "off")
-        return [_admission(found.get(call.name), names) for call in calls]
+        tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
+        return [_admission(found.get(call.name), tools) for call in calls]
 
 
-def _admission(entry: EffectiveTool | None, names: tuple[str, ...]) -> Admission:
+def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:
     if entry is None:
         nothing = decide(None, tenant=None, assistant=None)
-        return Admission(None, nothing.policy, nothing.rule, callable_names=names)
-    return Admission(entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, names)
+        return Admission(None, nothing.policy, nothing.rule, callable_names=tuple(tools), tools=tools)
+    return Admission(entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, tuple(tools), tools)

@@ -459,3 +459,16 @@ async def test_a_history_in_which_two_calls_have_one_id_is_refused() -> None:
         *_, ending = [event async for event in events]
     assert isinstance(ending, RunError) and ending.code == "invalid_input"
     assert plan.journal.started == []  # type: ignore[attr-defined]
+
+
+async def test_tools_that_are_not_available_are_not_named_as_alternatives() -> None:
+    def broken(context: ToolContext) -> bool:
+        raise ValueError
+
+    tools = [add, *(add.replace(name=f"needy_{n}", needs_context=["region"]) for n in range(2))]
+    tools.append(add.replace(name="broken", available=broken))
+    played = await play([[call("needy_0"), call("made_up")], "ok"], *tools)
+    assert played.results == [
+        "The tool 'needy_0' may not be used now. Tools that may be called now: add.",
+        "There is no tool named 'made_up'. Tools that may be called now: add.",
+    ]
