@@ -7,7 +7,6 @@ than once, or change the result. The first in the list is the outermost.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import time
@@ -20,6 +19,7 @@ from assistant.core.messages import Reply
 from assistant.core.model import Delta, Model, ModelRequest
 from assistant.core.output import Mode
 from tools import Tool, ToolContext, ToolResult
+from tools.arguments import parse_arguments
 
 logger = logging.getLogger(__name__)
 
@@ -120,10 +120,13 @@ class _Kept:
     result: ToolResult
     until: float
     circumstances: tuple[Any, ...]
+    # While it is kept, nothing else can have the ids of what it runs.
+    tool: Tool
 
 
 class Cache:
-    """Remembers what idempotent, read-only calls returned, for each tenant, user and further context apart.
+    """Remembers what idempotent, read-only calls returned, for each function or method of one object, tenant, user and
+    further context apart.
 
     Args:
         seconds: how long a result is good for.
@@ -139,11 +142,12 @@ class Cache:
         tool, context = invocation.tool, invocation.context
         if not (tool.idempotent and tool.read_only):
             return await call(invocation)
-        arguments = json.dumps(invocation.parsed(), sort_keys=True, default=repr)
         # Whatever else a tool can see must be the same; plain values of it, such as a tenant's name, are in the key.
-        circumstances = (dict(context.extra), context.config, dict(context.secrets))
+        circumstances = (dict(context.extra), context.config, dict(context.secrets), tool.parameters)
         plain = frozenset(item for item in context.extra.items() if isinstance(item[1], str | int))
-        key = (tool.name, context.tenant, context.user, plain, arguments)
+        # The text, for values that differ may look alike: secrets, long fractions, fields that are left out of `repr`.
+        arguments = parse_arguments(invocation.arguments).text
+        key = (*_identity(tool), context.tenant, context.user, context.assistant, plain, arguments)
         now = asyncio.get_running_loop().time()
         found = self._results.get(key)
         if found is not None and now < found.until and found.circumstances == circumstances:
@@ -151,10 +155,17 @@ class Cache:
         result = await call(invocation)
         if not result.is_error:
             self._results.pop(key, None)
-            self._results[key] = _Kept(result, now + self._seconds, circumstances)
+            self._results[key] = _Kept(result, now + self._seconds, circumstances, tool)
             while len(self._results) > self._size:
                 del self._results[next(iter(self._results))]
         return result
+
+
+def _identity(tool: Tool) -> tuple[int, ...]:
+    """What a tool runs, and what it makes of the result: two tools may have one name, and two methods one function."""
+    handler = tool.handler
+    function, owner = getattr(handler, "__func__", handler), getattr(handler, "__self__", None)
+    return id(function), id(owner), id(tool.result_converter)
 
 
 class Redact:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from assistant.client import ChatClient
 from assistant.core.interceptors import AskModel, Cache, CallTool, Invocation, Redact, log_calls
@@ -14,7 +15,7 @@ from assistant.core.model import Delta, ModelRequest, TextDelta
 from assistant.core.scripted import ScriptedModel
 from assistant.core.toolbox import FixedToolset
 from tests.core.playing import play
-from tools import TenantInfo, ToolContext, ToolError, ToolResult, tool
+from tools import TenantInfo, ToolContext, ToolError, ToolResult, tool, tools_of
 
 
 @tool(read_only=True, idempotent=True)
@@ -110,6 +111,25 @@ async def test_whatever_else_a_tool_can_see_keeps_cached_calls_apart() -> None:
     for toolset in toolsets:
         await play([ask(), "ok"], toolset=toolset, interceptors=(cache,))
     assert len(CALLS) == len(extras) + len(toolsets)
+
+
+async def test_what_is_cached_is_that_of_one_object_and_of_exactly_these_arguments() -> None:
+    class Desk:
+        def __init__(self, city: str) -> None:
+            self.city = city
+
+        @tool(read_only=True, idempotent=True)
+        def where(self, word: SecretStr) -> str:
+            """Tell where the desk is."""
+            CALLS.append(0)
+            return f"{self.city} {word.get_secret_value()}"
+
+    cache, vienna, graz = Cache(), Desk("Vienna"), Desk("Graz")
+    for desk, word in ((vienna, "a"), (graz, "a"), (graz, "b"), (graz, "b"), (vienna, "a")):
+        call = ToolCall("", "where", f'{{"word":"{word}"}}')
+        played = await play([call, "ok"], *tools_of(desk), interceptors=(cache,))
+        assert played.results == [f"{desk.city} {word}"]
+    assert len(CALLS) == 3
 
 
 async def test_other_calls_are_not_cached() -> None:
