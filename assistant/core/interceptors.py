@@ -18,7 +18,7 @@ from typing import Any
 from assistant.core.messages import Reply
 from assistant.core.model import Delta, Model, ModelRequest
 from assistant.core.output import Mode
-from tools import Tool, ToolContext, ToolResult
+from tools import Tool, ToolContext, ToolError, ToolResult
 from tools.arguments import parse_arguments
 
 logger = logging.getLogger(__name__)
@@ -169,7 +169,9 @@ def _identity(tool: Tool) -> tuple[int, ...]:
 
 
 class Redact:
-    """Hides what matches a pattern from the model, such as card numbers.
+    """Hides what matches a pattern, such as card numbers, in whatever a call comes to, for model, page and audit.
+
+    Errors, structured values and names of files are looked through, too; what is in files is not.
 
     Args:
         patterns: regular expressions.
@@ -181,8 +183,39 @@ class Redact:
         self._mark = mark
 
     async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
-        result = await call(invocation)
-        content = result.content
+        try:
+            result = await call(invocation)
+        except ToolError as exc:
+            sentence = self._hidden(str(exc))
+            if sentence == str(exc):
+                raise
+            raise ToolError(sentence) from exc
+        content = self._hidden(result.content)
+        return replace(
+            result,
+            content=content,
+            full=result.full if content == result.content else "",
+            display=self._hidden_within(result.display),
+            value=self._hidden_within(result.value),
+            media=tuple(
+                replace(one, name=self._hidden(one.name), description=self._hidden(one.description))
+                for one in result.media
+            ),
+        )
+
+    def _hidden(self, text: str) -> str:
         for pattern in self._patterns:
-            content = pattern.sub(self._mark, content)
-        return result if content == result.content else replace(result, content=content, full="")
+            text = pattern.sub(self._mark, text)
+        return text
+
+    def _hidden_within(self, value: Any) -> Any:
+        """A value of JSON's kinds with its texts and numbers hidden; any other as it is, for it is nobody's to read."""
+        if isinstance(value, dict):
+            return {self._hidden_within(key): self._hidden_within(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._hidden_within(item) for item in value]
+        if isinstance(value, str):
+            return self._hidden(value)
+        if isinstance(value, int | float) and self._hidden(str(value)) != str(value):
+            return self._mark
+        return value

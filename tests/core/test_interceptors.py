@@ -15,7 +15,7 @@ from assistant.core.model import Delta, ModelRequest, TextDelta
 from assistant.core.scripted import ScriptedModel
 from assistant.core.toolbox import FixedToolset
 from tests.core.playing import play
-from tools import TenantInfo, ToolContext, ToolError, ToolResult, tool, tools_of
+from tools import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool, tools_of
 
 
 @tool(read_only=True, idempotent=True)
@@ -149,6 +149,34 @@ async def test_a_full_cache_forgets_the_oldest() -> None:
 async def test_what_must_not_reach_the_model_is_hidden() -> None:
     played = await play([ask(), "ok"], lookup, interceptors=(Redact(r"\d{4}-\d{4}"),))
     assert played.results == ["card [hidden] of 42 at "]
+
+
+async def test_it_is_hidden_in_errors_structured_values_and_names_of_files_too() -> None:
+    @tool
+    async def refuse() -> str:
+        """Refuse."""
+        raise ToolError("Card 4111 was refused.")
+
+    @tool
+    async def tell() -> ToolResult:
+        """Tell."""
+        file = Media(b"...", "text/plain", name="4111.txt", description="card 4111")
+        cards = {"4111": ["4111", 4111, 7, True, None]}
+        return ToolResult("ok", display=cards, value=cards, media=(file,))
+
+    redact = Redact(r"4\d{3}")
+    results: list[ToolResult] = []
+
+    async def see(invocation: Invocation, call: CallTool) -> ToolResult:
+        results.append(await call(invocation))
+        return results[-1]
+
+    played = await play(
+        [[ToolCall("", "refuse", "{}"), ToolCall("", "tell", "{}")], "ok"], refuse, tell, interceptors=(see, redact)
+    )
+    assert played.results[0] == "Card [hidden] was refused."
+    assert results[0].value == results[0].display == {"[hidden]": ["[hidden]", "[hidden]", 7, True, None]}
+    assert "4111" not in str(played.events) + str(played.messages) + str(results) + str(played.journal.outcomes)
 
 
 async def test_calls_are_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
