@@ -12,6 +12,7 @@ from typing import Any
 import pydantic_core
 from pydantic import ValidationError
 
+from tools.alternatives import branches, could_be, keep_apart
 from tools.errors import InvalidArguments
 from tools.jsonschema import UNKNOWN, JsonSchema, kinds_of, resolve
 
@@ -103,11 +104,10 @@ def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:
     """
     schema = resolve(schema, root)
     if isinstance(value, dict):
-        branch = _branch(schema, "properties", root, value)
-        return _coerce_object(value, branch, root) if branch else value
+        return _coerce_alternatives(value, branches(schema, "properties", root), root)
     if isinstance(value, list):
-        branch = _branch(schema, "items", root, value)
-        items = [coerce(item, branch["items"], root) for item in value] if branch else value
+        found = branches(schema, "items", root)
+        items = [coerce(item, found[0]["items"], root) for item in value] if len(found) == 1 else value
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     kinds = kinds_of(schema, root)
     if isinstance(value, str) and kinds is not None and "string" not in kinds:
@@ -120,34 +120,20 @@ def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:
     return int(value) if is_whole and kinds is not None and "number" not in kinds and "integer" in kinds else value
 
 
-def _branch(schema: JsonSchema, keyword: str, root: JsonSchema, value: Any) -> JsonSchema:
-    """The one schema for an object or an array among alternatives; empty if there is not exactly one."""
-    found = list(_branches(schema, keyword, root, value, {}))
-    return found[0] if len(found) == 1 else {}
-
-
-def _branches(
-    schema: JsonSchema, keyword: str, root: JsonSchema, value: Any, seen: dict[int, Any]
-) -> Iterator[JsonSchema]:
-    """Those that it could be, each looked at once."""
-    seen[id(schema)] = schema
-    if keyword in schema:
-        if isinstance(value, list) or _could_be(value, schema["properties"], root):
-            yield schema
-        return
-    for option in schema.get("anyOf") or schema.get("oneOf") or ():
-        found = resolve(option, root)
-        if id(found) not in seen:
-            yield from _branches(found, keyword, root, value, seen)
-
-
-def _could_be(value: dict[str, Any], properties: JsonSchema, root: JsonSchema) -> bool:
-    """Whether an object has only these properties, and no tag of another alternative."""
-    for name, item in value.items():
-        wanted = resolve(properties.get(name, False), root)
-        if item not in wanted.get("enum", [wanted.get("const", item)]) and item is not None:
-            return False
-    return True
+def _coerce_alternatives(value: dict[str, Any], options: list[JsonSchema], root: JsonSchema) -> dict[str, Any]:
+    """The object as the one schema that it could follow has it, or as all have it that it could follow."""
+    fitting = [option for option in options if could_be(value, option, root)]
+    made = [_coerce_object(value, option, root) for option in fitting]
+    if len(fitting) != 1:
+        # 1, 1.0 and true are equal, and not the same.
+        return made[0] if made and all(repr(one) == repr(made[0]) for one in made) else value
+    (own,), (mended,) = fitting, made
+    for other in options:
+        if other is not own and mended is not value:
+            mended = keep_apart(mended, own, other, root)
+            if could_be(mended, other, root):
+                return value
+    return mended
 
 
 def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema) -> dict[str, Any]:

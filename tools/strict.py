@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tools.alternatives import are_kept_apart
 from tools.jsonschema import JsonSchema, kinds_of
 
 # Keywords that the strict form keeps; constraints move into the description, and are checked all the same.
@@ -33,7 +34,8 @@ class _NotStrict(Exception):
 def strict_form(schema: JsonSchema) -> JsonSchema | None:
     """A schema with every property required, optional ones nullable; None if it cannot be put so.
 
-    Objects with free keys, tuples, values of any type, and what can be null or left out with different meanings cannot.
+    Objects with free keys, tuples, values of any type, what can be null or left out with different meanings, and
+    alternatives that only differ in what may be left out cannot.
     """
     try:
         made = _strict(schema, schema)
@@ -51,6 +53,8 @@ def _strict(node: Any, root: JsonSchema) -> JsonSchema:
         return {"$ref": node["$ref"]} if not described else {"anyOf": [{"$ref": node["$ref"]}], **described}
     options = node.get("anyOf") or node.get("oneOf")
     if options:
+        if not are_kept_apart(node, root):
+            raise _NotStrict
         return {"anyOf": [_strict(option, root) for option in options], **described}
     if "const" in node or "enum" in node:
         values = node.get("enum", [node.get("const")])

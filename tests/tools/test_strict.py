@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tools import Param, Tool, tool
+from tools import InvalidArguments, Param, Tool, tool
 
 
 class Leaf(BaseModel):
@@ -142,3 +142,90 @@ def test_arguments_mean_the_same_in_both_forms(arguments: dict[str, Any]) -> Non
     strict = as_strict(arguments, grow.strict_parameters(), grow.strict_parameters())
     nothing = {"twig": None, "maybe": None}
     assert nothing | grow.check(json.dumps(strict)) == nothing | grow.check(json.dumps(arguments))
+
+
+class Near(BaseModel):
+    size: int = 1
+    name: str = "x"
+
+
+class Far(BaseModel):
+    size: int = 1
+    miles: int = 5
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    lives: int = 9
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    name: str = "Rex"
+
+
+class Tree(BaseModel):
+    height: int = 0
+    below: Tree | Near | None = None
+
+
+class Lists(BaseModel):
+    size: int = 1
+    words: list[str] = []
+
+
+def built(model: type[BaseModel], **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[BaseModel]:
+    return st.fixed_dictionaries({}, optional=fields).map(lambda given: model(**given))
+
+
+sizes = st.integers(0, 3)
+nears, fars = built(Near, size=sizes, name=st.text(max_size=2)), built(Far, size=sizes, miles=sizes)
+pets = built(Cat, lives=sizes) | built(Dog, name=st.text(max_size=2))
+trees = st.recursive(nears | st.none(), lambda inner: built(Tree, height=sizes, below=inner), max_leaves=4)
+
+
+@tool
+def choose(one: Near | Far, many: list[Near | Far], pet: Cat | Dog, tree: Tree | Near | None = None) -> None:
+    """Choose among alternatives."""
+
+
+def nulled(value: Any) -> Any:
+    """A value with null for all that was not given."""
+    if isinstance(value, list):
+        return [nulled(item) for item in value]
+    if not isinstance(value, BaseModel):
+        return value
+    given = value.model_fields_set
+    return {name: nulled(getattr(value, name)) if name in given else None for name in type(value).model_fields}
+
+
+@given(nears | fars, st.lists(nears | fars, max_size=3), pets, trees)
+def test_nulls_do_not_make_one_alternative_another(one: Any, many: Any, pet: Any, tree: Any) -> None:
+    assert choose.strict_parameters() is not None
+    meant = {"one": one, "many": many, "pet": pet, "tree": tree}
+    assert choose.check(json.dumps({name: nulled(value) for name, value in meant.items()})) == meant
+
+
+def only_a_list_tells(given: Near | Lists) -> None: ...
+def part_of_the_other(given: Lists | SizeAlone) -> None: ...
+
+
+class SizeAlone(BaseModel):
+    size: int = 1
+
+
+@pytest.mark.parametrize("function", [only_a_list_tells, part_of_the_other])
+def test_alternatives_that_nulls_would_mix_up_have_no_strict_form(function: Callable[..., Any]) -> None:
+    made = Tool.from_function(function, description="Take.")
+    assert made.strict_parameters() is None
+    if function is only_a_list_tells:
+        with pytest.raises(InvalidArguments):
+            made.check('{"given": {"size": null, "words": null}}')
+
+
+def test_what_was_given_is_not_replaced_by_a_default() -> None:
+    assert choose.check('{"one": {"size": "2", "miles": null}, "many": [], "pet": {"lives": null, "kind": null}}') == {
+        "one": Far(size=2),
+        "many": [],
+        "pet": Cat(),
+    }
