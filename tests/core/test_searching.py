@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from assistant.core.messages import ToolCall
 from assistant.core.searching import SearchingToolset, find_tools
 from assistant.core.toolbox import FixedToolset
@@ -54,6 +56,17 @@ async def test_some_tools_can_always_be_there() -> None:
     assert names(await toolset.offered()) == ["search_tools", "current_time"]
 
 
+@pytest.mark.parametrize("threshold", [1, 100])
+async def test_a_tool_that_is_named_as_the_search_is_stays_itself(threshold: int) -> None:
+    own = make("search_tools", "Search the workshop's hammers.")
+    toolset = SearchingToolset(FixedToolset([own, *CATALOGUE]), threshold=threshold, always=["search_tools"])
+    played = await play([ToolCall("", "search_tools", "{}"), "Found."], toolset=toolset)
+    assert played.results == ["search_tools"]
+    offered = names(played.model.requests[0].tools)
+    assert len(offered) == len(set(offered))
+    assert ("search_tools_" in offered) == (threshold == 1)
+
+
 async def test_search_opens_no_door() -> None:
     class Locked(FixedToolset):
         async def admit(self, calls):  # type: ignore[no-untyped-def]
@@ -61,6 +74,25 @@ async def test_search_opens_no_door() -> None:
 
     played = await play([ToolCall("", "set_alarm", "{}"), "No."], toolset=SearchingToolset(Locked(CATALOGUE)))
     assert played.journal.statuses == {"set_alarm": "refused"}
+
+
+@pytest.mark.parametrize(
+    ("query", "description", "other"),
+    [
+        ("ЗАКАЗЫ клиента", "Список заказов по клиентам.", "Погода в городе."),
+        ("wetter übermorgen", "Das Wetter für übermorgen.", "Die Rechnungen des Kunden."),
+        ("reservation", "Annuler une réservation.", "La météo."),
+        ("παραγγελίες", "Λίστα παραγγελιών.", "Ο καιρός."),
+        ("查询订单", "按客户列出订单。", "显示城市的天气。"),
+        ("树", "种一棵树木。", "显示天气。"),
+        ("注文の一覧", "お客様の注文を表示します。", "天気を教える。"),
+        ("주문 목록", "고객의 주문을 보여준다.", "날씨를 알려준다."),
+        ("สั่งซื้อ", "แสดงรายการสั่งซื้อ", "พยากรณ์อากาศ"),
+        ("मौसम", "शहर का मौसम बताओ।", "ग्राहक के आदेश"),
+    ],
+)
+def test_words_are_those_of_any_script(query: str, description: str, other: str) -> None:
+    assert names(find_tools(query, [make("b", other), make("a", description)]))[0] == "a"
 
 
 def test_the_best_fit_comes_first_and_rare_words_weigh_more() -> None:
