@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from tools.arguments import Arguments, coerce, problems_of, refusal
 from tools.context import ToolContext
+from tools.decimals import decimals_of, with_all_digits
 from tools.docstrings import parameter_descriptions
 from tools.errors import InvalidArguments, InvalidTool
 from tools.jsonschema import UNKNOWN, JsonSchema, problems
@@ -31,6 +32,7 @@ class Signature:
     `names` maps the validator's fields to the function's parameters, `always` are fields that are passed though the
     model did not give them; `single` names the parameter that takes the whole object, `contexts` those that take the
     context, `owner` says what a method is to be bound to. `is_open`: some nested object keeps unknown keys.
+    `decimals`: the schema with its decimals marked, if it has some.
     """
 
     parameters: JsonSchema
@@ -42,6 +44,7 @@ class Signature:
     owner: Literal["instance", "class"] | None = None
     output: JsonSchema | None = None
     is_open: bool = False
+    decimals: JsonSchema | None = None
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
         """Validated keyword arguments. Raises `InvalidArguments` that names each wrong field."""
@@ -59,9 +62,11 @@ class Signature:
         return (), checked
 
     def _validated(self, arguments: Arguments) -> Any:
-        parsed = arguments.parsed
+        text, parsed = arguments.text, arguments.parsed
+        if self.decimals is not None and (exact := with_all_digits(text, self.decimals)) is not None:
+            text, parsed = json.dumps(exact), exact
         try:
-            value = self._validate(arguments.text)
+            value = self._validate(text)
         except ValidationError as first:
             mended = coerce(parsed, self.parameters, self.parameters)
             if mended is parsed:
@@ -118,6 +123,7 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
         owner=owner,
         output=_output(function, localns),
         is_open=has_open_objects(schema),
+        decimals=decimals_of(validator, schema),
     )
 
 
@@ -146,6 +152,7 @@ def read_input_type(
         owner=owner,
         output=_output(function, localns),
         is_open=has_open_objects(schema),
+        decimals=decimals_of(validator, schema),
     )
 
 

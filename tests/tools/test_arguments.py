@@ -113,6 +113,51 @@ def test_what_is_unambiguous_is_understood(arguments: Any, name: str, value: Any
     assert take.check(json.dumps(arguments)) == taken
 
 
+class Price(BaseModel):
+    amount: Decimal | None = None
+    rate: float = 0
+
+
+class Weight(BaseModel):
+    kilos: Annotated[Decimal, Param(ge=0, max_digits=20)]
+    parts: list[Weight] = []
+
+
+def pay(
+    x: Decimal = Decimal(0),
+    by_name: dict[str, Decimal] | None = None,
+    both: tuple[float, Decimal] | None = None,
+    thing: Price | Weight | None = None,
+    other: float | str = 0,
+) -> None:
+    """Pay."""
+
+
+@pytest.mark.parametrize(
+    "number", ["12345678901234567.89", "0.1234567890123456789", "-98765432109876543.21e-5", "1.10"]
+)
+def test_a_decimal_has_all_its_digits_wherever_it_stands(number: str) -> None:
+    exact, near = Decimal(number), float(number)
+    told = f"""{{"x": {number}, "by_name": {{"a": {number}}}, "both": [{number}, {number}],
+        "thing": {{"amount": {number}, "rate": {number}}}, "other": {number}}}"""
+    taken = Tool.from_function(pay).check(told)
+    assert taken == {
+        "x": exact,
+        "by_name": {"a": exact},
+        "both": (near, exact),
+        "thing": Price(amount=exact, rate=near),
+        "other": near,
+    }
+    assert type(taken["other"]) is float
+
+
+def test_a_decimal_is_held_to_its_constraints_with_all_its_digits() -> None:
+    paying = Tool.from_function(pay)
+    weight = '{"thing": {"kilos": 12345678901234567.89, "parts": [{"kilos": 0.123456789012345678901}]}}'
+    assert "thing.parts.0.kilos" in fields(weight, paying)
+    assert set(fields('{"x": "much", "other": 12345678901234567.89}', paying)) == {"x"}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
