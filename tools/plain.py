@@ -19,13 +19,12 @@ from uuid import UUID
 import pydantic_core
 from pydantic import BaseModel
 
-from tools.context import ToolContext, current_context
-from tools.errors import ForeignRow
+from tools.context import ToolContext
 from tools.media import Media
+from tools.tripwire import MAX_DEPTH, Tripwire, is_row
 
 # Rows of a queryset, generator or other open-ended source that the model is shown.
 MAX_ITEMS = 100
-MAX_DEPTH = 30
 # Values within one result; an object that holds itself many times over would never end.
 MAX_VALUES = 200_000
 # Values within one result that may be converted on the event loop.
@@ -39,86 +38,20 @@ _SECRET_COLUMN = re.compile(
 )
 
 
-def is_row(value: Any) -> bool:
-    """Whether a value is a database row: an instance of a Django model."""
-    return hasattr(value, "_meta") and hasattr(value, "pk") and not isinstance(value, type)
-
-
-def refuse_foreign(row: Any) -> None:
-    """Raises `ForeignRow` if a database row belongs to another tenant than that of the running tool."""
-    try:
-        ours = current_context().tenant.id
-    except LookupError:
-        return
-    for theirs in _tenants_of(row):
-        if theirs is not None and ours is not None and str(theirs) != str(ours):
-            raise ForeignRow(f"A tool of tenant {ours} returned {type(row).__name__} {row.pk} of tenant {theirs}.")
-
-
-def _tenants_of(row: Any) -> Iterator[Any]:
-    """The tenants that a row names: itself if it is one, and whatever column leads to one."""
-    if getattr(row._meta, "model_name", "") == "tenant":
-        yield row.pk
-    yield getattr(row, "tenant_id", None)
-    for column in getattr(row._meta, "concrete_fields", ()):
-        related = getattr(column, "related_model", None)
-        if column.attname != "tenant_id" and getattr(getattr(related, "_meta", None), "model_name", "") == "tenant":
-            yield getattr(row, column.attname)
-
-
-def refuse_foreign_within(value: Any, wait: Callable[[], None] = lambda: None, depth: int = 0) -> None:
-    """The same of every row in a value, for what is converted by somebody else.
-
-    Args:
-        wait: is called before a row or a queryset is looked at, which may ask the database.
-    """
-    if depth > MAX_DEPTH or isinstance(value, str | bytes | type):
-        return
-    if is_row(value):
-        wait()
-        refuse_foreign(value)
-    for item in _held(value, wait):
-        refuse_foreign_within(item, wait, depth + 1)
-
-
-def watched(value: Any) -> Any:
-    """The value itself, looked through; an iterator is looked through as it is used up."""
-    if isinstance(value, Iterator):
-        return _watched(value)
-    refuse_foreign_within(value)
-    return value
-
-
-def _watched(items: Iterator[Any]) -> Iterator[Any]:
-    for item in items:
-        refuse_foreign_within(item)
-        yield item
-
-
-def _held(value: Any, wait: Callable[[], None]) -> Iterator[Any]:
-    """What a value holds that can be looked at without using it up."""
-    if hasattr(value, "get_queryset") and hasattr(value, "model"):
-        value = value.get_queryset()
-    if hasattr(value, "_iterable_class"):
-        wait()
-        yield from value
-    elif isinstance(value, list | tuple | AnySet):
-        yield from value
-    elif isinstance(value, Mapping):
-        yield from value.keys()
-        yield from value.values()
-    elif isinstance(value, BaseModel):
-        yield from vars(value).values()
-    elif dataclasses.is_dataclass(value):
-        yield from (getattr(value, field.name) for field in dataclasses.fields(value))
-
-
 class WouldWait(Exception):
     """The value can only be converted in a thread of its own: it is long, or asks a database."""
 
 
-def wait_in_thread() -> None:
-    """Raises `WouldWait`: what follows is no work for the event loop."""
+def waiting(may_wait: bool) -> Callable[[], None]:
+    """What is called before work that is not for the event loop: if it may not be done here, it raises `WouldWait`."""
+    return _go_on if may_wait else _refuse
+
+
+def _go_on() -> None:
+    return None
+
+
+def _refuse() -> None:
     raise WouldWait
 
 
@@ -127,14 +60,22 @@ def register_converter(test: Callable[[Any], bool], convert_value: Converter) ->
     _converters.insert(0, (test, convert_value))
 
 
-def to_plain(value: Any, *, may_wait: bool = True) -> Any:
+def to_plain(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> Any:
     """A value made of JSON's kinds only.
 
+    Args:
+        tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
+
     Raises:
+        ForeignRow: it holds a row of another tenant.
         TypeError, ValueError: it cannot be converted, or is endless.
         WouldWait: it takes a thread, and `may_wait` is false.
     """
-    return _Conversion(may_wait).plain(value, 0)
+    own = tripwire or Tripwire(waiting(may_wait))
+    made = _Conversion(may_wait, own).plain(value, 0)
+    if tripwire is None:
+        own.settle()
+    return made
 
 
 def clean(text: str) -> str:
@@ -145,8 +86,9 @@ def clean(text: str) -> str:
 
 
 class _Conversion:
-    def __init__(self, may_wait: bool) -> None:
-        self._may_wait = may_wait
+    def __init__(self, may_wait: bool, tripwire: Tripwire) -> None:
+        self._wait = waiting(may_wait)
+        self._tripwire = tripwire
         self._left = MAX_VALUES if may_wait else QUICK_VALUES
 
     def plain(self, value: Any, depth: int) -> Any:
@@ -162,9 +104,10 @@ class _Conversion:
             return clean(value)
         if is_row(value):
             self._wait()
-            refuse_foreign(value)
+            self._tripwire.look(value)
         for test, convert_value in _converters:
             if test(value):
+                self._tripwire.look_within(value)
                 return self.plain(convert_value(value), depth + 1)
         if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
             raise TypeError(f"a {type(value).__name__} is for the program alone")
@@ -176,7 +119,7 @@ class _Conversion:
             return self.plain(value.value, depth + 1)
         if isinstance(value, BaseModel):
             # What it makes of the rows that it holds may be rows no longer.
-            refuse_foreign_within(value, self._wait)
+            self._tripwire.look_within(value)
             return self._mapping(value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(value):
             return {
@@ -198,7 +141,7 @@ class _Conversion:
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         for key in value:
-            refuse_foreign_within(key, self._wait)
+            self._tripwire.look_within(key)
         made = {_key(key): self.plain(item, depth + 1) for key, item in value.items()}
         if len(made) != len(value):
             raise ValueError("two keys are the same as text")
@@ -234,10 +177,6 @@ class _Conversion:
     def _other(self, value: Any) -> Any:
         """What only pydantic knows: addresses, patterns, ..."""
         return pydantic_core.to_jsonable_python(value)
-
-    def _wait(self) -> None:
-        if not self._may_wait:
-            wait_in_thread()
 
 
 def more() -> str:

@@ -10,16 +10,8 @@ from typing import Any
 
 from tools.errors import ToolError
 from tools.media import Media, checked, media_in
-from tools.plain import (
-    MAX_ITEMS,
-    clean,
-    more,
-    refuse_foreign_within,
-    register_converter,
-    to_plain,
-    wait_in_thread,
-    watched,
-)
+from tools.plain import MAX_ITEMS, clean, more, register_converter, to_plain, waiting
+from tools.tripwire import Tripwire
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "clean", "convert", "cut", "drain", "register_converter"]
 
@@ -47,13 +39,15 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
-def convert(value: Any, *, may_wait: bool = True) -> str:
+def convert(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> str:
     """A value as text: strings as they are, None as "Done", everything else as JSON.
 
     Args:
         may_wait: whether database rows, generators and long values may be read here; if not, they raise `WouldWait`.
+        tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
 
     Raises:
+        ForeignRow: it holds a row of another tenant.
         ToolError: the value cannot be converted; the sentence names its type.
     """
     if value is None:
@@ -61,7 +55,7 @@ def convert(value: Any, *, may_wait: bool = True) -> str:
     if isinstance(value, str):
         return clean(str(value.value if isinstance(value, Enum) else value))
     try:
-        return json.dumps(_plain(value, may_wait), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return json.dumps(_plain(value, may_wait, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as exc:  # a number of thousands of digits
         raise _not_shown(value) from exc
 
@@ -70,19 +64,27 @@ def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_
     """What a function returned as a `ToolResult`, cut where it is too long. Raises as `convert` does."""
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
+    tripwire = Tripwire(waiting(may_wait))
     if isinstance(value, ToolResult):
         # Neither is converted, and both leave the tool.
-        refuse_foreign_within([value.media, value.value], (lambda: None) if may_wait else wait_in_thread)
-        text = convert(value.content, may_wait=may_wait)
-        display = None if value.display is None else _plain(value.display, may_wait)
+        tripwire.look_within([value.media, value.value])
+        text = convert(value.content, may_wait=may_wait, tripwire=tripwire)
+        display = None if value.display is None else _plain(value.display, may_wait, tripwire)
         made = replace(value, content=text, display=display, media=checked(value.media))
     else:
-        shown = value if converter is None else converter(watched(value))
-        made = ToolResult(convert(shown, may_wait=may_wait), value=value)
+        shown = value if converter is None else _converted(value, converter, tripwire)
+        made = ToolResult(convert(shown, may_wait=may_wait, tripwire=tripwire), value=value)
+    tripwire.settle()
     short = cut(made.content)
     if short is not made.content:
         made = replace(made, content=short, full=made.full or cut(made.content, MAX_KEPT))
     return _with_media_named(made) if made.media else made
+
+
+def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:
+    watched = tripwire.watched(value)
+    tripwire.settle()
+    return converter(watched)
 
 
 def _with_media_named(made: ToolResult) -> ToolResult:
@@ -91,9 +93,9 @@ def _with_media_named(made: ToolResult) -> ToolResult:
     return replace(made, content=f"{made.content}\n{sentences}".lstrip("\n"))
 
 
-def _plain(value: Any, may_wait: bool) -> Any:
+def _plain(value: Any, may_wait: bool, tripwire: Tripwire | None) -> Any:
     try:
-        return to_plain(value, may_wait=may_wait)
+        return to_plain(value, may_wait=may_wait, tripwire=tripwire)
     except (TypeError, ValueError, RecursionError) as exc:
         raise _not_shown(value) from exc
 

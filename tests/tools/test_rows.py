@@ -14,12 +14,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pydantic import BaseModel, ConfigDict, field_serializer
 
-from assistant.models import Assistant, Provider, Tenant
+from assistant.models import Assistant, Conversation, Message, PromptVersion, Provider, Tenant
 from tests.base import Cast
 from tools import ForeignRow, TenantInfo, Tool, ToolContext, ToolResult
 from tools.context import use_context
 from tools.plain import MAX_ITEMS, _converters
-from tools.results import convert, register_converter
+from tools.results import convert, register_converter, result_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -159,6 +159,90 @@ def test_a_converter_of_rows_is_not_asked_before_their_tenant_is_known(cast: Cas
                 convert([cast.rival_support])
     finally:
         _converters.pop(0)
+
+
+class Wrapper:
+    """A class that nobody but its author knows."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+
+class Slotted:
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+
+@pytest.mark.parametrize(
+    ("hold", "read_back"),
+    [
+        (lambda row: Wrapper([Slotted(row)]), lambda held: held.inner[0].inner.slug),
+        (lambda row: {"a": Holder(Wrapper(row))}, lambda held: held["a"].inner.inner.slug),
+        (lambda row: [(one for one in [row])], lambda held: [[one.slug for one in items] for items in held]),
+        (lambda row: {"a": [{"b": row} for row in [row]].__iter__()}, lambda held: next(held["a"])["b"].slug),
+        (lambda row: {1: row}.values(), lambda held: next(iter(held)).slug),
+    ],
+)
+async def test_a_converter_finds_no_foreign_row_in_objects_or_iterators(cast: Cast, hold: Any, read_back: Any) -> None:
+    ours: Any = ToolContext(tenant=TenantInfo(id=cast.acme.pk))
+    assert await made_of(lambda: hold(cast.acme), result_converter=read_back).call("", ours)
+    with pytest.raises(ForeignRow):
+        await made_of(lambda: hold(cast.globex), result_converter=read_back).call("", ours)
+
+
+def test_an_objects_own_querysets_are_not_asked_for_it(cast: Cast) -> None:
+    with CaptureQueriesContext(connection) as queries, use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))):
+        result_of(Wrapper([Wrapper(Tenant.objects.all()), Wrapper(Tenant.objects)]), lambda held: "ok")
+    assert len(queries) == 0
+
+
+@pytest.fixture
+def versions(cast: Cast) -> dict[str, list[PromptVersion]]:
+    """Rows that only a foreign key leads to a tenant."""
+    return {
+        "ours": [PromptVersion.objects.create(assistant=cast.support, number=n, text="a") for n in range(50, 70)],
+        "theirs": [PromptVersion.objects.create(assistant=cast.rival_support, number=n, text="b") for n in (50, 51)],
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"result_converter": lambda rows: [row.text for row in rows]}])
+@pytest.mark.parametrize(
+    "rows",
+    [PromptVersion.objects, PromptVersion.objects.select_related("assistant"), PromptVersion.objects.only("text")],
+)
+async def test_a_foreign_key_that_leads_to_another_tenant_counts(
+    cast: Cast, versions: Any, rows: Any, options: Any
+) -> None:
+    ours = ToolContext(tenant=TenantInfo(id=cast.acme.pk))
+    for wrap in (lambda value: value, in_async):
+        mine = wrap(lambda: rows.filter(assistant=cast.support))
+        assert (await made_of(mine, **options).call("", ours)).content
+        with pytest.raises(ForeignRow, match="PromptVersion"):
+            await made_of(wrap(lambda: rows.order_by("pk")), **options).call("", ours)
+
+
+def test_rows_of_one_type_take_one_query_and_none_if_their_way_is_loaded(cast: Cast, versions: Any) -> None:
+    mine = PromptVersion.objects.filter(assistant=cast.support)
+    notes = [
+        Message(conversation_id=pk)
+        for pk in (
+            Conversation.objects.create(tenant=cast.acme, user=cast.alice, assistant=cast.support).pk for _ in range(3)
+        )
+    ]
+    with use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))):
+        for rows, most in (
+            (list(mine), 1),
+            (list(mine.only("text")), 1),
+            (list(mine.select_related("assistant")), 0),
+            (notes, 1),
+            ([*mine, *notes], 2),
+            (list(Assistant.objects.filter(tenant=cast.acme).only("slug")), 1),
+        ):
+            with CaptureQueriesContext(connection) as queries:
+                result_of(ToolResult(content=rows, display=rows, value=rows))  # type: ignore[arg-type]
+            assert len(queries) == most
 
 
 def test_whatever_column_leads_to_a_tenant_counts(cast: Cast) -> None:
