@@ -260,7 +260,7 @@ class ChatClient:
         return (Message("system", system), *messages)
 
     def _resolve(self, tools: Iterable[AnyTool]) -> tuple[Tool, ...]:
-        return tuple(self._tool(tool) for tool in tools)
+        return tuple(Registry(self._tool(tool) for tool in tools))
 
     def _tool(self, given: AnyTool) -> Tool:
         if isinstance(given, Tool):

@@ -437,3 +437,8 @@ async def test_the_prompt_can_be_bounded_by_the_number_of_messages() -> None:
     ]
     whole = await client_for("ok", history_messages=5)[0].call("Hi", history=first.messages)
     assert len(whole.messages) == 6
+
+
+def test_two_tools_of_one_name_are_refused_at_once() -> None:
+    with pytest.raises(InvalidTool, match="two tools"):
+        ChatClient(model=ScriptedModel([]), tools=[get_customer, get_customer])
