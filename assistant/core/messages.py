@@ -13,6 +13,19 @@ from tools import Media
 Role = Literal["system", "user", "assistant", "tool"]
 
 
+# Floats up to here are exact.
+MAX_EXACT = 2**53
+
+
+def _same_numbers(value: Any) -> Any:
+    """The value with 1.0 as 1."""
+    if isinstance(value, dict):
+        return {key: _same_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_same_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT else value
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """The model's request to run a tool.
@@ -28,7 +41,7 @@ class ToolCall:
     def canonical(self) -> tuple[str, str]:
         """The name, and the arguments in one spelling if they are JSON: equal for identical calls."""
         try:
-            value = msgspec.json.decode(self.arguments)
+            value = _same_numbers(msgspec.json.decode(self.arguments))
             return self.name, msgspec.json.encode(value, order="deterministic").decode()
         except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
             return self.name, self.arguments.strip()

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from assistant.core.guard import Guard
+from assistant.core.messages import ToolCall
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_refused"),
+    [
+        (['{"a":1,"b":[2]}', '{"b":[2.0],"a":1}', '{ "a":1.0,"b":[2e0]}'], True),
+        (['{"a":1}', '{"a":true}', '{"a":"1"}'], False),
+        (['{"a":1}', '{"a":1.5}', '{"a":10000000000000001.0}'], False),
+    ],
+)
+def test_numbers_are_the_same_however_they_are_written(arguments: list[str], is_refused: bool) -> None:
+    guard = Guard()
+    refusals = [guard.admit(ToolCall("", "add", text), None) for text in arguments]
+    assert refusals[:2] == [None, None]
+    assert bool(refusals[2]) is is_refused
