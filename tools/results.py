@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from tools.errors import ToolError
+from tools.errors import InvalidTool, ToolError
 from tools.media import Media, checked, media_in
 from tools.plain import MAX_ITEMS, clean, more, register_converter, to_plain, waiting
 from tools.tripwire import Tripwire
@@ -37,6 +37,13 @@ class ToolResult:
     is_error: bool = False
     full: str = ""
     media: tuple[Media, ...] = ()
+
+
+def _refuse_within(result: ToolResult) -> None:
+    raise InvalidTool("A ToolResult stands within another value: a tool returns one, and nothing around it.")
+
+
+register_converter(lambda value: isinstance(value, ToolResult), _refuse_within)
 
 
 def convert(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> str:

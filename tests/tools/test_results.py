@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AnyUrl, BaseModel, SecretStr, computed_field
 
-from tools import ToolContext, ToolError, ToolResult, tool
+from tools import InvalidTool, ToolContext, ToolError, ToolResult, tool
 from tools.plain import MAX_ITEMS
 from tools.results import BYTES_PER_TOKEN, MAX_TOKENS, convert, cut, register_converter, result_of
 
@@ -285,3 +285,9 @@ async def test_none_of_an_unconvertible_value_reaches_the_model() -> None:
     with pytest.raises(ToolError) as caught:
         await careless.call("", ToolContext())
     assert "s3cr3t" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [[ToolResult("a")], {"a": ToolResult("a")}, ToolResult(content=ToolResult("a"))])  # type: ignore[arg-type]
+def test_a_result_within_another_value_is_its_authors_mistake(value: Any) -> None:
+    with pytest.raises(InvalidTool, match="nothing around it"):
+        result_of(value)
