@@ -20,7 +20,7 @@ from tools.execution import is_async
 from tools.handwritten import HandWritten, read_handler
 from tools.jsonschema import JsonSchema, mistake_in
 from tools.results import ToolResult
-from tools.signature import Signature, plain, read_input_type, read_signature
+from tools.signature import Signature, name_of, read_input_type, read_signature
 from tools.strict import strict_form
 
 __all__ = ["Example", "ExampleStep", "Tool", "ToolOptions"]
@@ -158,7 +158,7 @@ class Tool:
         unknown = set(options) - ToolOptions.__annotations__.keys()
         if unknown:
             raise InvalidTool(f"Tools have no options named {', '.join(sorted(unknown))}.")
-        name = name or str(getattr(plain(function), "__name__", ""))
+        name = name or name_of(function)
         description = description if description is not None else first_paragraph(function)
         if parameters is not None:
             return cls(name=name, description=description, parameters=parameters, handler=function, **options)

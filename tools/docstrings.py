@@ -34,7 +34,12 @@ def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:
         found = docstring_parser.parse(text).params
     except docstring_parser.ParseError:
         return {}
-    return {item.arg_name: " ".join(item.description.split()) for item in found if item.description}
+    return {
+        name.strip(): " ".join(item.description.split())
+        for item in found
+        if item.description
+        for name in item.arg_name.split(",")
+    }
 
 
 def _doc(function: Callable[..., Any]) -> str:

@@ -73,7 +73,10 @@ def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema)
     needed = [p for p in takers if p.default is p.empty and p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}]
     by_name = {p.name for p in takers if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in takers)
-    if all(p.name in properties and p.name in by_name for p in needed) and (takes_any or by_name >= set(properties)):
+    # What the schema lets pass besides its properties needs a place, too.
+    is_open = parameters.get("additionalProperties", False) is not False or "patternProperties" in parameters
+    has_places = takes_any or (by_name >= set(properties) and not is_open)
+    if all(p.name in properties and p.name in by_name for p in needed) and has_places:
         return HandWritten(parameters, contexts)
     if len(needed) == 1 and needed[0].name not in properties:
         by_position = needed[0].kind is inspect.Parameter.POSITIONAL_ONLY
@@ -81,5 +84,6 @@ def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema)
     if not needed and takers and takers[0].name not in properties:
         by_position = takers[0].kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL}
         return HandWritten(parameters, contexts, True, None if by_position else takers[0].name)
-    missing = ", ".join(sorted(set(properties) - by_name)) or "its arguments"
+    beyond = "what its schema allows besides its properties" if is_open else "its arguments"
+    missing = ", ".join(sorted(set(properties) - by_name)) or beyond
     raise InvalidTool(f"The handler of tool {name!r} takes neither one mapping nor {missing}.")

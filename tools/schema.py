@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 import warnings
 from collections.abc import Mapping
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
-from pydantic_core import PydanticOmit, SchemaError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticOmit, SchemaError, core_schema
 
 from tools.errors import InvalidTool
 from tools.jsonschema import JsonSchema, resolve
@@ -33,11 +35,21 @@ _PYDANTIC_ERRORS = (
 )
 _LITERALS = frozenset({"default", "examples", "const", "enum"})
 # Names that belong to the context: as a parameter the model would choose whom it acts for.
-_CONTEXT_NAMES = frozenset(
-    f"{thing}{suffix}"
-    for thing in ("tenant", "user", "member", "organisation", "organization", "org", "workspace")
-    for suffix in ("", "id", "slug", "name", "uuid", "pk")
-) | {"membership", "runid", "threadid", "assistantid"}
+_CONTEXT_NAME = re.compile(
+    "(the|this|my|our|own|for|as|by|onbehalfof|current|acting|active|calling|requesting|loggedin|signedin)*"
+    "((tenant|user|member|organi[sz]ation|org|workspace)(id|slug|name|uuid|pk)?|company(id|slug|uuid|pk)"
+    "|membership|runid|threadid|assistantid)"
+)
+
+
+class _AsRead(GenerateJsonSchema):
+    """Tells of bytes what is done with them here: read as UTF-8 unless their type says otherwise, shown as base64."""
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+        made = super().bytes_schema(schema)
+        del made["format"]
+        is_base64 = self.mode == "serialization" or self._config.val_json_bytes == "base64"
+        return made | {"format": "base64"} if is_base64 else made
 
 
 def Param(description: str = "", **constraints: Any) -> Any:  # noqa: N802 - reads as the annotation it is
@@ -71,7 +83,7 @@ def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
         with warnings.catch_warnings():
             # A default that JSON cannot hold is simply not told to the model.
             warnings.simplefilter("ignore")
-            schema = adapter.json_schema(by_alias=True)
+            schema = adapter.json_schema(by_alias=True, schema_generator=_AsRead)
     except _PYDANTIC_ERRORS as exc:
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
     made: JsonSchema = _closed(_without_titles(_inlined(schema), is_properties=False), is_properties=False)
@@ -98,7 +110,7 @@ def output_schema(returned: Any) -> JsonSchema | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            schema = TypeAdapter(returned).json_schema(mode="serialization", by_alias=False)
+            schema = TypeAdapter(returned).json_schema(mode="serialization", by_alias=False, schema_generator=_AsRead)
     except _PYDANTIC_ERRORS:
         return None
     return typing.cast(JsonSchema, _without_titles(_inlined(schema), is_properties=False)) or None
@@ -153,7 +165,7 @@ def suspicious_parameters(tool: Tool) -> list[str]:
         if isinstance(node, dict):
             properties = node.get("properties")
             names = properties if isinstance(properties, dict) else ()
-            found.update(name for name in names if name.lower().replace("_", "").replace("-", "") in _CONTEXT_NAMES)
+            found.update(n for n in names if _CONTEXT_NAME.fullmatch(n.lower().replace("_", "").replace("-", "")))
         for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
             look(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +24,9 @@ from tools.errors import InvalidArguments, InvalidTool
 from tools.jsonschema import UNKNOWN, JsonSchema, problems
 from tools.results import ToolResult
 from tools.schema import arguments_adapter, has_open_objects, output_schema, schema_of, type_adapter
+
+# Where a word begins within a class's name: `HTTPServer`, `OpenTicket2`.
+_WORD_BEGINS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +139,10 @@ def read_input_type(
     hints = _hints(function, localns)
     owner, parameters = _parameters(function)
     contexts = tuple(p.name for p in parameters if is_context(hints.get(p.name, p.annotation)))
+    by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     takers = [p for p in parameters if p.name not in contexts]
     needed = [p for p in takers if p.default is p.empty]
-    if not takers or len(needed) > 1 or takers[0].kind is not takers[0].POSITIONAL_OR_KEYWORD:
+    if not takers or len(needed) > 1 or (needed or takers)[0].kind not in by_name:
         raise InvalidTool(
             f"{label}: exactly one parameter must take the {getattr(input_type, '__name__', input_type)}."
         )
@@ -161,13 +166,23 @@ def label_of(function: Callable[..., Any]) -> str:
     return str(getattr(plain(function), "__qualname__", repr(function)))
 
 
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function; of an object that can be called, or a class, that of the class in snake case."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.isroutine(inspect.unwrap(function)):
+        return str(getattr(plain(function), "__name__", ""))
+    owner = function if isinstance(function, type) else type(function)
+    return _WORD_BEGINS.sub("_", owner.__name__).lower()
+
+
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function that stands behind a partial, a decorated function, a method or a callable object."""
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(function, type):
         return cast(Callable[..., Any], function.__init__)  # type: ignore[misc]
-    if not inspect.isroutine(function):
+    if not inspect.isroutine(inspect.unwrap(function)):
         function = type(function).__call__
     return cast(Callable[..., Any], inspect.unwrap(function))
 

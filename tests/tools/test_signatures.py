@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, Union
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from tools import InvalidArguments, InvalidTool, Param, Tool, ToolContext, ToolResult, tool, tools_of
 from tools.schema import suspicious_parameters
+from tools.testing import ToolTester
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForTheTypeChecker
@@ -426,12 +427,110 @@ def test_a_class_alone_has_no_object_for_its_methods() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tenant", "tenant_id", "tenantId", "user", "user_id", "organisation", "org-id", "run_id"]
+    "name",
+    [
+        *("tenant", "tenant_id", "tenantId", "user", "user_id", "organisation", "org-id", "run_id"),
+        *("current_user", "acting_user", "for_user_id", "the_tenant", "company_id", "onBehalfOfUser"),
+    ],
 )
 def test_a_parameter_that_the_context_should_give_is_noticed(name: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "object", "properties": {name: {}}}, "customer_id": {}}}
     made = Tool(name="x", description="X.", parameters=schema, handler=lambda given: given)
     assert suspicious_parameters(made) == [name]
+
+
+@pytest.mark.parametrize("name", ["username_contains", "forum", "company", "theme", "assigned_users", "organ"])
+def test_other_parameters_raise_no_doubt(name: str) -> None:
+    schema = {"type": "object", "properties": {name: {}}}
+    assert suspicious_parameters(Tool(name="x", description="X.", parameters=schema, handler=lambda given: given)) == []
+
+
+class OpenHTTPTicket:
+    """Open a ticket."""
+
+    def __init__(self, title: str = "") -> None:
+        self.title = title
+
+    def __call__(self, title: str) -> str:
+        return title
+
+
+@functools.lru_cache
+def remembered(n: int) -> int:
+    """Remember."""
+    return n
+
+
+def test_what_can_be_called_has_the_name_of_its_class_or_function() -> None:
+    for function in (OpenHTTPTicket(), OpenHTTPTicket, functools.partial(OpenHTTPTicket())):
+        assert Tool.from_function(function, description="Open.").name == "open_http_ticket"
+    made = Tool.from_function(remembered)
+    assert (made.name, made.parameters["properties"]) == ("remembered", {"n": {"type": "integer"}})
+
+
+async def test_an_input_type_can_be_taken_by_keyword_alone() -> None:
+    def take(*, context: ToolContext, given: Given) -> str:
+        return f"{given.n} {context.run_id}"
+
+    made = Tool.from_function(take, input_type=Given, description="Take.")
+    assert await said(made, {"n": 1}) == "1 r1"
+
+
+class Given(BaseModel):
+    n: int
+
+
+def test_a_handler_by_name_has_a_place_for_whatever_its_schema_lets_pass() -> None:
+    schema: Any = {"type": "object", "properties": {"a": {}}, "additionalProperties": True}
+
+    def closed(a: Any) -> str:
+        return "taken"
+
+    def opened(a: Any, **others: Any) -> str:
+        return f"{a} {others}"
+
+    with pytest.raises(InvalidTool, match="besides its properties"):
+        Tool(name="x", description="X.", parameters=schema, handler=closed)
+    made = Tool(name="x", description="X.", parameters=schema, handler=opened)
+    assert ToolTester(made).run(a=1, b=2).content == "1 {'b': 2}"
+
+
+def test_names_that_share_a_description_have_it_each() -> None:
+    def take(a: int, b: str, c: str) -> None:
+        """Take.
+
+        Parameters
+        ----------
+        a : int
+            First.
+        b, c : str
+            Others.
+        """
+
+    properties = Tool.from_function(take).parameters["properties"]
+    assert [properties[name]["description"] for name in "abc"] == ["First.", "Others.", "Others."]
+
+
+class Encoded(BaseModel):
+    model_config = ConfigDict(val_json_bytes="base64")
+    data: bytes
+
+
+def test_the_schema_tells_of_bytes_what_is_done_with_them() -> None:
+    def take(text: bytes, decoded: Base64Bytes, inner: Encoded) -> Encoded:
+        """Take."""
+        return inner
+
+    made = Tool.from_function(take, localns=globals())
+    properties = made.parameters["properties"]
+    assert properties["text"] == {"type": "string"}
+    assert properties["decoded"]["format"] == "base64"
+    assert made.parameters["$defs"]["Encoded"]["properties"]["data"]["format"] == "base64"
+    assert made.output_schema is not None
+    assert made.output_schema["properties"]["data"]["format"] == "base64"
+    taken = made.check({"text": "aGk=", "decoded": "aGk=", "inner": {"data": "aGk="}})
+    assert taken == {"text": b"aGk=", "decoded": b"hi", "inner": Encoded(data=b"hi")}
+    assert ToolTester(made).run(text="", decoded="", inner={"data": "aGk="}).content == '{"data":"aGk="}'
 
 
 def test_a_tool_can_be_kept_in_sets_and_looked_at() -> None:
