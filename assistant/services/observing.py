@@ -6,10 +6,12 @@ is recorded when `TRACE_CONTENT` is on. Without an OpenTelemetry SDK in the proc
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -38,6 +40,12 @@ _duration = _meter.create_histogram(
 )
 
 
+# An exception's text may hold what must not be recorded; its kind does not.
+_SILENT: Any = {"record_exception": False, "set_status_on_exception": False}
+# A call is given up by another clock than the one that its deadline is told by.
+_TIMERS_DIFFER = timedelta(milliseconds=50)
+
+
 def is_observed() -> bool:
     """Whether anybody collects spans in this process."""
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
@@ -64,17 +72,30 @@ def run_span(*, assistant: str, tenant: str, thread: str, run_id: str, model: Mo
     )
     labels = {name: attributes[name] for name in named}
     began = time.perf_counter()
-    with _tracer.start_as_current_span(f"invoke_agent {assistant}", attributes=attributes) as span:
+    with _tracer.start_as_current_span(f"invoke_agent {assistant}", attributes=attributes, **_SILENT) as span:
         try:
             yield span
+        except BaseException as exc:
+            fail(span, _kind_of(exc))
+            raise
         finally:
             _duration.record(time.perf_counter() - began, labels | _error_of(span))
 
 
 def fail(span: Span, kind: str) -> None:
-    """Say of a span that what it stands for failed."""
+    """Say of a span that what it stands for failed; `kind` is the conventions' `error.type`."""
     span.set_attribute("error.type", kind)
     span.set_status(Status(StatusCode.ERROR))
+
+
+def _kind_of(exc: BaseException, deadline: datetime | None = None) -> str:
+    """The conventions' `error.type` of what went wrong before `deadline`."""
+    if isinstance(exc, asyncio.CancelledError | GeneratorExit):
+        is_late = deadline is not None and datetime.now(UTC) + _TIMERS_DIFFER >= deadline
+        return "timeout" if is_late else "cancelled"
+    if isinstance(exc, ModelError):
+        return exc.code
+    return "tool_error" if isinstance(exc, ToolError) else type(exc).__name__
 
 
 def _error_of(span: Span) -> dict[str, str]:
@@ -100,13 +121,17 @@ def _model_spans(model: Model, tenant: str) -> ModelInterceptor:
         began = time.perf_counter()
         # Not the current span: a generator may be closed in another context than it began in.
         span = _tracer.start_span(f"chat {model.name}", kind=SpanKind.CLIENT, attributes=labels)
+        is_answered = False
         try:
             async for item in following(request):
                 if isinstance(item, Reply):
+                    is_answered = True
                     _note_reply(span, item, labels)
                 yield item
-        except ModelError as exc:
-            fail(span, exc.code)
+        except BaseException as exc:
+            # Whoever has the reply need not read on.
+            if not (is_answered and isinstance(exc, GeneratorExit)):
+                fail(span, _kind_of(exc))
             raise
         finally:
             _duration.record(time.perf_counter() - began, labels | _error_of(span))
@@ -151,7 +176,7 @@ async def observe_call(invocation: Invocation, call: CallTool) -> ToolResult:
         "tenant.slug": context.tenant.slug,
     }
     began = time.perf_counter()
-    with _tracer.start_as_current_span(f"execute_tool {tool.name}", attributes=labels, record_exception=False) as span:
+    with _tracer.start_as_current_span(f"execute_tool {tool.name}", attributes=labels, **_SILENT) as span:
         span.set_attribute("gen_ai.tool.call.id", context.tool_call_id)
         span.set_attribute("gen_ai.tool.description", tool.description)
         if settings.TRACE_CONTENT:
@@ -161,9 +186,10 @@ async def observe_call(invocation: Invocation, call: CallTool) -> ToolResult:
             )
         try:
             result = await call(invocation)
-        except Exception as exc:
-            # The exception's text may hold what must not be recorded; its kind may not.
-            fail(span, "tool_error" if isinstance(exc, ToolError) else type(exc).__name__)
+            if result.is_error:
+                fail(span, "tool_error")
+        except BaseException as exc:
+            fail(span, _kind_of(exc, context.deadline))
             raise
         finally:
             _duration.record(time.perf_counter() - began, labels | _error_of(span))

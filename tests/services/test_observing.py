@@ -8,13 +8,14 @@ import re
 import subprocess
 import sys
 
+import pytest
 from django.conf import settings
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 
 # An SDK is set once for a process, so each test observes one of its own.
 SCRIPT = """
-import asyncio, os, django
+import asyncio, os, time, django
 django.setup()
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -39,7 +40,7 @@ from assistant.core.toolbox import FixedToolset
 from assistant.core.transcript import Transcript
 from assistant.providers import ScriptedModel
 from assistant.services.observing import fail, observe_call, observed, run_span
-from tools import TenantInfo, ToolContext, tool
+from tools import TenantInfo, ToolContext, ToolError, ToolResult, tool
 
 @tool
 def greet(name: str) -> str:
@@ -50,6 +51,50 @@ def greet(name: str) -> str:
 def break_down() -> str:
     "Break down."
     raise RuntimeError("canary-error")
+
+@tool(timeout=0.05)
+async def wait() -> str:
+    "Wait."
+    await asyncio.sleep(30)
+
+@tool(timeout=0.05)
+def wait_in_thread() -> str:
+    "Wait."
+    time.sleep(0.5)
+
+@tool
+async def say_no() -> ToolResult:
+    "Say no."
+    return ToolResult("canary-no", is_error=True)
+
+@tool
+async def refuse() -> str:
+    "Refuse."
+    raise ToolError("canary-refusal")
+
+@tool
+async def get_cancelled() -> str:
+    "Await what is cancelled."
+    raise asyncio.CancelledError
+
+@tool
+async def hang() -> str:
+    "Hang."
+    RUNNING.set()
+    await asyncio.sleep(30)
+
+RUNNING = asyncio.Event()
+
+async def cancel_in_the_middle():
+    plan = Plan(ScriptedModel([ToolCall("c", "hang", "{}")]), [Message("user", "hi")], FixedToolset([hang]),
+                interceptors=(observe_call,))
+    async def run():
+        async for event in run_turn(plan, Transcript()):
+            pass
+    task = asyncio.create_task(run())
+    await RUNNING.wait()
+    task.cancel()
+    await asyncio.wait([task])
 
 async def main():
     model = observed(ScriptedModel([ToolCall("c", "greet", '{"name": "canary-name"}'), "canary-answer"]), tenant="acme")
@@ -65,8 +110,15 @@ async def main():
         async for event in run_turn(plan, Transcript()):
             pass
         fail(span, event.code)
+    slow = ScriptedModel([[ToolCall(f"c{n}", name, "{}") for n, name in enumerate(
+        ["wait", "wait_in_thread", "say_no", "refuse", "get_cancelled"])], "ok"])
+    tools = [wait, wait_in_thread, say_no, refuse, get_cancelled]
+    plan = Plan(slow, [Message("user", "hi")], FixedToolset(tools), interceptors=(observe_call,))
+    async for event in run_turn(plan, Transcript()):
+        pass
+    await cancel_in_the_middle()
     for span in exporter.get_finished_spans():
-        print(span.name, dict(span.attributes))
+        print(span.name, dict(span.attributes), span.status.status_code.name, span.status.description, span.events)
     for scope in reader.get_metrics_data().resource_metrics[0].scope_metrics:
         for metric in scope.metrics:
             for point in metric.data.data_points:
@@ -129,3 +181,30 @@ def test_answers_have_the_form_that_the_conventions_give_them() -> None:
     (message,) = json.loads(first.encode().decode("unicode_escape"))
     assert message["role"] == "assistant" and message["finish_reason"] == "tool_calls"
     assert message["parts"][0]["type"] == "tool_call" and message["parts"][0]["name"] == "greet"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("execute_tool wait", "timeout"),
+        ("execute_tool wait_in_thread", "timeout"),
+        ("execute_tool say_no", "tool_error"),
+        ("execute_tool refuse", "tool_error"),
+        ("execute_tool get_cancelled", "RuntimeError"),
+        ("execute_tool hang", "cancelled"),
+        ("execute_tool break_down", "RuntimeError"),
+    ],
+)
+def test_whatever_fails_says_so_and_why_but_not_in_its_own_words(name: str, kind: str, told: str) -> None:
+    (line,) = [line for line in told.splitlines() if line.startswith(f"{name} {{")]
+    assert f"'error.type': '{kind}'" in line
+    assert line.endswith("ERROR None ()")
+
+
+def test_what_ends_well_has_no_status(told: str) -> None:
+    assert all(line.endswith("UNSET None ()") for line in told.splitlines() if line.startswith("execute_tool greet"))
+
+
+@pytest.fixture(scope="module")
+def told() -> str:
+    return spans()
