@@ -320,6 +320,21 @@ def summarising(request: Recorded) -> Any:
     return reply("baa " * 60)(request)
 
 
+async def test_a_window_of_messages_bounds_what_the_model_is_sent(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(history_messages=3)
+    thread = str(uuid.uuid4())
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        for number in range(4):
+            fake_provider.reply(f"Answer {number}")
+            await socket.ask(f"Question {number}", thread=thread)
+    sent = [
+        message["content"] for message in fake_provider.requests[-1].json["messages"] if message["role"] != "system"
+    ]
+    assert sent == ["Question 2", "Answer 2", "Question 3"]
+
+
 async def test_a_new_summary_reaches_the_members_open_pages(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

@@ -164,8 +164,10 @@ class AssistantAdmin(TenantScopedAdmin):
                     "max_tool_calls",
                     "max_calls_per_tool",
                     "max_tokens",
+                    "max_cost",
                     "max_seconds",
                     "history_tokens",
+                    "history_messages",
                 )
             },
         ),

@@ -69,6 +69,7 @@ class Agent:
     input_type: type | Mapping[str, Any] | None = None
     output_type: Any = None
     history_tokens: int = HISTORY_TOKENS
+    history_messages: int = 0
     title: str = ""
     prices: Prices = NO_PRICES
 
@@ -153,6 +154,7 @@ class Agent:
             can_ask=False,
             interceptors=stage.shop.interceptors,
             history_tokens=self.history_tokens,
+            history_messages=self.history_messages,
             parallel=stage.shop.parallel,
             default_timeout=stage.shop.default_timeout,
             on_error=stage.shop.on_error,

@@ -91,6 +91,10 @@ class Assistant(models.Model):
     history_tokens = models.PositiveIntegerField(
         default=24_000, help_text="How much of the conversation the model is sent, in tokens."
     )
+    history_messages = models.PositiveIntegerField(
+        default=0,
+        help_text="How many messages of the conversation the model is sent, calls and results included. 0: any number.",
+    )
     task_schema = models.JSONField(
         null=True,
         blank=True,

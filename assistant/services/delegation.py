@@ -38,6 +38,7 @@ class Delegate:
     limits: Limits
     options: dict[str, float]
     history_tokens: int
+    history_messages: int
     task_schema: dict[str, Any] | None
     answer_schema: dict[str, Any] | None
     tenant_slug: str
@@ -66,6 +67,7 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
             limits=limits_of(row),
             options=options_of(row),
             history_tokens=row.history_tokens,
+            history_messages=row.history_messages,
             task_schema=row.task_schema,
             answer_schema=row.answer_schema,
             tenant_slug=row.tenant.slug,
@@ -128,6 +130,7 @@ class DelegatingToolset:
             input_type=row.task_schema,
             output_type=row.answer_schema,
             history_tokens=row.history_tokens,
+            history_messages=row.history_messages,
             title=row.name,
             prices=row.provider.prices,
         )

@@ -48,6 +48,7 @@ class RunSetup:
     system_prompt: str
     history: tuple[Message, ...]
     history_tokens: int
+    history_messages: int
     provider: ProviderChoice
     tools: tuple[EffectiveTool, ...]
     client_tools: tuple[Tool, ...]
@@ -194,6 +195,7 @@ def begin_run(
         system_prompt=prompt_of(assistant),
         history=history,
         history_tokens=assistant.history_tokens,
+        history_messages=assistant.history_messages,
         provider=choice,
         tools=tuple(tools),
         client_tools=(),

@@ -51,6 +51,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         prices=setup.provider.prices,
         options=setup.options,
         history_tokens=setup.history_tokens,
+        history_messages=setup.history_messages,
         client_tools=setup.client_tools,
         decisions=setup.decisions,
         tool_choice=setup.tool_choice,

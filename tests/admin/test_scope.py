@@ -24,7 +24,9 @@ def new_assistant(**fields: object) -> dict[str, object]:
         "max_calls_per_tool": 1,
         "max_tokens": 0,
         "max_seconds": 1,
+        "max_cost": 0,
         "history_tokens": 100,
+        "history_messages": 0,
     }
     empty = {"TOTAL_FORMS": 0, "INITIAL_FORMS": 0}
     forms = {f"{p}-{k}": v for p in ("prompt_versions", "tool_settings") for k, v in empty.items()}

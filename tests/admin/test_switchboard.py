@@ -116,7 +116,8 @@ def test_the_board_asks_no_more_for_many_assistants(root: Client, cast: Cast) ->
 def test_a_switch_of_a_tool_that_is_gone_can_only_be_deleted(amys: Client, cast: Cast) -> None:
     old = switch_tool(cast.acme, "gone_tool", "on", assistant=cast.support)
     form = {"tenant": cast.acme.pk, "name": "Support", "slug": "support", "max_rounds": 1, "max_tool_calls": 1}
-    form |= {"max_calls_per_tool": 1, "max_tokens": 0, "max_seconds": 1, "history_tokens": 100}
+    form |= {"max_calls_per_tool": 1, "max_tokens": 0, "max_cost": 0, "max_seconds": 1, "history_tokens": 100}
+    form |= {"history_messages": 0}
     form["tool_settings-TOTAL_FORMS"] = 1
     form |= {"tool_settings-INITIAL_FORMS": 1, "tool_settings-0-id": old.pk, "tool_settings-0-policy": "off"}
     form |= {"tool_settings-0-assistant": cast.support.pk}
@@ -129,7 +130,8 @@ def test_a_switch_of_a_tool_that_is_gone_can_only_be_deleted(amys: Client, cast:
 
 def test_an_assistants_page_sets_its_switches(amys: Client, cast: Cast) -> None:
     form = {"tenant": cast.acme.pk, "name": "Support", "slug": "support", "max_rounds": 1, "max_tool_calls": 1}
-    form |= {"max_calls_per_tool": 1, "max_tokens": 0, "max_seconds": 1, "history_tokens": 100}
+    form |= {"max_calls_per_tool": 1, "max_tokens": 0, "max_cost": 0, "max_seconds": 1, "history_tokens": 100}
+    form |= {"history_messages": 0}
     form["tool_settings-TOTAL_FORMS"] = 1
     form |= {"tool_settings-INITIAL_FORMS": 0, "tool_settings-0-tool": "get_customer", "tool_settings-0-policy": "ask"}
     form |= {"prompt_versions-TOTAL_FORMS": 0, "prompt_versions-INITIAL_FORMS": 0}
