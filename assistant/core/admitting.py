@@ -36,7 +36,8 @@ def judge(
     try:
         judged = _judge(call, admission, decision, guard, context)
     except Exception:
-        logger.exception("The check of tool %s failed in run %s", call.name, context.run_id)
+        labels = {"tenant": context.tenant.slug, "run": context.run_id}
+        logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=labels)
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
     if isinstance(judged, ToolOutcome) and judged.status == "awaiting_approval" and not can_ask:
         return _not_run(

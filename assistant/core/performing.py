@@ -114,6 +114,7 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseExc
         context.tenant.slug,
         error_id,
         exc_info=exc,
+        extra={"tenant": context.tenant.slug, "run": context.run_id},
     )
     return replace(
         blank,

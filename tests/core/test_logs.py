@@ -57,6 +57,24 @@ async def turn() -> None:
     await play([calls, "canary-answer"], context=CONTEXT, toolset=toolset, messages=messages)
 
 
+@tool
+def break_down() -> None:
+    """Break down."""
+    raise RuntimeError("broken")
+
+
+@tool(requires_approval=lambda arguments, context: 1 / 0 > 0)
+def doubt() -> None:
+    """Doubt."""
+
+
+async def test_failures_are_logged_with_their_tenant_and_run(caplog: pytest.LogCaptureFixture) -> None:
+    calls = [ToolCall("a", "break_down", "{}"), ToolCall("b", "doubt", "{}")]
+    await play([calls, "ok"], context=CONTEXT, toolset=FixedToolset([break_down, doubt]))
+    records = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [(record.tenant, record.run) for record in records] == [("acme", "run-7")] * 2  # type: ignore[attr-defined]
+
+
 async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         await turn()
