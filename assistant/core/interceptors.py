@@ -75,6 +75,11 @@ class InterceptedModel:
         return self._model.provider
 
     @property
+    def well_known_provider(self) -> str:
+        """The provider as telemetry names it."""
+        return str(getattr(self._model, "well_known_provider", self._model.provider))
+
+    @property
     def output_mode(self) -> Mode:
         """How the model wants to be asked for typed answers."""
         mode: Mode = getattr(self._model, "output_mode", "native")

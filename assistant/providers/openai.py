@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from assistant.core.assembling import Assembler
 from assistant.core.failures import BROKEN, TOO_SLOW
@@ -43,6 +44,22 @@ connections = Late("assistant.providers.connections")
 _without_usage: set[str] = set()
 # Servers (by address and model) that have refused to be asked for structured output.
 _without_format: set[tuple[str, str]] = set()
+# Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
+_WELL_KNOWN = {
+    "openai.azure.com": "azure.ai.openai",
+    "services.ai.azure.com": "azure.ai.inference",
+    "anthropic.com": "anthropic",
+    "amazonaws.com": "aws.bedrock",
+    "aiplatform.googleapis.com": "gcp.vertex_ai",
+    "generativelanguage.googleapis.com": "gcp.gemini",
+    "cohere.com": "cohere",
+    "cohere.ai": "cohere",
+    "deepseek.com": "deepseek",
+    "groq.com": "groq",
+    "mistral.ai": "mistral_ai",
+    "perplexity.ai": "perplexity",
+    "x.ai": "x_ai",
+}
 _NAMES_TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE)
 _NAMES_FORMAT = re.compile(r"response_format|json_schema|structured output", re.IGNORECASE)
 
@@ -95,6 +112,12 @@ class OpenAIModel:
     def output_mode(self) -> Literal["native", "tool"]:
         """How to ask for typed answers: as structured output, until this server has refused that for this model."""
         return "tool" if (self._url, self.name) in _without_format else "native"
+
+    @property
+    def well_known_provider(self) -> str:
+        """Who answers at this address, by OpenTelemetry's list; "openai" for all that only speak as OpenAI does."""
+        host = urlsplit(self._url).hostname or ""
+        return next((name for end, name in _WELL_KNOWN.items() if f".{host}".endswith(f".{end}")), "openai")
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r}, provider={self.provider!r})"

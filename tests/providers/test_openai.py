@@ -12,6 +12,7 @@ import httpx2
 import openai
 import pytest
 
+from assistant.core.interceptors import InterceptedModel
 from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import ModelRequest, TextDelta, ToolCallDelta
 from assistant.providers.openai import OpenAIModel
@@ -233,3 +234,20 @@ def test_event_loops_in_threads_do_not_share_clients(fake_provider: FakeProvider
     for thread in threads:
         thread.join(30)
     assert [isinstance(reply, Reply) for reply in replies] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://api.openai.com/v1", "openai"),
+        ("https://shop.openai.azure.com/openai/v1", "azure.ai.openai"),
+        ("https://api.mistral.ai/v1", "mistral_ai"),
+        ("https://api.x.ai/v1", "x_ai"),
+        ("https://notx.ai/v1", "openai"),
+        ("http://127.0.0.1:8000/v1", "openai"),
+    ],
+)
+def test_telemetry_names_the_provider_as_everybody_does(address: str, name: str) -> None:
+    model = OpenAIModel("m", base_url=address, provider="Our own server")
+    assert model.well_known_provider == name
+    assert InterceptedModel(model, []).well_known_provider == name

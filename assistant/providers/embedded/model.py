@@ -36,6 +36,7 @@ class EmbeddedModel:
 
     name = MODEL_NAME
     provider = "Embedded model"
+    well_known_provider = "llama_cpp"
 
     def __init__(self, base_url: str) -> None:
         self._url = base_url.rstrip("/").removesuffix("/v1") + "/v1"

@@ -22,6 +22,7 @@ class StandIn:
 
     name = "scripted stand-in (no language model)"
     provider = "Scripted stand-in"
+    well_known_provider = "scripted"
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`."""
