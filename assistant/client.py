@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -20,10 +21,13 @@ from assistant.core.stores import ConversationStore, InMemoryStore
 from assistant.core.summarising import HEADING, summarise
 from assistant.core.toolbox import Decision, FixedToolset, Toolset
 from tools import Registry, TenantInfo, Tool, ToolContext, UnknownTool, UserInfo
+from tools.late import Late
 
 __all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 
 T = TypeVar("T")
+
+_spans = Late("assistant.spans")
 
 # Fits most models; a prompt that grows without bound ends in an error, or in a bill.
 HISTORY_TOKENS = 100_000
@@ -247,7 +251,10 @@ class ChatClient:
             output=output,
             output_mode=mode or self._output_mode,
         )
-        return Turn(plan, ledger, sent, new, self._store if conversation else None, conversation)
+        turn = Turn(plan, ledger, sent, new, self._store if conversation else None, conversation)
+        # Whoever collects spans has imported this.
+        spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
+        return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn
 
     def _toolset(self, tools: Iterable[Tool]) -> Toolset:
         toolset = FixedToolset(tools, configs=self._configs, secrets=self._secrets)

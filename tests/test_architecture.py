@@ -41,6 +41,7 @@ ROOMS = {
     "mcp client": Room(
         ("assistant.mcp.client",), ("assistant.mcp.client", "assistant.core", "tools"), ("mcp", "mcp_types", "httpx2")
     ),
+    "spans": Room(("assistant.spans",), ("assistant.core", "tools"), ("opentelemetry",)),
     "client": Room(("assistant.client",), ("assistant.core", "assistant.providers", "tools"), ("pydantic", "msgspec")),
     "models": Room(("assistant.models", "assistant.migrations"), ("assistant.models", "tools")),
     "services": Room(
@@ -51,6 +52,7 @@ ROOMS = {
             "assistant.core",
             "assistant.providers",
             "assistant.mcp.client",
+            "assistant.spans",
             "tools",
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ class Turn:
     """One turn, about to be played or played.
 
     `sent` is the conversation before it, without the client's system prompt; `new` is what of that is not in `store`.
+    `watch` is entered while it is played.
     """
 
     plan: Plan
@@ -39,18 +40,20 @@ class Turn:
     store: ConversationStore | None = None
     conversation: str = ""
     transcript: Transcript = field(default_factory=Transcript)
+    watch: Callable[[Turn], AbstractContextManager[Any]] = nullcontext
 
     async def play(self) -> AsyncGenerator[Event, None]:
         """The turn's events; whatever ends it, the store gets a valid conversation."""
-        try:
-            async with aclosing(run_turn(self.plan, self.transcript)) as played:
-                async for event in played:
-                    yield event
-        finally:
-            if self.transcript.ending is None:
-                self.transcript.close("cancelled")
-            if self.store is not None:
-                await self.store.append(self.conversation, (*self.new, *self.transcript.messages))
+        with self.watch(self):
+            try:
+                async with aclosing(run_turn(self.plan, self.transcript)) as played:
+                    async for event in played:
+                        yield event
+            finally:
+                if self.transcript.ending is None:
+                    self.transcript.close("cancelled")
+                if self.store is not None:
+                    await self.store.append(self.conversation, (*self.new, *self.transcript.messages))
 
     async def finish(self) -> ChatReply[Any]:
         """Play it and return the reply. Raises `RunFailed`."""

@@ -128,9 +128,9 @@ asyncio.run(main())
 """
 
 
-def spans(**environment: str) -> str:
+def spans(script: str = SCRIPT, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", script],
         cwd=settings.BASE_DIR,
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"} | environment,
         capture_output=True,
@@ -208,3 +208,74 @@ def test_what_ends_well_has_no_status(told: str) -> None:
 @pytest.fixture(scope="module")
 def told() -> str:
     return spans()
+
+
+# No Django here, and nothing but an SDK switches it on.
+CLIENT_SCRIPT = """
+import asyncio, sys
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+
+from assistant.client import ChatClient, RunFailed
+from assistant.core.agents import Agent
+from assistant.core.messages import ToolCall
+from assistant.core.model import ModelError
+from assistant.core.toolbox import FixedToolset
+from assistant.providers import ScriptedModel
+from tools import TenantInfo, tool
+
+@tool
+def greet(name: str) -> str:
+    "Greet somebody."
+    return f"Hello {name}"
+
+async def main():
+    greeting = ToolCall("c", "greet", '{"name": "canary-name"}')
+    helper = Agent(name="helper", description="Help.", model=ScriptedModel([greeting, "ok"]),
+                   toolset=FixedToolset([greet]))
+    asking = ToolCall("d", "helper", '{"task": "canary-task"}')
+    client = ChatClient(model=ScriptedModel([[greeting, asking], "canary-answer"]), tools=[greet, helper.as_tool()],
+                        system="canary-system", context={"tenant": TenantInfo(1, "acme")})
+    async for event in client.stream("canary-question"):
+        assert trace.get_current_span() is trace.INVALID_SPAN
+    failing = ChatClient(model=ScriptedModel([ModelError("No.", "provider_timeout")]))
+    try:
+        await failing.call("hi")
+    except RunFailed:
+        pass
+    stream = aiter(ChatClient(model=ScriptedModel(["one two three"])).stream("hi"))
+    await anext(stream)
+    await stream.aclose()
+    assert "django" not in sys.modules
+    spans = {span.context.span_id: span for span in exporter.get_finished_spans()}
+    for span in spans.values():
+        parent = spans[span.parent.span_id].name if span.parent else "-"
+        print(f"{parent} > {span.name}", span.status.status_code.name, dict(span.attributes))
+
+asyncio.run(main())
+"""
+
+
+def test_a_client_has_spans_too_once_an_sdk_collects_them() -> None:
+    told = spans(CLIENT_SCRIPT).splitlines()
+    begun = [line.partition(" {")[0] for line in told]
+    assert begun == [
+        "invoke_agent > chat scripted UNSET",
+        "invoke_agent > execute_tool greet UNSET",
+        "execute_tool helper > execute_tool greet UNSET",
+        "invoke_agent > execute_tool helper UNSET",
+        "invoke_agent > chat scripted UNSET",
+        "- > invoke_agent UNSET",
+        "invoke_agent > chat scripted ERROR",
+        "- > invoke_agent ERROR",
+        "- > invoke_agent ERROR",
+    ]
+    assert "'tenant.slug': 'acme'" in told[0] and "'error.type': 'provider_timeout'" in told[-2]
+    assert "'error.type': 'cancelled'" in told[-1]
+    assert "canary" not in "".join(told)

@@ -1,0 +1,271 @@
+"""OpenTelemetry spans and metrics of runs, model calls and tool calls, by the GenAI semantic conventions.
+
+Source: https://opentelemetry.io/docs/specs/semconv/gen-ai/. Names, tokens and durations only; what was said or passed
+is recorded with `content`. Without an OpenTelemetry SDK in the process nothing is measured or costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from opentelemetry import metrics, trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+from assistant.core.chatting import Turn
+from assistant.core.events import RunError
+from assistant.core.interceptors import (
+    AskModel,
+    CallTool,
+    InterceptedModel,
+    Invocation,
+    ModelInterceptor,
+    ToolInterceptor,
+)
+from assistant.core.messages import Reply
+from assistant.core.model import Delta, Model, ModelError, ModelRequest
+from tools import ToolError, ToolResult
+
+_tracer = trace.get_tracer("assistant")
+_meter = metrics.get_meter("assistant")
+# The buckets are those that the conventions ask for.
+_tokens = _meter.create_histogram(
+    "gen_ai.client.token.usage",
+    "{token}",
+    "Tokens of one model call.",
+    explicit_bucket_boundaries_advisory=[4**exponent for exponent in range(14)],
+)
+_duration = _meter.create_histogram(
+    "gen_ai.client.operation.duration",
+    "s",
+    "Duration of one run, model call or tool call.",
+    explicit_bucket_boundaries_advisory=[0.01 * 2**exponent for exponent in range(14)],
+)
+
+
+# An exception's text may hold what must not be recorded; its kind does not.
+_SILENT: Any = {"record_exception": False, "set_status_on_exception": False}
+# A call is given up by another clock than the one that its deadline is told by.
+_TIMERS_DIFFER = timedelta(milliseconds=50)
+
+
+def is_observed() -> bool:
+    """Whether anybody collects spans in this process."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+def provider_of(model: Model) -> str:
+    """The conventions' name of whoever answers: a well-known one, where the model tells people another."""
+    return str(getattr(model, "well_known_provider", model.provider))
+
+
+@contextmanager
+def run_span(*, assistant: str, tenant: str, thread: str, run_id: str, model: Model) -> Iterator[Span]:
+    """The span of one run; `fail` says of it that the run failed."""
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": provider_of(model),
+        "gen_ai.request.model": model.name,
+        "gen_ai.agent.name": assistant,
+        "gen_ai.conversation.id": thread,
+        "tenant.slug": tenant,
+        "run.id": run_id,
+    }
+    named = (
+        "gen_ai.operation.name",
+        "gen_ai.provider.name",
+        "gen_ai.request.model",
+        "gen_ai.agent.name",
+        "tenant.slug",
+    )
+    labels = {name: attributes[name] for name in named}
+    began = time.perf_counter()
+    with _tracer.start_as_current_span(f"invoke_agent {assistant}", attributes=attributes, **_SILENT) as span:
+        try:
+            yield span
+        except BaseException as exc:
+            fail(span, _kind_of(exc))
+            raise
+        finally:
+            _duration.record(time.perf_counter() - began, labels | _error_of(span))
+
+
+def fail(span: Span, kind: str) -> None:
+    """Say of a span that what it stands for failed; `kind` is the conventions' `error.type`."""
+    span.set_attribute("error.type", kind)
+    span.set_status(Status(StatusCode.ERROR))
+
+
+def _kind_of(exc: BaseException, deadline: datetime | None = None) -> str:
+    """The conventions' `error.type` of what went wrong before `deadline`."""
+    if isinstance(exc, asyncio.CancelledError | GeneratorExit):
+        is_late = deadline is not None and datetime.now(UTC) + _TIMERS_DIFFER >= deadline
+        return "timeout" if is_late else "cancelled"
+    if isinstance(exc, ModelError):
+        return exc.code
+    return "tool_error" if isinstance(exc, ToolError) else type(exc).__name__
+
+
+def _error_of(span: Span) -> dict[str, str]:
+    """The label of a failure, if the span has one."""
+    kind = (getattr(span, "attributes", None) or {}).get("error.type")
+    return {"error.type": str(kind)} if kind else {}
+
+
+# What a span lies within; None for the current span.
+Parent = Callable[[], Context | None]
+
+
+def _current() -> None:
+    return None
+
+
+def model_spans(model: Model, *, tenant: str, content: bool = False, parent: Parent = _current) -> ModelInterceptor:
+    """An interceptor of this model's: a span around every question to it."""
+    labels = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": provider_of(model),
+        "gen_ai.request.model": model.name,
+        "tenant.slug": tenant,
+    }
+
+    async def ask(request: ModelRequest, following: AskModel) -> AsyncIterator[Delta | Reply]:
+        began = time.perf_counter()
+        # Not the current span: a generator may be closed in another context than it began in.
+        span = _tracer.start_span(f"chat {model.name}", parent(), kind=SpanKind.CLIENT, attributes=labels)
+        is_answered = False
+        try:
+            async for item in following(request):
+                if isinstance(item, Reply):
+                    is_answered = True
+                    _note_reply(span, item, labels, content)
+                yield item
+        except BaseException as exc:
+            # Whoever has the reply need not read on.
+            if not (is_answered and isinstance(exc, GeneratorExit)):
+                fail(span, _kind_of(exc))
+            raise
+        finally:
+            _duration.record(time.perf_counter() - began, labels | _error_of(span))
+            span.end()
+
+    return ask
+
+
+def _note_reply(span: Span, reply: Reply, labels: dict[str, str], content: bool) -> None:
+    usage = reply.usage
+    span.set_attribute("gen_ai.response.model", reply.model)
+    span.set_attribute("gen_ai.response.finish_reasons", [reply.finish_reason])
+    span.set_attribute("gen_ai.usage.input_tokens", usage.input_tokens)
+    span.set_attribute("gen_ai.usage.output_tokens", usage.output_tokens)
+    if usage.cached_input_tokens:
+        span.set_attribute("gen_ai.usage.cache_read.input_tokens", usage.cached_input_tokens)
+    if usage.reasoning_tokens:
+        span.set_attribute("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens)
+    _tokens.record(usage.input_tokens, labels | {"gen_ai.token.type": "input"})
+    _tokens.record(usage.output_tokens, labels | {"gen_ai.token.type": "output"})
+    if content:
+        span.set_attribute("gen_ai.output.messages", json.dumps([_told(reply)], ensure_ascii=False))
+
+
+def _told(reply: Reply) -> dict[str, Any]:
+    """A reply in the form that the conventions give to messages."""
+    parts: list[dict[str, Any]] = [{"type": "text", "content": reply.text}] if reply.text else []
+    parts += [
+        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in reply.tool_calls
+    ]
+    return {"role": "assistant", "parts": parts, "finish_reason": reply.finish_reason}
+
+
+class ToolSpans:
+    """An interceptor: a span around every tool call."""
+
+    def __init__(self, *, content: bool = False, parent: Parent = _current) -> None:
+        self._content = content
+        self._parent = parent
+
+    async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
+        tool, context = invocation.tool, invocation.context
+        labels = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": tool.name,
+            "gen_ai.tool.type": "function",
+            "tenant.slug": context.tenant.slug,
+        }
+        began = time.perf_counter()
+        with _tracer.start_as_current_span(
+            f"execute_tool {tool.name}", self._parent(), attributes=labels, **_SILENT
+        ) as span:
+            span.set_attribute("gen_ai.tool.call.id", context.tool_call_id)
+            span.set_attribute("gen_ai.tool.description", tool.description)
+            if self._content:
+                given = invocation.arguments
+                text = given if isinstance(given, str) else json.dumps(dict(given))
+                span.set_attribute("gen_ai.tool.call.arguments", text)
+            try:
+                result = await call(invocation)
+                if result.is_error:
+                    fail(span, "tool_error")
+            except BaseException as exc:
+                fail(span, _kind_of(exc, context.deadline))
+                raise
+            finally:
+                _duration.record(time.perf_counter() - began, labels | _error_of(span))
+            if self._content:
+                span.set_attribute("gen_ai.tool.call.result", result.content)
+            return result
+
+
+def with_spans(turn: Turn) -> Turn:
+    """A turn of a client with spans around itself, its questions to the model and its tool calls."""
+    return _TurnSpans(turn).turn
+
+
+class _TurnSpans:
+    """The span of a turn is not the current one: whoever reads the turn's events goes on between them."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._span: Span = trace.INVALID_SPAN
+        self._outer: Span = trace.INVALID_SPAN
+        plan = turn.plan
+        self._model, self._context = plan.model, plan.context
+        asks = model_spans(plan.model, tenant=plan.context.tenant.slug, parent=self._parent)
+        interceptors: tuple[ToolInterceptor, ...] = (ToolSpans(parent=self._parent), *plan.interceptors)
+        plan = replace(plan, model=InterceptedModel(plan.model, [asks]), interceptors=interceptors)
+        self.turn = replace(turn, plan=plan, watch=self._watch)
+
+    def _parent(self) -> Context | None:
+        # What an asked assistant does lies within the call that asked it.
+        return trace.set_span_in_context(self._span) if trace.get_current_span() is self._outer else None
+
+    @contextmanager
+    def _watch(self, turn: Turn) -> Iterator[None]:
+        labels = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.provider.name": provider_of(self._model),
+            "gen_ai.request.model": self._model.name,
+            "tenant.slug": self._context.tenant.slug,
+        }
+        began = time.perf_counter()
+        self._outer = trace.get_current_span()
+        self._span = _tracer.start_span("invoke_agent", attributes=labels)
+        self._span.set_attribute("gen_ai.conversation.id", self._context.thread_id)
+        self._span.set_attribute("run.id", self._context.run_id)
+        try:
+            yield
+            if isinstance(ending := turn.transcript.ending, RunError):
+                fail(self._span, ending.code or "_OTHER")
+        except BaseException as exc:
+            fail(self._span, _kind_of(exc))
+            raise
+        finally:
+            _duration.record(time.perf_counter() - began, labels | _error_of(self._span))
+            self._span.end()
