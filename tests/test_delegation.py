@@ -58,6 +58,23 @@ async def test_an_assistant_asks_another_and_both_are_told_apart(
     assert sum(entry["outputTokens"] for entry in usage) > 0
 
 
+async def test_the_assistant_of_a_run_is_not_asked_from_within_it(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
+    await cast.support.delegates.aadd(expert)
+    await expert.delegates.aadd(cast.support)
+    fake_provider.call("ask_time_expert", {"task": "What time is it?"})
+    fake_provider.call(f"ask_{cast.support.slug}", {"task": "What time is it?"})
+    fake_provider.reply("I may not ask.")
+    fake_provider.reply("Nobody knows.")
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.ask("Ask the expert")
+    calls = [row async for row in ToolCall.objects.values_list("name", "status")]
+    assert sorted(calls) == [(f"ask_{cast.support.slug}", "error"), ("ask_time_expert", "ok")]
+    assert len(fake_provider.requests) == 4
+
+
 async def test_what_an_asked_assistant_said_is_in_every_picture(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

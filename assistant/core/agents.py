@@ -39,7 +39,7 @@ HISTORY_TOKENS = 24_000
 
 @dataclass(frozen=True)
 class _Place:
-    """Where in the tree of agents the code runs: the names on the way here, and the innermost one's run."""
+    """Where in the tree of agents the code runs: those on the way here, and the innermost one's run."""
 
     names: tuple[str, ...] = ()
     run_id: str | None = None
@@ -53,10 +53,11 @@ _place: ContextVar[_Place] = ContextVar("agent_place", default=_TOP)
 class Agent:
     """An assistant that others can ask.
 
-    `name` is a tool's name, and `title` what people call it: the same, unless another is given. `input_type` is a
-    pydantic model, a dataclass or a JSON Schema (as a mapping) that the task has to fit; without one it is a text.
-    `output_type` is what the answer has to be, likewise; without one it is a text, too. `toolset` decides for the same
-    user as everywhere, so that asking an agent opens no door.
+    `name` is a tool's name, and `title` what people call it: the same, unless another is given. So is `slug`, by which
+    a run knows it as its own assistant (`context.assistant`). `input_type` is a pydantic model, a dataclass or a JSON
+    Schema (as a mapping) that the task has to fit; without one it is a text. `output_type` is what the answer has to
+    be, likewise; without one it is a text, too. `toolset` decides for the same user as everywhere, so that asking an
+    agent opens no door.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Agent:
     history_tokens: int = HISTORY_TOKENS
     history_messages: int = 0
     title: str = ""
+    slug: str = ""
     prices: Prices = NO_PRICES
 
     def as_tool(self) -> Tool:
@@ -107,13 +109,16 @@ class Agent:
             ToolError: it failed, or the agents ask each other in a circle or too deep.
         """
         place, stage = _place.get(), current_stage.get()
-        if self.name in place.names:
+        # At the top nobody has been asked yet, and the run's own assistant is at work.
+        names = place.names or (context.assistant,)
+        own = self.slug or self.name
+        if own in names:
             raise ToolError(f"{self.name!r} is already at work on this; it cannot be asked again from within.")
-        if len(place.names) >= MAX_DEPTH:
+        if len(names) > MAX_DEPTH:
             raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
         run_id = new_id()
-        note(logger, context, "Asking %s, %d deep", self.name, len(place.names) + 1)
-        token = _place.set(_Place((*place.names, self.name), run_id))
+        note(logger, context, "Asking %s, %d deep", self.name, len(names))
+        token = _place.set(_Place((*names, own), run_id))
         stage.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, place.run_id))
         try:
             answer = await self._answer(task, context, stage, run_id)

@@ -31,6 +31,7 @@ class Delegate:
 
     assistant_id: int
     tool_name: str
+    slug: str
     name: str
     description: str
     prompt: str
@@ -60,6 +61,7 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
         Delegate(
             assistant_id=row.pk,
             tool_name=tool_name,
+            slug=row.slug,
             name=row.name,
             description=row.description or row.name,
             prompt=prompt_of(row),
@@ -132,5 +134,6 @@ class DelegatingToolset:
             history_tokens=row.history_tokens,
             history_messages=row.history_messages,
             title=row.name,
+            slug=row.slug,
             prices=row.provider.prices,
         )

@@ -97,6 +97,14 @@ async def test_agents_may_ask_each_other_but_not_in_a_circle() -> None:
     assert "already at work" in played.results[0]
 
 
+async def test_nor_may_they_ask_the_runs_own_assistant() -> None:
+    front = agent("I am a second front desk.", name="ask_front", slug="front")
+    second = agent(ask("ask_front"), repeat_last, name="second", tools=(front.as_tool(),))
+    played = await play([ask("second"), "ok"], second.as_tool(), context=ToolContext(assistant="front"))
+    assert "already at work" in played.results[0]
+    assert front.model.requests == []  # type: ignore[attr-defined]
+
+
 async def test_depth_is_bounded() -> None:
     inner = agent("Deep", name="a4").as_tool()
     for name in ("a3", "a2", "a1"):
