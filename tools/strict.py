@@ -45,6 +45,18 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
     return made | {"$defs": definitions} if definitions else made
 
 
+def closed(schema: Any) -> Any:
+    """The same schema with objects that say nothing of other properties closed to them, as the strict form wants it."""
+    if isinstance(schema, list):
+        return [closed(node) for node in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: closed(node) for key, node in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        made.setdefault("additionalProperties", False)
+    return made
+
+
 def _strict(node: Any, root: JsonSchema) -> JsonSchema:
     if not isinstance(node, dict):
         raise _NotStrict

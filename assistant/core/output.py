@@ -11,7 +11,7 @@ import pydantic_core
 from pydantic import TypeAdapter, ValidationError
 
 from tools import InvalidArguments, Tool, ToolError
-from tools.arguments import parse_arguments
+from tools.arguments import coerce, parse_arguments
 from tools.handwritten import HandWritten
 from tools.jsonschema import mistake_in
 
@@ -79,7 +79,7 @@ class OutputType(Generic[T]):
     def parse_partial(self, text: str) -> T | None:
         """The value as far as the text goes, or None while that is not enough to make one."""
         try:
-            value = pydantic_core.from_json(text, allow_partial="trailing-strings")
+            value = coerce(pydantic_core.from_json(text, allow_partial="trailing-strings"), self.schema, self.schema)
             value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
             return self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
         except (ValueError, KeyError, TypeError):
@@ -90,6 +90,8 @@ class OutputType(Generic[T]):
         return self._adapter.dump_python(value, mode="json")
 
     def _validate(self, value: Any) -> T:
+        # Where the strict form of the schema was asked for, null stands for what may be left out.
+        value = coerce(value, self.schema, self.schema)
         is_whole = not self._is_wrapped or (isinstance(value, Mapping) and set(value) == {"value"})
         if self._is_wrapped and is_whole:
             value = value["value"]

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from assistant.core.messages import Message, ToolCall
 from assistant.core.model import ModelRequest
 from assistant.providers.examples import worked_turns
 from tools import Media, Tool
+from tools.strict import closed, strict_form
 
 MAX_ID = 40
 # Of all images of a run the newest are sent; each goes along with every question.
@@ -28,7 +29,7 @@ def request_body(
     """The JSON to send.
 
     Args:
-        strict: ask for arguments that follow the schema to the letter.
+        strict: ask for arguments, and typed answers, that follow the schema to the letter.
         small: show the model worked examples of its tools before the conversation.
         with_usage: ask for token counts, which not every server knows.
         sees_images: show the model the images that tools returned.
@@ -47,7 +48,7 @@ def request_body(
         if request.tool_choice:
             body["tool_choice"] = _choice(request.tool_choice)
     if request.response_format:
-        body["response_format"] = request.response_format
+        body["response_format"] = _format(request.response_format, strict)
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:  # half a character in the history
@@ -65,6 +66,14 @@ def _tool(tool: Tool, strict: bool) -> dict[str, Any]:
     if strict and (parameters := tool.strict_parameters()) is not None:
         function |= {"parameters": parameters, "strict": True}
     return {"type": "function", "function": function}
+
+
+def _format(wanted: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
+    described = wanted.get("json_schema") if strict and wanted.get("type") == "json_schema" else None
+    if not isinstance(described, dict) or "strict" in described:
+        return wanted
+    schema = strict_form(closed(described.get("schema")))
+    return wanted if schema is None else {**wanted, "json_schema": {**described, "schema": schema, "strict": True}}
 
 
 def _choice(choice: str) -> str | dict[str, Any]:

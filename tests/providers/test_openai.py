@@ -11,10 +11,12 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from pydantic import BaseModel
 
 from assistant.core.interceptors import InterceptedModel
 from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import ModelRequest, TextDelta, ToolCallDelta
+from assistant.core.output import OutputType
 from assistant.providers.openai import OpenAIModel
 from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider
@@ -105,6 +107,28 @@ async def test_strict_schemas_are_asked_for_where_they_can_be(fake_provider: Fak
     assert (first["strict"], first["parameters"]["required"]) == (True, ["city", "days"])
     assert "strict" not in second
     assert "strict" not in str(await sent(fake_provider, request))
+
+
+async def test_typed_answers_are_asked_for_strictly_where_they_can_be(fake_provider: FakeProvider) -> None:
+    class Inner(BaseModel):
+        note: str | None = None
+
+    class Outer(BaseModel):
+        title: str
+        words: int = 3
+        inner: list[Inner] = []
+
+    def asking(output: Any) -> ModelRequest:
+        return ModelRequest([Message("user", "Hi")], response_format=OutputType(output).response_format())
+
+    wanted = (await sent(fake_provider, asking(Outer), strict=True))["response_format"]["json_schema"]
+    outer, inner = wanted["schema"], wanted["schema"]["$defs"]["Inner"]
+    assert (wanted["strict"], outer["required"]) == (True, ["title", "words", "inner"])
+    assert outer["additionalProperties"] is inner["additionalProperties"] is False
+    answer = '{"title": "Owls", "words": null, "inner": [{"note": null}]}'
+    assert OutputType(Outer).parse(answer) == Outer(title="Owls", inner=[Inner()])
+    assert "strict" not in str(await sent(fake_provider, asking(Outer)))
+    assert "strict" not in str(await sent(fake_provider, asking(dict[str, int]), strict=True))
 
 
 async def test_names_and_ids_that_providers_refuse_are_not_sent_back(fake_provider: FakeProvider) -> None:
