@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from assistant.client import ChatClient, Decision, InMemoryStore, Limits, RunFailed
 from assistant.core.agents import Agent
-from assistant.core.messages import Message, ToolCall
+from assistant.core.messages import Message, Reply, ToolCall
 from assistant.core.model import ModelError, ModelRequest
 from assistant.core.toolbox import FixedToolset
 from assistant.providers import ScriptedModel
@@ -253,6 +253,29 @@ async def test_mending_has_an_end() -> None:
     with pytest.raises(RunFailed, match="no valid Article"):
         await client.call("Write", output_type=Article)
     assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"title":"a","title":"b","words":3}', "".join(f'```json\n{{"title":"{x}","words":3}}\n```\n' for x in "ab")],
+)
+async def test_an_answer_that_can_mean_two_things_is_mended(text: str) -> None:
+    client, model = client_for(text, '{"title":"Owls","words":3}')
+    assert (await client.call("Write", output_type=Article, output_mode="prompt")).output == Article(
+        title="Owls", words=3
+    )
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [("length", "limit_reached"), ("content_filter", "provider_error"), ("refusal", "provider_error")],
+)
+async def test_an_answer_that_is_cut_short_or_refused_is_no_typed_answer(reason: Any, code: str) -> None:
+    client, model = client_for(Reply("12", finish_reason=reason), "12")
+    with pytest.raises(RunFailed) as failed:
+        await client.call("How many?", output_type=int)
+    assert (failed.value.code, failed.value.reply.output, len(model.requests)) == (code, None, 1)
 
 
 async def test_a_script_can_be_a_function_of_the_request() -> None:

@@ -79,7 +79,8 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return any(_is_deeper(item, levels - 1) for item in (value.values() if isinstance(value, dict) else value))
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object's members (`object_pairs_hook`). Raises `ValueError` if a name is given twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
@@ -94,7 +95,7 @@ def _finite(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)
 
 
 def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:

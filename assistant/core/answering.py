@@ -20,6 +20,12 @@ REPAIRS = 2
 # A partial value is looked for whenever the text has grown by this much, and by this share of itself.
 STEP = 16
 STEP_SHARE = 0.1
+# Answers that no mending helps, however whole they look: what is said of them, and the error's code.
+_UNFINISHED = {
+    "length": ("The model used up its limit of tokens before its answer was whole.", "limit_reached"),
+    "content_filter": ("The provider's content filter cut the answer short.", "provider_error"),
+    "refusal": ("The model refused to answer.", "provider_error"),
+}
 _NEXT_MODE: dict[Mode, Mode] = {"native": "tool", "tool": "prompt"}
 
 
@@ -104,8 +110,10 @@ class TypedAnswer:
         """Check the whole answer: None if it is of the type, else what is told of it, and the model is to mend it.
 
         Raises:
-            TurnFailed: it was mended too often.
+            TurnFailed: it was mended too often, was cut short, or is a refusal.
         """
+        if transcript.finish_reason in _UNFINISHED:
+            raise TurnFailed(*_UNFINISHED[transcript.finish_reason])
         try:
             value = self.output.parse(text)
         except InvalidOutput as exc:

@@ -11,7 +11,7 @@ import pydantic_core
 from pydantic import TypeAdapter, ValidationError
 
 from tools import InvalidArguments, Tool, ToolError
-from tools.arguments import coerce, parse_arguments
+from tools.arguments import coerce, parse_arguments, unique
 from tools.handwritten import HandWritten
 from tools.jsonschema import mistake_in
 
@@ -70,8 +70,10 @@ class OutputType(Generic[T]):
     def parse(self, text: str) -> T:
         """The value that a text holds, in a code fence or bare. Raises `InvalidOutput`."""
         fenced = _FENCE.findall(text)
+        if len(fenced) > 1:
+            raise InvalidOutput("It has more than one code fence, and may mean either.")
         try:
-            value = json.loads(fenced[-1] if fenced else text)
+            value = json.loads(fenced[0] if fenced else text, object_pairs_hook=unique)
         except (ValueError, RecursionError) as exc:
             raise InvalidOutput(f"It is not JSON: {exc}.") from exc
         return self._validate(value)
