@@ -278,6 +278,15 @@ async def test_an_answer_that_is_cut_short_or_refused_is_no_typed_answer(reason:
     assert (failed.value.code, failed.value.reply.output, len(model.requests)) == (code, None, 1)
 
 
+@pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
+async def test_no_tool_has_the_name_by_which_a_typed_answer_is_given(mode: Any) -> None:
+    client, model = client_for("ok", tools=[get_customer.replace(name="give_answer")])
+    with pytest.raises(RunFailed, match="'give_answer'") as failed:
+        await client.call("Write", output_type=Article, output_mode=mode)
+    assert (failed.value.code, model.requests) == ("invalid_input", [])
+    assert (await client.call("Hi")).text == "ok"
+
+
 async def test_a_script_can_be_a_function_of_the_request() -> None:
     def parrot(request: ModelRequest) -> str:
         return request.messages[-1].content

@@ -141,9 +141,7 @@ class WithTool:
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
         admissions = await self._toolset.admit(calls)
         return [
-            Admission(self._tool, rule="Gives the answer.")
-            if call.name == self._tool.name and admission.tool is None
-            else admission
+            Admission(self._tool, rule="Gives the answer.") if call.name == self._tool.name else admission
             for call, admission in zip(calls, admissions, strict=True)
         ]
 

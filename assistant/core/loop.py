@@ -18,6 +18,7 @@ from assistant.core.guard import Guard
 from assistant.core.memory import Estimates, repair, trim
 from assistant.core.messages import Message, Reply, ToolCall, Usage
 from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.output import OUTPUT_TOOL
 from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
 from assistant.core.transcript import CloseReason, Transcript
@@ -192,6 +193,11 @@ class _Turn:
         tools = [tool for tool in offered if tool is not None]
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
+        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
+            sentence = (
+                f"No tool may be named {OUTPUT_TOOL!r} where an answer is to have a type: it is given by that name."
+            )
+            raise TurnFailed(sentence, "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         request = ModelRequest(
             messages=trim(
