@@ -103,8 +103,8 @@ async def _note(connection: Connection, failure: RemoteFailure) -> None:
     )
 
 
-def listener_of(connection: Connection) -> OnTools:
-    """What keeps the listings that a session of this connection reads."""
+def listener_of(connection: Connection, *, even_if_off: bool = False) -> OnTools:
+    """What keeps the listings that a session of this connection reads, while the server is switched on."""
 
     async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
         await in_database(
@@ -113,6 +113,7 @@ def listener_of(connection: Connection) -> OnTools:
             server_id=connection.server_id,
             tools=tools,
             credential_id=connection.credential_id,
+            even_if_off=even_if_off,
         )
 
     return on_tools

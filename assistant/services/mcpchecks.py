@@ -52,7 +52,7 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId) -> Examina
         connection = await in_database(
             connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, even_if_off=True
         )
-        async with connect(connection.endpoint, on_tools=listener_of(connection)) as session:
+        async with connect(connection.endpoint, on_tools=listener_of(connection, even_if_off=True)) as session:
             name = f" It calls itself {session.server_name}." if session.server_name else ""
             count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
             sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"

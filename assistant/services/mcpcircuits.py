@@ -34,7 +34,7 @@ def note_failure(*, tenant_id: int, server_id: int, failure: RemoteFailure, cred
             could not be reached at all. None: with those of all.
     """
     server = McpServer.objects.select_for_update().filter(pk=server_id, tenant_id=tenant_id).first()
-    if server is None:
+    if server is None or failure.kind == "gone":  # switched off meanwhile
         return
     if credential_id is None or failure.kind == "unreachable":
         _count(server, failure)

@@ -2,55 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
-from assistant.mcp.client import ToolDefinition
+from assistant.mcp.client import RemoteFailure, ToolDefinition
 from assistant.mcp.client.definitions import difference
-from assistant.models import McpServer, McpTool
+from assistant.models import AuditEntry, McpServer, McpTool
 from assistant.services import audit, news
 from assistant.services.mcpcircuits import note_answer
+
+# Rows of one server: what it may list at once, and some that were decided on and that it no longer lists.
+MAX_ROWS = 240
+# How often the trail tells that the same tool was changed: a server can change it back and forth for ever.
+TOLD_EVERY = timedelta(hours=1)
+# Rows that are as new ones are.
+UNDECIDED = Q(is_let_in=False, needs_approval=True)
 
 
 @transaction.atomic
 def store_listing(
-    *, tenant_id: int, server_id: int, tools: Iterable[ToolDefinition], credential_id: int | None = None
+    *,
+    tenant_id: int,
+    server_id: int,
+    tools: Iterable[ToolDefinition],
+    credential_id: int | None = None,
+    even_if_off: bool = False,
 ) -> None:
     """Keep what a server lists now. A tool that is new, or not as it was let in, waits for an operator.
 
+    What is no longer listed is forgotten, unless somebody decided on it; and never are more than `MAX_ROWS` kept.
+
     Args:
         credential_id: whose list it is where each member has their own: one member's says nothing of what is missing.
+        even_if_off: also of a server that is not switched on, for trying it.
+
+    Raises:
+        RemoteFailure: the tenant has no such server (`gone`).
     """
-    server = McpServer.objects.select_for_update().filter(pk=server_id, tenant_id=tenant_id).first()
+    servers = McpServer.objects.select_for_update(of=("self",)).filter(pk=server_id, tenant_id=tenant_id)
+    server = (servers if even_if_off else servers.filter(is_active=True, tenant__is_active=True)).first()
     if server is None:
-        return
-    known = {row.name: row for row in McpTool.objects.filter(server=server, server__tenant_id=tenant_id)}
+        raise RemoteFailure("gone", "no such server is switched on")
     listed = {definition.name: definition for definition in tools}
-    changed = [_store(server, known.get(name), definition) for name, definition in listed.items()]
-    for row in known.values():
-        if credential_id is None and row.name not in listed and row.is_listed:
-            row.is_listed = False
-            row.save(update_fields=["is_listed", "changed_at"])
-            changed.append(True)
+    rows = McpTool.objects.filter(server=server, server__tenant_id=tenant_id)
+    gone = _withdraw(rows, listed) if credential_id is None else _make_room(rows, listed)
+    known = {row.name: row for row in rows}
+    new = [definition for name, definition in listed.items() if name not in known]
+    new = new[: max(0, MAX_ROWS - len(known))]
+    changed = [one for name, one in listed.items() if name in known and _differs(known[name], one)]
+    _store(server, [*new, *changed])
+    for definition in changed:
+        row = known[definition.name]
+        if row.is_let_in and not is_quarantined(row) and definition.digest != row.accepted_digest:
+            _record_quarantine(server, row.name)
     note_answer(server=server, credential_id=credential_id)
-    if any(changed):
+    if gone or new or changed:
         news.announce()
 
 
-def _store(server: McpServer, row: McpTool | None, definition: ToolDefinition) -> bool:
-    """Keep one definition; whether it is another than before."""
-    digest = definition.digest
-    if row is None:
-        McpTool.objects.create(server=server, name=definition.name, definition=definition.to_state(), digest=digest)
-        return True
-    if row.digest == digest and row.is_listed:
-        return False
-    row.definition, row.digest, row.is_listed = definition.to_state(), digest, True
-    row.save(update_fields=["definition", "digest", "is_listed", "changed_at"])
-    if row.is_let_in and digest != row.accepted_digest:
-        audit.record(actor=None, action="mcptool.quarantine", target=f"{server}: {row.name}", tenant=server.tenant)
-    return True
+def _withdraw(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
+    """Forget what is no longer listed, but keep what somebody decided on; how many rows that concerned."""
+    missing = rows.exclude(name__in=listed)
+    forgotten, _ = missing.filter(UNDECIDED).delete()
+    return forgotten + missing.filter(is_listed=True).update(is_listed=False, changed_at=timezone.now())
+
+
+def _make_room(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
+    """Forget only what stands in the way of this list, the oldest first; how many rows that were."""
+    missing = rows.exclude(name__in=listed)
+    surplus = max(0, missing.count() + len(listed) - MAX_ROWS)
+    oldest = missing.filter(UNDECIDED).order_by("changed_at").values("pk")[:surplus]
+    return rows.filter(pk__in=oldest).delete()[0]
+
+
+def _differs(row: McpTool, definition: ToolDefinition) -> bool:
+    return row.digest != definition.digest or not row.is_listed
+
+
+def _store(server: McpServer, definitions: Iterable[ToolDefinition]) -> None:
+    """Put these down as what is offered now; what was decided on them stays."""
+    McpTool.objects.bulk_create(
+        [
+            McpTool(server=server, name=one.name, definition=one.to_state(), digest=one.digest)
+            for one in definitions
+        ],
+        update_conflicts=True,
+        unique_fields=["server", "name"],
+        update_fields=["definition", "digest", "is_listed", "changed_at"],
+    )  # fmt: skip
+
+
+def _record_quarantine(server: McpServer, name: str) -> None:
+    action, target = "mcptool.quarantine", f"{server}: {name}"
+    told = AuditEntry.objects.filter(tenant=server.tenant, action=action, target=target)
+    if not told.filter(created_at__gt=timezone.now() - TOLD_EVERY).exists():
+        audit.record(actor=None, action=action, target=target, tenant=server.tenant)
 
 
 def is_quarantined(row: McpTool) -> bool:

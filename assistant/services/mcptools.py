@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from assistant.mcp.client import ToolDefinition, remote_tool
@@ -45,7 +45,9 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
     """
     own = McpCredential.objects.of_member(user_id or 0).filter(server=OuterRef("server"), server__tenant_id=tenant_id)
     rows = (
-        McpTool.objects.filter(server__tenant_id=tenant_id, server__is_active=True)
+        McpTool.objects.filter(
+            Q(is_listed=True) | Q(is_let_in=True), server__tenant_id=tenant_id, server__is_active=True
+        )
         .select_related("server")
         .defer("server__headers", "server__oauth_client_secret")
         .annotate(has_credentials=Exists(own), own_rest=Exists(own.filter(rests_until__gt=timezone.now())))
@@ -55,8 +57,6 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
     names = set(taken)
     row: Any  # with its annotations
     for row in rows:
-        if not row.is_listed and not row.is_let_in:
-            continue
         tool = _tool_of(row)
         if tool is None:
             continue

@@ -225,6 +225,42 @@ async def test_an_announced_change_is_listed_anew(is_older: bool, version: str, 
     await pool.close()
 
 
+async def test_announcements_are_read_together_and_the_last_is_not_lost(
+    outsider: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "ANNOUNCED_SECONDS", 1.0)
+    listings: list[str] = []
+
+    async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
+        listings.append(tools[0].description)
+
+    pool, loop = SessionPool(), asyncio.get_running_loop()
+    began = loop.time()
+    session = await pool.session("alice", endpoint(outsider), on_tools)
+    while len(listings) == 1:
+        await asyncio.to_thread(outsider.be, description="Heard.")
+    for number in range(20):
+        await asyncio.to_thread(outsider.be, description=f"Version {number}.")
+    await eventually(lambda: session.tools["echo"].description == "Version 19.")
+    assert len(listings) <= 3 + loop.time() - began
+    await pool.close()
+
+
+async def test_a_session_whose_listings_nobody_wants_ends(outsider: Outside) -> None:
+    wanted = True
+
+    async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
+        if not wanted:
+            raise RemoteFailure("gone")
+
+    pool = SessionPool()
+    await pool.session("alice", endpoint(outsider), on_tools)
+    wanted = False
+    async with asyncio.timeout(PATIENCE):
+        while len(pool):
+            await asyncio.to_thread(outsider.be)
+
+
 async def test_a_server_that_wants_its_stream_opened_for_ever_is_held_back(outsider: Outside) -> None:
     outsider.be(is_older=True, is_hasty=True)
 

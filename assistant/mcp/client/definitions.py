@@ -63,7 +63,7 @@ class ToolDefinition:
         return cls(**state)
 
 
-# Is told of every listing of a server.
+# Is told of every listing of a server. Raises `RemoteFailure` (`gone`) if there is nobody to keep them any more.
 OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
 
 

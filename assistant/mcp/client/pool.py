@@ -93,7 +93,7 @@ class _Kept:
                 self._opened.set_result(session)
                 watching = asyncio.create_task(session.watch(), name="mcp-watch")
                 try:
-                    await self._until_idle()
+                    await self._until_idle(watching)
                 finally:
                     watching.cancel()
                     await asyncio.gather(watching, return_exceptions=True)
@@ -107,7 +107,7 @@ class _Kept:
                 self._opened.set_exception(RemoteFailure("ended"))
                 self._opened.exception()
 
-    async def _until_idle(self) -> None:
+    async def _until_idle(self, watching: asyncio.Task[None]) -> None:
         loop = asyncio.get_running_loop()
-        while (left := self._used_at + self._idle_seconds - loop.time()) > 0:  # noqa: ASYNC110 - nothing else ends it
-            await asyncio.sleep(left)
+        while not watching.done() and (left := self._used_at + self._idle_seconds - loop.time()) > 0:
+            await asyncio.wait([watching], timeout=left)

@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 OPEN_SECONDS = 10.0
 # What a program has on top of that, to start.
 START_SECONDS = 20.0
+# Between two listings that announcements lead to; those that come meanwhile are answered by one more at its end.
+ANNOUNCED_SECONDS = 10.0
 MAX_PAGES = 50
 ME = types.Implementation(name="tenant-assistant", version="1")
 
@@ -121,7 +123,7 @@ class RemoteSession:
         return result.value is not None and holds_to(result.value, dict(listed.output_schema))
 
     async def watch(self) -> None:
-        """List anew whenever the server announces a change, until the session ends."""
+        """List anew when the server announces a change, until the session ends or nobody wants the listings."""
         listening = asyncio.create_task(self._listen(), name="mcp-listen")
         try:
             while True:
@@ -131,6 +133,9 @@ class RemoteSession:
                     await self.refresh()
                 except RemoteFailure as exc:
                     logger.info("A changed listing could not be read: %s (%s)", exc, exc.detail)
+                    if exc.kind == "gone":
+                        return
+                await asyncio.sleep(ANNOUNCED_SECONDS)
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)

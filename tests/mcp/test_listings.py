@@ -1,0 +1,90 @@
+"""What is kept of listings: bounded, whatever a server says and how often, and nothing that somebody decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assistant.mcp.client import RemoteFailure, ToolDefinition
+from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
+from assistant.services.mcplistings import MAX_ROWS, decide_tool, store_listing
+from tests.base import Cast
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def server(cast: Cast) -> McpServer:
+    return McpServer.objects.create(
+        tenant=cast.acme, name="crm", prefix="crm", url="https://crm.example/", is_active=True
+    )
+
+
+def named(*names: str, description: str = "") -> list[ToolDefinition]:
+    return [ToolDefinition(name, description=description) for name in names]
+
+
+def random_names(number: int) -> list[ToolDefinition]:
+    """A listing of 200 names that none before it had."""
+    return named(*(f"tool_{number}_{one}" for one in range(200)))
+
+
+def store(server: McpServer, tools: list[ToolDefinition], **more: Any) -> None:
+    store_listing(tenant_id=server.tenant_id, server_id=server.pk, tools=tools, **more)
+
+
+def decide(server: McpServer, name: str, **ticks: bool) -> None:
+    row = server.tools.get(name=name)
+    ticks = {"is_let_in": False, "needs_approval": True, **ticks}
+    decide_tool(actor=None, tenant_id=server.tenant_id, tool_id=row.pk, accepts=row.digest, **ticks)
+
+
+def test_names_that_are_new_each_time_do_not_pile_up_and_decisions_stay(server: McpServer) -> None:
+    store(server, named("let_in", "unasked", "plain"))
+    decide(server, "let_in", is_let_in=True)
+    decide(server, "unasked", needs_approval=False)
+    for number in range(3):
+        store(server, random_names(number))
+    kept = server.tools.exclude(name__startswith="tool_2")
+    assert sorted(kept.values_list("name", "is_listed")) == [("let_in", False), ("unasked", False)]
+    assert server.tools.count() == 202
+    store(server, named("let_in"))
+    assert server.tools.get(name="let_in").is_listed and server.tools.get(name="let_in").is_let_in
+
+
+def test_what_was_decided_on_leaves_no_room_for_more_than_is_kept(server: McpServer) -> None:
+    for number in range(2):
+        store(server, random_names(number))
+        server.tools.update(is_let_in=True)
+    assert server.tools.count() == MAX_ROWS
+
+
+def test_members_listings_together_are_kept_up_to_the_same_bound(cast: Cast, server: McpServer) -> None:
+    own = McpCredential.objects.create(server=server, user=cast.alice)
+    store(server, named("let_in", "first"), credential_id=own.pk)
+    decide(server, "let_in", is_let_in=True)
+    store(server, random_names(0)[:100], credential_id=own.pk)
+    assert server.tools.count() == 102
+    store(server, random_names(1), credential_id=own.pk)
+    assert server.tools.count() == MAX_ROWS
+    names = set(server.tools.values_list("name", flat=True))
+    assert "let_in" in names and "first" not in names
+    assert {one.name for one in random_names(1)} <= names
+
+
+def test_nothing_is_kept_of_a_server_that_is_off_but_when_it_is_tried(cast: Cast, server: McpServer) -> None:
+    McpServer.objects.update(is_active=False)
+    with pytest.raises(RemoteFailure) as caught:
+        store(server, named("one"))
+    assert caught.value.kind == "gone" and not McpTool.objects.exists()
+    store(server, named("one"), even_if_off=True)
+    assert McpTool.objects.get().name == "one"
+
+
+def test_a_tool_that_is_changed_back_and_forth_is_told_of_once(server: McpServer) -> None:
+    store(server, named("one"))
+    decide(server, "one", is_let_in=True)
+    for number in range(6):
+        store(server, named("one", description=f"Version {number % 3}." if number % 3 else ""))
+    assert AuditEntry.objects.filter(action="mcptool.quarantine", tenant=server.tenant).count() == 1
