@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import username
-from assistant.admin.mcpforms import CredentialForm, ServerForm, ToolForm
+from assistant.admin.mcpforms import CredentialForm, ServerForm, ToolForm, ToolFormSet
 from assistant.admin.scope import TenantScopedAdmin, TenantScopedInline
 from assistant.models import McpCredential, McpServer, McpTool
 from assistant.services import news
@@ -35,8 +35,9 @@ class ToolInline(TenantScopedInline):
 
     model = McpTool
     form = ToolForm
+    formset = ToolFormSet
     possible = frozenset({"view", "change"})
-    fields = ("told", "standing", "is_let_in", "needs_approval", "accepts_change", "seen")
+    fields = ("told", "standing", "is_let_in", "needs_approval", "accepts_change")
     readonly_fields = ("told", "standing")
     verbose_name_plural = "tools (nothing is let in by itself)"
 
@@ -160,7 +161,6 @@ class McpServerAdmin(TenantScopedAdmin):
 
     def _decide(self, request: HttpRequest, server: McpServer, form: Any) -> None:
         given = form.cleaned_data
-        is_new = given["is_let_in"] and not form.initial.get("is_let_in")
         try:
             decide_tool(
                 actor=request.user,
@@ -168,7 +168,7 @@ class McpServerAdmin(TenantScopedAdmin):
                 tool_id=form.instance.pk,
                 is_let_in=given["is_let_in"],
                 needs_approval=given["needs_approval"],
-                accepts=given["seen"] if is_new or given["accepts_change"] else "",
+                accepts=form.accepted,
             )
         except ValueError as exc:
             self.message_user(request, f"Nothing was changed: {exc}", messages.ERROR)

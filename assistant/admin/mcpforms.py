@@ -165,10 +165,9 @@ class CredentialForm(SecretsForm):
 
 
 class ToolForm(forms.ModelForm[McpTool]):
-    """The decision on one tool, with the fingerprint of what the operator read."""
+    """The decision on one tool; a tick brings along the fingerprint of what the operator read beside it."""
 
     accepts_change = forms.BooleanField(label="accept the change", required=False)
-    seen = forms.CharField(widget=forms.HiddenInput, max_length=64)
 
     class Meta:
         model = McpTool
@@ -176,7 +175,30 @@ class ToolForm(forms.ModelForm[McpTool]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["seen"] = self.instance.digest
+        for name in ("is_let_in", "accepts_change"):
+            self.fields[name].widget.attrs["value"] = self.instance.digest
         if not is_quarantined(self.instance):
             self.fields["accepts_change"].disabled = True
             self.fields["accepts_change"].widget.attrs["hidden"] = True
+
+    def full_clean(self) -> None:
+        if self.is_bound and self.instance._state.adding:
+            # Forgotten since the page was shown: a server that lists ever new tools must not keep it from being saved.
+            self.fields["id"].disabled, self.fields["id"].required = True, False
+        super().full_clean()
+
+    @property
+    def accepted(self) -> str:
+        """The fingerprint of what is let in or accepted by this form; empty if nothing is."""
+        if self.cleaned_data["accepts_change"]:
+            return str(self.data[self.add_prefix("accepts_change")])
+        is_new = self.cleaned_data["is_let_in"] and not self.initial.get("is_let_in")
+        return str(self.data[self.add_prefix("is_let_in")]) if is_new else ""
+
+
+class ToolFormSet(forms.models.BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
+    """Few fields a row, so that a page of all that a server can have stays below DATA_UPLOAD_MAX_NUMBER_FIELDS."""
+
+    def add_fields(self, form: forms.ModelForm[Any], index: int | None) -> None:
+        super().add_fields(form, index)
+        form.fields[self.fk.name].disabled = True  # the page's own server, which browsers need not send
