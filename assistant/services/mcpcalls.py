@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 # A call goes by a listing that is no older.
 LISTING_SECONDS = 60.0
 
+_at_work: set[asyncio.Task[tuple[RemoteSession, ToolDefinition | None]]] = set()
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, SessionPool] = WeakKeyDictionary()
 
 
@@ -56,7 +57,7 @@ async def call_remote(
             "Tool %s of MCP server %s failed in run %s: %s (%s)", name, server_id, context.run_id, exc.kind, exc.detail
         )
         if exc.kind == "ended":
-            await session_pool().drop(connection.key)
+            session_pool().drop(connection.key)
         if not exc.was_not_run:
             raise
     return await call()
@@ -85,10 +86,20 @@ async def _call(
 
 async def _ready(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
     """An open session, and the tool as it is listed now."""
+    # A call that is given up meanwhile must not leave it unknown that the server hangs.
+    task = asyncio.create_task(_prepare(connection, name), name="mcp-prepare")
+    _at_work.add(task)
+    task.add_done_callback(_at_work.discard)
+    return await asyncio.shield(task)
+
+
+async def _prepare(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
     try:
         session = await session_pool().session(connection.key, connection.endpoint, listener_of(connection))
         return session, await session.listed(name, no_older_than=LISTING_SECONDS)
     except RemoteFailure as exc:
+        if exc.kind == "timeout":
+            session_pool().drop(connection.key)
         await _note(connection, exc)
         raise
 

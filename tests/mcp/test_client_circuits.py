@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -12,13 +15,15 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from assistant.mcp.client import RemoteFailure
+from assistant.mcp.client import session as session_module
 from assistant.models import McpCredential, McpServer
+from assistant.services import mcpcalls
 from assistant.services.mcpcalls import session_pool
 from assistant.services.mcpcircuits import FAILURES
 from tests.base import Cast
 from tests.mcp.letting_in import add_server, let_in, look
-from tests.mcp.outside import Outside
-from tests.mcp.test_client_tenants import call, tools_of
+from tests.mcp.outside import Outside, outside
+from tests.mcp.test_client_tenants import call, context_of, tools_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,3 +113,38 @@ async def test_refused_credentials_open_no_circuit(cast: Cast, outsider: Outside
     outsider.be(token="right")
     assert [await failing_call(cast) for _ in range(FAILURES + 1)] == ["unauthorized"] * (FAILURES + 1)
     assert await McpCredential.objects.filter(failures=0, rests_until=None).acount() == 2
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+async def test_a_server_that_hangs_on_an_open_session_is_left_alone(
+    is_older: bool, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with outside() as hanging:
+        hanging.be(is_older=is_older)
+        await look(server := await add_server(cast.acme, hanging))
+        await let_in(server, "echo")
+        assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
+        hanging.process.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(session_module, "OPEN_SECONDS", 0.5)
+        monkeypatch.setattr(mcpcalls, "LISTING_SECONDS", -1.0)
+        assert await failing_call(cast) == "timeout"
+        assert await rule(cast) == "The server crm does not answer."
+        assert len(session_pool()) == 0
+
+
+async def test_a_call_that_is_given_up_leaves_the_next_one_to_find_out_why(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if that is given up, too, before the server's time is up."""
+    with outside() as hanging:
+        await look(server := await add_server(cast.acme, hanging))
+        await let_in(server, "echo")
+        assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
+        hanging.process.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(session_module, "OPEN_SECONDS", 0.5)
+        async with asyncio.timeout(15):
+            while (entry := (await tools_of(cast))["crm__echo"]).policy != "off":
+                with suppress(TimeoutError, RemoteFailure):
+                    await asyncio.wait_for(entry.tool.call({"text": "hi"}, context_of(cast)), 0.3)
+        await server.arefresh_from_db()
+        assert (server.health, len(session_pool())) == ("down", 0)

@@ -40,11 +40,11 @@ class SessionPool:
         self._kept[key] = kept  # the most recently used stand last
         return await kept.use()
 
-    async def drop(self, key: Hashable) -> None:
-        """Close this key's session, if there is one."""
+    def drop(self, key: Hashable) -> None:
+        """Close this key's session, if there is one; nobody waits for a server that hangs."""
         kept = self._kept.pop(key, None)
         if kept is not None:
-            await kept.close()
+            kept.task.cancel()
 
     async def close(self) -> None:
         """Close all sessions."""

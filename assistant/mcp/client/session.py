@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, cast
@@ -30,7 +31,7 @@ from tools.jsonschema import holds_to
 
 logger = logging.getLogger(__name__)
 
-# Seconds for all of: connecting, agreeing on a protocol version, and the first listing.
+# Seconds for all of: connecting, agreeing on a protocol version, and the first listing; and for each later one.
 OPEN_SECONDS = 10.0
 # What a program has on top of that, to start.
 START_SECONDS = 20.0
@@ -64,18 +65,19 @@ class RemoteSession:
         return f"{info.name} {info.version}"[:200] if info else ""
 
     async def refresh(self) -> None:
-        """List the tools anew. Raises `RemoteFailure`."""
+        """List the tools anew, within `OPEN_SECONDS`. Raises `RemoteFailure`."""
         listed: list[types.Tool] = []
         cursor: str | None = None
         seen: set[str] = set()
         try:
-            for _ in range(MAX_PAGES):
-                page = await self._client.list_tools(cursor=cursor)
-                listed += page.tools
-                cursor = page.next_cursor
-                if cursor is None or cursor in seen or len(listed) > MAX_TOOLS:
-                    break
-                seen.add(cursor)
+            async with asyncio.timeout(OPEN_SECONDS):
+                for _ in range(MAX_PAGES):
+                    page = await self._client.list_tools(cursor=cursor)
+                    listed += page.tools
+                    cursor = page.next_cursor
+                    if cursor is None or cursor in seen or len(listed) > MAX_TOOLS:
+                        break
+                    seen.add(cursor)
         except Exception as exc:
             raise failure_of(exc) from exc
         self.tools = {definition.name: definition for definition in read_listing(listed)}
@@ -109,6 +111,10 @@ class RemoteSession:
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
         try:
             result = await self._client.call_tool(name, arguments, progress_callback=told, meta=sent)
+        except asyncio.CancelledError:
+            # Whoever lost patience cannot tell a slow tool from a server that hangs: the next call's listing can.
+            self._listed_at = -math.inf
+            raise
         except Exception as exc:
             raise failure_of(exc) from exc
         converted = convert_result(result)
