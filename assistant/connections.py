@@ -50,7 +50,9 @@ def connect(visit: Visit, server: int) -> HttpResponse:
 
 def _try(visit: Visit, server: int) -> None:
     member = visit.member
-    found = async_to_sync(examine)(tenant_id=member.tenant_id, server_id=server, user_id=member.user_id)
+    found = async_to_sync(examine)(
+        tenant_id=member.tenant_id, server_id=server, user_id=member.user_id, by_operator=False
+    )
     if found.is_well:
         messages.success(visit.request, f"Stored. {found.sentence}")
     else:

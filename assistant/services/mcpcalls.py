@@ -114,8 +114,8 @@ async def _note(connection: Connection, failure: RemoteFailure) -> None:
     )
 
 
-def listener_of(connection: Connection, *, even_if_off: bool = False) -> OnTools:
-    """What keeps the listings that a session of this connection reads, while the server is switched on."""
+def listener_of(connection: Connection, *, by_operator: bool = False) -> OnTools:
+    """What keeps the listings that a session of this connection reads, as `store_listing` does."""
 
     async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
         await in_database(
@@ -124,7 +124,7 @@ def listener_of(connection: Connection, *, even_if_off: bool = False) -> OnTools
             server_id=connection.server_id,
             tools=tools,
             credential_id=connection.credential_id,
-            even_if_off=even_if_off,
+            by_operator=by_operator,
         )
 
     return on_tools

@@ -41,18 +41,19 @@ class Examination:
         return f"{self.sentence} ({self.detail})" if self.detail else self.sentence
 
 
-async def examine(*, tenant_id: int, server_id: int, user_id: UserId) -> Examination:
-    """Connect, list the tools and store them, within seconds; whether the server is switched on or not.
+async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operator: bool = True) -> Examination:
+    """Connect, list the tools and store them, within seconds.
 
     Args:
         user_id: who tries it, and with whose credentials if each member has their own.
+        by_operator: who may try a server that is not switched on, too, and decides on what they are offered.
     """
     connection = None
     try:
         connection = await in_database(
-            connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, even_if_off=True
+            connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, even_if_off=by_operator
         )
-        async with connect(connection.endpoint, on_tools=listener_of(connection, even_if_off=True)) as session:
+        async with connect(connection.endpoint, on_tools=listener_of(connection, by_operator=by_operator)) as session:
             name = f" It calls itself {session.server_name}." if session.server_name else ""
             count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
             sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"

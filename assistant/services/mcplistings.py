@@ -30,21 +30,23 @@ def store_listing(
     server_id: int,
     tools: Iterable[ToolDefinition],
     credential_id: int | None = None,
-    even_if_off: bool = False,
+    by_operator: bool = False,
 ) -> None:
     """Keep what a server lists now. A tool that is new, or not as it was let in, waits for an operator.
 
     What is no longer listed is forgotten, unless somebody decided on it; and never are more than `MAX_ROWS` kept.
 
     Args:
-        credential_id: whose list it is where each member has their own: one member's says nothing of what is missing.
-        even_if_off: also of a server that is not switched on, for trying it.
+        credential_id: whose list it is where each member has their own: one member's adds tools, and says nothing of
+            what others are offered.
+        by_operator: who tries the server, also while it is not switched on; what they are offered is what they then
+            decide on.
 
     Raises:
         RemoteFailure: the tenant has no such server (`gone`).
     """
     servers = McpServer.objects.select_for_update(of=("self",)).filter(pk=server_id, tenant_id=tenant_id)
-    server = (servers if even_if_off else servers.filter(is_active=True, tenant__is_active=True)).first()
+    server = (servers if by_operator else servers.filter(is_active=True, tenant__is_active=True)).first()
     if server is None:
         raise RemoteFailure("gone", "no such server is switched on")
     listed = {definition.name: definition for definition in tools}
@@ -54,6 +56,8 @@ def store_listing(
     new = [definition for name, definition in listed.items() if name not in known]
     new = new[: max(0, MAX_ROWS - len(known))]
     changed = [one for name, one in listed.items() if name in known and _differs(known[name], one)]
+    if credential_id is not None and not by_operator:
+        changed = [one for one in changed if one.digest == known[one.name].digest]
     _store(server, [*new, *changed])
     for definition in changed:
         row = known[definition.name]

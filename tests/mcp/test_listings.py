@@ -8,7 +8,7 @@ import pytest
 
 from assistant.mcp.client import RemoteFailure, ToolDefinition
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
-from assistant.services.mcplistings import MAX_ROWS, decide_tool, store_listing
+from assistant.services.mcplistings import MAX_ROWS, decide_tool, is_quarantined, store_listing
 from tests.base import Cast
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_nothing_is_kept_of_a_server_that_is_off_but_when_it_is_tried(cast: Cast
     with pytest.raises(RemoteFailure) as caught:
         store(server, named("one"))
     assert caught.value.kind == "gone" and not McpTool.objects.exists()
-    store(server, named("one"), even_if_off=True)
+    store(server, named("one"), by_operator=True)
     assert McpTool.objects.get().name == "one"
 
 
@@ -88,3 +88,22 @@ def test_a_tool_that_is_changed_back_and_forth_is_told_of_once(server: McpServer
     for number in range(6):
         store(server, named("one", description=f"Version {number % 3}." if number % 3 else ""))
     assert AuditEntry.objects.filter(action="mcptool.quarantine", tenant=server.tenant).count() == 1
+
+
+def test_what_one_member_is_offered_changes_nothing_for_another(cast: Cast, server: McpServer) -> None:
+    own = McpCredential.objects.create(server=server, user=cast.alice)
+    store(server, named("one"), credential_id=own.pk)
+    decide(server, "one", is_let_in=True)
+    store(server, named("one", description="For Alice."), credential_id=own.pk)
+    assert not is_quarantined(server.tools.get())
+    assert not AuditEntry.objects.filter(action="mcptool.quarantine").exists()
+
+
+def test_what_the_operator_is_offered_is_what_they_decide_on(cast: Cast, server: McpServer) -> None:
+    own = McpCredential.objects.create(server=server, user=cast.amy)
+    store(server, named("one"), credential_id=own.pk)
+    decide(server, "one", is_let_in=True)
+    store(server, named("one", description="Changed."), credential_id=own.pk, by_operator=True)
+    assert is_quarantined(server.tools.get())
+    decide(server, "one", is_let_in=True)
+    assert not is_quarantined(server.tools.get())
