@@ -89,8 +89,14 @@ async def _ready(connection: Connection, name: str) -> tuple[RemoteSession, Tool
     # A call that is given up meanwhile must not leave it unknown that the server hangs.
     task = asyncio.create_task(_prepare(connection, name), name="mcp-prepare")
     _at_work.add(task)
-    task.add_done_callback(_at_work.discard)
+    task.add_done_callback(_finish)
     return await asyncio.shield(task)
+
+
+def _finish(task: asyncio.Task[tuple[RemoteSession, ToolDefinition | None]]) -> None:
+    _at_work.discard(task)
+    if not task.cancelled():
+        task.exception()  # asyncio would complain of one whose caller has gone
 
 
 async def _prepare(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
