@@ -40,6 +40,9 @@ class ToolOptions(TypedDict, total=False):
     permission: str | None
     read_only: bool
     idempotent: bool
+    title: str
+    destructive: bool | None
+    open_world: bool | None
     enabled_by_default: bool
     examples: Sequence[Example]
     max_calls: int | None
@@ -72,6 +75,8 @@ class Tool:
         config: the settings that a tenant can make, found in `context.config`.
         permission: the Django permission ("app.codename") that its user needs.
         read_only: it changes nothing. idempotent: a second call with the same arguments changes nothing more.
+        title: what people read in place of its name.
+        destructive: whether it may destroy something. open_world: whether it reaches the world outside. None: unsaid.
         max_calls: how often one run may call it.
         retries: how often it is tried again after one of `retry_on`, first after about `retry_delay` seconds, then
             after twice that, and so on.
@@ -98,6 +103,9 @@ class Tool:
     permission: str | None = None
     read_only: bool = False
     idempotent: bool = False
+    title: str = ""
+    destructive: bool | None = None
+    open_world: bool | None = None
     enabled_by_default: bool = False
     examples: Sequence[Example] = ()
     max_calls: int | None = None

@@ -14,6 +14,7 @@ from mcp_types import ToolAnnotations
 from assistant.mcp.client import ToolDefinition, remote_tool
 from assistant.mcp.client.definitions import difference, read_listing
 from assistant.mcp.client.wrapping import prefixed
+from assistant.mcp.server.content import describe
 from tools import InvalidArguments, ToolContext, ToolResult
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
@@ -30,6 +31,9 @@ PLAIN = ToolDefinition("get", description="Get it.", input_schema=SCHEMA)
         {"output_schema": SCHEMA},
         {"is_read_only": True},
         {"is_idempotent": True},
+        {"is_destructive": True},
+        {"is_destructive": False},
+        {"is_open_world": False},
     ],
 )
 def test_every_change_is_another_digest_and_shows(change: dict[str, Any]) -> None:
@@ -43,6 +47,10 @@ def test_the_same_in_another_order_is_the_same() -> None:
     assert other.digest == PLAIN.digest
     assert difference(PLAIN, other) == ""
     assert ToolDefinition.from_state(PLAIN.to_state()) == PLAIN
+
+
+def test_what_says_nothing_of_new_hints_has_the_digest_that_it_always_had() -> None:
+    assert PLAIN.digest == "575a85196e5347ff355a29d375df183ae2e0a8651d9cbb53cee04a7517b4f98f"
 
 
 def test_a_difference_names_both_sides() -> None:
@@ -93,3 +101,18 @@ async def test_a_wrapped_tool_checks_arguments_and_passes_its_context() -> None:
     assert seen == [({"context": "mine", "arguments": 7}, context)]
     with pytest.raises(InvalidArguments):
         await tool.call({"tenant": 3}, context)
+
+
+def test_hints_and_the_title_are_passed_on_to_mcp_clients() -> None:
+    hints = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+    [definition] = read_listing([ListedTool(name="wipe", title="Wipe it", input_schema=SCHEMA, annotations=hints)])
+
+    async def call(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        return ToolResult("done")
+
+    told = [
+        describe(remote_tool(name="crm__wipe", definition=one, call=call, timeout=5, requires_approval=True))
+        for one in (definition, PLAIN)
+    ]
+    assert (told[0].title, told[0].annotations) == ("Wipe it", hints)
+    assert (told[1].title, told[1].annotations) == ("Crm wipe", ToolAnnotations(read_only_hint=False))

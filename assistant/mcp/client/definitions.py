@@ -38,7 +38,8 @@ def visible(text: str) -> str:
 class ToolDefinition:
     """A tool as its server describes it, in what a model or an operator goes by.
 
-    `digest` tells definitions apart: any change in them is another digest.
+    `digest` tells definitions apart: any change in them is another digest. What the server does not say of destruction
+    and of the open world (None) is no part of it, so that what was let in before these were read stays so.
     """
 
     name: str
@@ -48,14 +49,18 @@ class ToolDefinition:
     output_schema: Mapping[str, Any] | None = None
     is_read_only: bool = False
     is_idempotent: bool = False
+    is_destructive: bool | None = None
+    is_open_world: bool | None = None
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(_canonical(asdict(self)).encode()).hexdigest()
+        return hashlib.sha256(_canonical(self.to_state()).encode()).hexdigest()
 
     def to_state(self) -> dict[str, Any]:
         """As JSON values, for a row."""
-        return asdict(self)
+        state = asdict(self)
+        unsaid = [name for name in ("is_destructive", "is_open_world") if state[name] is None]
+        return {name: value for name, value in state.items() if name not in unsaid}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> ToolDefinition:
@@ -90,6 +95,8 @@ def _read(tool: ListedTool) -> ToolDefinition | None:
         output_schema=visible_within(tool.output_schema) if tool.output_schema is not None else None,
         is_read_only=bool(hints and hints.read_only_hint),
         is_idempotent=bool(hints and hints.idempotent_hint),
+        is_destructive=hints.destructive_hint if hints else None,
+        is_open_world=hints.open_world_hint if hints else None,
     )
     try:
         if max(len(_canonical(definition.input_schema)), len(_canonical(definition.output_schema))) > MAX_SCHEMA:

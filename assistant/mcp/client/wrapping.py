@@ -49,4 +49,7 @@ def remote_tool(
         requires_approval=requires_approval,
         read_only=definition.is_read_only,
         idempotent=definition.is_idempotent,
+        title=definition.title,
+        destructive=definition.is_destructive,
+        open_world=definition.is_open_world,
     )

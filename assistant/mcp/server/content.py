@@ -35,12 +35,15 @@ def describe(tool: Tool) -> Description:
     """A tool as it is listed."""
     return Description(
         name=tool.name,
-        title=tool.name.replace("_", " ").capitalize(),
+        title=tool.title or " ".join(filter(None, tool.name.split("_"))).capitalize(),
         description=tool.description,
         input_schema={"type": "object", **tool.parameters},
         output_schema=output_schema(tool),
         annotations=ToolAnnotations(
-            read_only_hint=tool.read_only, idempotent_hint=tool.idempotent or tool.read_only or None
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent or tool.read_only or None,
+            open_world_hint=tool.open_world,
         ),
     )
 
