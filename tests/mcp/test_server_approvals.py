@@ -108,6 +108,18 @@ def test_a_client_that_cannot_ask_is_told_so(version: str, uvicorn_served: Serve
     assert ToolCall.objects.get().status == "refused"
 
 
+@pytest.mark.parametrize(
+    ("declared", "is_asked"), [({}, True), ({"form": {}}, True), ({"url": {}}, False), ({"url": {}, "form": {}}, True)]
+)
+def test_a_form_is_sent_to_clients_that_take_forms_alone(
+    declared: Json, is_asked: bool, uvicorn_served: Server, alice_key: str
+) -> None:
+    alice = Client(uvicorn_served.url, alice_key, capabilities={"elicitation": declared})
+    result = alice.call("erase", {"what": "the disk"})
+    assert (result["resultType"] == "input_required") is is_asked
+    assert is_asked or "needs a person's approval" in text_of(result)
+
+
 class Session(Client):
     """A client older than 2026-07-28, on a session."""
 

@@ -15,12 +15,15 @@ from mcp_types import (
     CreateMessageResult,
     ElicitationCapability,
     ElicitRequest,
+    ElicitRequestURLParams,
     ElicitResult,
+    FormElicitationCapability,
     InputRequiredResult,
     ListRootsRequest,
     ListRootsResult,
     RootsCapability,
     SamplingCapability,
+    UrlElicitationCapability,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
@@ -37,9 +40,10 @@ MAX_ROUNDS = 8
 
 _NEEDED: Mapping[str, ClientCapabilities] = {
     "sampling/createMessage": ClientCapabilities(sampling=SamplingCapability()),
-    "elicitation/create": ClientCapabilities(elicitation=ElicitationCapability()),
+    "elicitation/create": ClientCapabilities(elicitation=ElicitationCapability(form=FormElicitationCapability())),
     "roots/list": ClientCapabilities(roots=RootsCapability()),
 }
+_NEEDED_FOR_URLS = ClientCapabilities(elicitation=ElicitationCapability(url=UrlElicitationCapability()))
 _ANSWERS: Mapping[str, type[BaseModel]] = {
     "sampling/createMessage": CreateMessageResult,
     "elicitation/create": ElicitResult,
@@ -73,11 +77,31 @@ class Unanswerable(Exception):
 
 
 def can_be_asked(context: Context, method: str) -> bool:
-    """Whether the caller's client takes this kind of question, now and on this connection."""
+    """Whether the caller's client takes this kind of question, now and on this connection; an elicitation by a form."""
+    return _can_be_asked(context, _NEEDED[method])
+
+
+def _can_be_asked(context: Context, needed: ClientCapabilities) -> bool:
     is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     if not is_modern and not context.session.can_send_request:
         return False
-    return context.session.check_client_capability(_NEEDED[method])
+    return _declares(context, needed)
+
+
+def _declares(context: Context, needed: ClientCapabilities) -> bool:
+    if needed.elicitation is None:
+        return context.session.check_client_capability(needed)
+    declared = context.session.client_capabilities
+    if declared is None or declared.elicitation is None:
+        return False
+    has_urls = declared.elicitation.url is not None
+    # An empty object means forms, by the specification.
+    return has_urls if needed.elicitation.url is not None else declared.elicitation.form is not None or not has_urls
+
+
+def _needed_for(question: Question) -> ClientCapabilities:
+    is_url = isinstance(question, ElicitRequest) and isinstance(question.params, ElicitRequestURLParams)
+    return _NEEDED_FOR_URLS if is_url else _NEEDED[question.method]
 
 
 def caller_of(context: Context, answers: Mapping[str, Any] | None, state: str) -> Caller:
@@ -114,8 +138,8 @@ async def until_answered(
 
 def _refuse_unless_declared(context: Context, asked: InputNeeded) -> None:
     for question in asked.questions.values():
-        needed = _NEEDED[question.method]
-        if not context.session.check_client_capability(needed):
+        needed = _needed_for(question)
+        if not _declares(context, needed):
             wanted = {"requiredCapabilities": needed.model_dump(by_alias=True, mode="json", exclude_none=True)}
             raise MCPError(
                 MISSING_REQUIRED_CLIENT_CAPABILITY, f"This needs a client that takes {question.method}.", wanted
@@ -123,7 +147,7 @@ def _refuse_unless_declared(context: Context, asked: InputNeeded) -> None:
 
 
 async def _ask(context: Context, question: Question) -> BaseModel:
-    if not can_be_asked(context, question.method):
+    if not _can_be_asked(context, _needed_for(question)):
         raise Unanswerable(f"This needs {question.method}, which this client or connection does not take.")
     related = ServerMessageMetadata(related_request_id=context.request_id)
     return await context.session.send_request(question, _ANSWERS[question.method], metadata=related)
