@@ -69,7 +69,8 @@ def _judge(
             call, "refused", f"There is no tool named {call.name!r}.{_alternatives(admission, context)}", admission
         )
     if admission.policy == "off" or not is_available(tool, context):
-        sentence = f"The tool {call.name!r} may not be used now.{_alternatives(admission, context)}"
+        why = f" {admission.outage}" if admission.outage else ""
+        sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
     if decision is not None and decision.response is not None:
         return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")

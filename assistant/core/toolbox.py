@@ -23,7 +23,8 @@ class Admission:
     """What may be done with one call now; `rule` is a sentence that says which rule decided.
 
     `tool` is None if there is none of that name; `callable_names` are those that may be called instead, as far as
-    their `tools` say themselves that they are available.
+    their `tools` say themselves that they are available. `outage` is a sentence for whoever could use the tool, if it
+    did not stand still.
     """
 
     tool: Tool | None
@@ -33,6 +34,7 @@ class Admission:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     callable_names: tuple[str, ...] = ()
     tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
+    outage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,23 +45,26 @@ class TooManyCalls(Exception):
 class CalledTool:
     """What came of a call.
 
-    `tool` is None if the member has none of that name that may be used; `result` is what the tool gave, None if it
-    was not run, or raised.
+    `tool` is None if the member has none of that name that may be used; `outage` then says why, if nothing but its
+    server is in the way. `result` is what the tool gave, None if it was not run, or raised.
     """
 
     outcome: ToolOutcome
     tool: Tool | None = None
     result: ToolResult | None = None
+    outage: str = ""
 
 
 class _Toolset(TenantToolset):
-    """Remembers which tool was let in."""
+    """Remembers which tool was let in, or why it stands still."""
 
     tool: Tool | None = None
+    outage: str = ""
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
         admissions = await super().admit(calls)
         self.tool = next((found.tool for found in admissions if found.policy != "off"), None)
+        self.outage = next((found.outage for found in admissions), "")
         return admissions
 
 
@@ -154,7 +157,7 @@ async def _call(
             await _run(batch, on_progress)
     finally:
         deadline.close()
-    return CalledTool(batch.outcomes[call.id], toolset.tool, catch.result)
+    return CalledTool(batch.outcomes[call.id], toolset.tool, catch.result, toolset.outage)
 
 
 async def _run(batch: Batch, on_progress: OnProgress | None) -> None:

@@ -26,6 +26,7 @@ class RemoteTool:
 
     tool: Tool
     refusal: str = ""
+    is_let_in: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
         # A local tool keeps its name altogether: to the model, and on the boards.
         if tool.name not in names:
             names.add(tool.name)
-            found.append(RemoteTool(tool, _refusal(row) or own_refusal))
+            found.append(RemoteTool(tool, _refusal(row) or own_refusal, row.is_let_in))
     return found
 
 

@@ -40,7 +40,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveTool:
-    """A tool with what may be done with it; `config` and `secrets` are empty while it is off."""
+    """A tool with what may be done with it; `config` and `secrets` are empty while it is off.
+
+    `outage` says why it cannot be used, if nothing but its server is in the way.
+    """
 
     tool: Tool
     policy: Policy
@@ -48,6 +51,7 @@ class EffectiveTool:
     config: Any = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_remote: bool = False
+    outage: str = ""
 
 
 def decide(
@@ -159,17 +163,29 @@ def effective_tools(
     effective = []
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
-        decision = decide(
+        ask = partial(
+            decide,
             tool,
             tenant=pair[0],
             assistant=pair[1],
             has_permission=tool.permission in held,
             narrowing=narrowing,
-            refusal=remote[tool.name].refusal if tool.name in remote else "",
         )
+        entry = remote.get(tool.name)
+        refusal = entry.refusal if entry else ""
+        decision = ask(refusal=refusal)
+        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask().policy != "off"
         config, secrets = (None, {}) if decision.policy == "off" else _settings_of(tool, pair)
         effective.append(
-            EffectiveTool(tool, decision.policy, decision.rule, config, secrets, is_remote=tool.name in remote)
+            EffectiveTool(
+                tool,
+                decision.policy,
+                decision.rule,
+                config,
+                secrets,
+                is_remote=entry is not None,
+                outage=refusal if stands_still else "",
+            )
         )
     return effective
 
@@ -247,4 +263,6 @@ def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admiss
     if entry is None:
         nothing = decide(None, tenant=None, assistant=None)
         return Admission(None, nothing.policy, nothing.rule, callable_names=tuple(tools), tools=tools)
-    return Admission(entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, tuple(tools), tools)
+    return Admission(
+        entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, tuple(tools), tools, outage=entry.outage
+    )

@@ -6,13 +6,16 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import Any
 
 import jsonschema
 import pytest
 from django.test import Client as Browser
+from django.utils import timezone
 
-from assistant.models import ToolCall, ToolSetting
+from assistant.mcp.client import ToolDefinition
+from assistant.models import McpServer, McpTool, ToolCall, ToolSetting
 from assistant.services.calling import MAX_CALLS
 from assistant.services.keys import revoke_api_keys
 from assistant.services.limits import MCP_BURST, may_request
@@ -187,6 +190,55 @@ def test_a_notice_that_could_mean_two_calls_ends_neither(uvicorn_served: Server,
         assert alice.call("who_am_i")["structuredContent"]["username"] == "alice"
         assert set(ToolCall.objects.filter(name="wait_for_ever").values_list("status", flat=True)) == {"running"}
         assert len(running) == 2
+
+
+@pytest.fixture
+def resting(cast: Cast) -> McpTool:
+    """A tool of an outside server of Acme's that is let in, and left alone for a while."""
+    server = McpServer.objects.create(
+        tenant=cast.acme,
+        name="crm",
+        prefix="crm",
+        url="https://crm.example/",
+        is_active=True,
+        rests_until=timezone.now() + timedelta(hours=1),
+    )
+    definition = ToolDefinition("echo")
+    known = {"definition": definition.to_state(), "digest": definition.digest}
+    accepted = {"accepted": definition.to_state(), "accepted_digest": definition.digest}
+    return McpTool.objects.create(server=server, name="echo", is_let_in=True, needs_approval=False, **known, **accepted)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({}, "The server crm does not answer."),
+        ({"digest": "another"}, "The server crm has changed it since it was let in."),
+        ({"is_listed": False}, "The server crm no longer offers it."),
+    ],
+)
+def test_an_outside_tool_that_stands_still_says_why(
+    change: Json, sentence: str, uvicorn_served: Server, alice_key: str, resting: McpTool
+) -> None:
+    McpTool.objects.filter(pk=resting.pk).update(**change)
+    alice = Client(uvicorn_served.url, alice_key)
+    result = alice.call("crm__echo")
+    assert (result["isError"], text_of(result)) == (True, sentence)
+    assert "crm__echo" not in alice.tools()
+
+
+def test_an_outside_tool_that_the_caller_cannot_use_anyway_does_not_exist(
+    uvicorn_served: Server, cast: Cast, alice_key: str, mallory_key: str, resting: McpTool
+) -> None:
+    alice, mallory = Client(uvicorn_served.url, alice_key), Client(uvicorn_served.url, mallory_key)
+    unknown = {"code": -32602, "message": "Unknown tool: crm__echo"}
+    asked = {"name": "crm__echo", "arguments": {}}
+    assert mallory.ask("tools/call", asked)["error"] == unknown
+    switch_tool(cast.acme, "crm__echo", "off")
+    assert alice.ask("tools/call", asked)["error"] == unknown
+    ToolSetting.objects.all().delete()
+    McpTool.objects.update(is_let_in=False)
+    assert alice.ask("tools/call", asked)["error"] == unknown
 
 
 def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:

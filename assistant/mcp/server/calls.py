@@ -76,6 +76,8 @@ async def _step(context: Context, params: CallToolRequestParams, caller: Caller)
         extra={CALLER: Caller(caller.capabilities, caller.answers, state.get("tool", ""))},
         on_progress=Teller(context, params.name),
     )
+    if called.tool is None and called.outage:
+        return failed(called.outage)
     if called.tool is None:
         raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
     if called.outcome.status == "awaiting_approval":
