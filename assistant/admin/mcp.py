@@ -171,7 +171,14 @@ class McpServerAdmin(TenantScopedAdmin):
                 accepts=form.accepted,
             )
         except ValueError as exc:
-            self.message_user(request, f"Nothing was changed: {exc}", messages.ERROR)
+            request._kept_a_tool = True  # type: ignore[attr-defined]
+            self.message_user(request, f"A tool stays as it was: {exc}", messages.ERROR)
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Back to the page, without Django's word that all was changed, if a tool was not."""
+        if getattr(request, "_kept_a_tool", False):
+            return HttpResponseRedirect(request.path)
+        return super().response_change(request, obj)
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(require_POST(self.try_view))

@@ -84,7 +84,7 @@ class ServerForm(SecretsForm):
         choices=command_choices, required=False, help_text=McpServer._meta.get_field("command").help_text
     )
     context_keys = forms.MultipleChoiceField(
-        label="context",
+        label="Context",
         choices=[(key, key) for key in CONTEXT_KEYS],
         required=False,
         widget=forms.CheckboxSelectMultiple,

@@ -20,7 +20,7 @@ from assistant.models import McpCredential, McpServer
 REST = timedelta(seconds=60)
 # What is answered at once costs little, and may concern one request alone: it opens a circuit at so many in a row.
 FAILURES = 3
-_COUNTED = frozenset({"failing", "ended", "protocol"})
+_COUNTED = frozenset({"failing", "ended", "protocol", "too long"})
 # The columns of a circuit of which nothing is known yet, as of new credentials.
 AT_FIRST: Mapping[str, Any] = {"failures": 0, "rests_until": None}
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Q
 
 from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services import audit, catalogue, news
-from assistant.services.mcptools import RemoteTool, remote_tools
+from assistant.services.mcptools import remote_tools
 from assistant.services.storedswitches import switch_of
 from assistant.services.toolsets import Decision, decide
 from tools import Tool
@@ -143,12 +143,10 @@ def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> l
     """The tenant's own column first, then one for each of its assistants; outside servers' tools stand last."""
     columns = [None, *(assistant.pk for assistant in assistants)]
     stored = _stored(ToolSetting.objects.filter(tenant=tenant))
-    local = [RemoteTool(tool) for tool in catalogue.registry()]
-    remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={entry.tool.name for entry in local})
-    return [
-        _row(entry.tool, [_cell(entry.tool, stored, tenant.pk, pk, entry.refusal) for pk in columns])
-        for entry in (*local, *remote)
-    ]
+    local = list(catalogue.registry())
+    remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
+    told = [*((tool, None) for tool in local), *((entry.tool, entry.refusal) for entry in remote)]
+    return [_row(tool, [_cell(tool, stored, tenant.pk, pk, refusal) for pk in columns]) for tool, refusal in told]
 
 
 def _row(tool: Tool, cells: Iterable[Cell]) -> Row:
@@ -166,7 +164,9 @@ def _stored(rows: Iterable[ToolSetting]) -> Stored:
     return {(row.tenant_id, row.assistant_id, row.tool): row for row in rows}
 
 
-def _cell(tool: Tool, stored: Stored, tenant_id: int, assistant_id: int | None = None, refusal: str = "") -> Cell:
+def _cell(
+    tool: Tool, stored: Stored, tenant_id: int, assistant_id: int | None = None, refusal: str | None = None
+) -> Cell:
     of_tenant = stored.get((tenant_id, None, tool.name))
     own = stored.get((tenant_id, assistant_id, tool.name))
     of_assistant = None if assistant_id is None else own

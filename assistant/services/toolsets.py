@@ -61,7 +61,7 @@ def decide(
     assistant: Switch | None,
     has_permission: bool = True,
     narrowing: Collection[str] | None = None,
-    refusal: str = "",
+    refusal: str | None = None,
 ) -> Decision:
     """Weigh what every layer says of a tool: off beats ask beats on.
 
@@ -71,13 +71,13 @@ def decide(
         assistant: The assistant's switch; without one it follows the tenant.
         has_permission: Whether the user holds the permission that the tool names, if it names one.
         narrowing: The names the client wants offered; None for all.
-        refusal: Why an outside server's tool cannot be used now, if it cannot.
+        refusal: Why an outside server's tool cannot be used now, empty if it can; None for other tools.
     """
     if tool is None:
         return Decision("off", "Not in this deployment's catalogue.", "catalogue")
     if refusal:
         return Decision("off", refusal, "server")
-    opinions = [_tenants_opinion(tool, tenant)]
+    opinions = [_tenants_opinion(tool, tenant, is_remote=refusal is not None)]
     if assistant is not None:
         opinions.append(Decision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant"))
     if tool.requires_approval is True:
@@ -107,9 +107,11 @@ def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mappin
     return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
 
 
-def _tenants_opinion(tool: Tool, switch: Switch | None) -> Decision:
+def _tenants_opinion(tool: Tool, switch: Switch | None, *, is_remote: bool) -> Decision:
     if switch is not None:
         return Decision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
+    if is_remote:
+        return Decision("on", "Let in on the page of its server.", "server")
     if tool.enabled_by_default:
         return Decision("on", "On by default; the tenant has not switched it.", "catalogue")
     return Decision("off", "Off until the tenant switches it on.", "tenant")
@@ -172,9 +174,9 @@ def effective_tools(
             narrowing=narrowing,
         )
         entry = remote.get(tool.name)
-        refusal = entry.refusal if entry else ""
+        refusal = entry.refusal if entry else None
         decision = ask(refusal=refusal)
-        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask().policy != "off"
+        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask(refusal="").policy != "off"
         config, secrets = (None, {}) if decision.policy == "off" else _settings_of(tool, pair)
         effective.append(
             EffectiveTool(
@@ -184,7 +186,7 @@ def effective_tools(
                 config,
                 secrets,
                 is_remote=entry is not None,
-                outage=refusal if stands_still else "",
+                outage=refusal or "" if stands_still else "",
             )
         )
     return effective

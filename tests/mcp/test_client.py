@@ -85,8 +85,10 @@ async def test_a_long_answer_is_cut_and_says_so(is_older: bool, outsider: Outsid
     assert result.content.endswith("[Cut here: the first 200,000 of 2,000,000 characters are shown.]")
 
 
-async def test_a_huge_answer_is_not_read(outsider: Outside) -> None:
-    assert (await failure(outsider, "flood")).kind == "protocol"
+@pytest.mark.parametrize("is_older", [False, True])
+async def test_a_huge_answer_is_not_read_and_called_so(is_older: bool, outsider: Outside) -> None:
+    outsider.be(is_older=is_older)
+    assert (await failure(outsider, "flood")).kind == "too long"
 
 
 async def test_a_protocol_error_shows_no_word_of_the_server_to_the_model(outsider: Outside) -> None:

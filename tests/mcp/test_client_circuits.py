@@ -83,7 +83,7 @@ async def test_a_failure_that_costs_little_is_counted_first(cast: Cast, outsider
     assert await failing_call(cast) == "failing"
     assert await rule(cast) == "The server crm does not answer."
     await server.arefresh_from_db()
-    assert server.health == "down" and "503" in server.health_detail
+    assert server.health == "down" and server.health_detail.endswith("(HTTP 503 Service Unavailable)")
 
 
 async def test_after_a_rest_one_more_failure_is_enough_and_one_answer_too(cast: Cast, outsider: Outside) -> None:

@@ -92,7 +92,10 @@ async def test_a_wrapped_tool_checks_arguments_and_passes_its_context() -> None:
         seen.append((arguments, context))
         return ToolResult("got it")
 
-    schema = {"type": "object", "properties": {"context": {"type": "string"}, "arguments": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"context": {"type": "string"}, "arguments": {"type": "integer"}, "remote_arguments__": {}},
+    }
     definition = replace(PLAIN, input_schema=schema)
     tool = remote_tool(name="crm__get", definition=definition, call=call, timeout=5, requires_approval=True)
     context = ToolContext(run_id="r1")

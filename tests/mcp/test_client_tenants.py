@@ -76,6 +76,7 @@ async def test_a_tool_that_was_let_in_is_used_and_by_this_tenant_alone(cast: Cas
     server = await add_server(cast.acme, outsider)
     await look(server)
     await let_in(server, "echo")
+    assert (await tools_of(cast))["crm__echo"].rule == "Let in on the page of its server."
     assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
     assert not any(name.startswith("crm") for name in await tools_of(cast, rival=True))
     stolen = (await tools_of(cast))["crm__echo"].tool

@@ -53,12 +53,14 @@ def test_an_approved_call_runs_once(served: Server, cast: Cast, alice_key: str) 
         {"action": "cancel"},
         {"action": "accept", "content": {"approved": False}},
         {"action": "accept", "content": {}},
+        {"action": "accept", "content": {"approved": "true"}},
     ],
 )
 def test_anything_but_a_yes_is_a_no(said: Json, uvicorn_served: Server, alice_key: str) -> None:
     alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
     result = answer(alice, ask(alice), {"approval": said})["result"]
     assert result["isError"] and "declined" in text_of(result)
+    assert ("did not tick" if said["action"] == "accept" else said["action"]) in text_of(result)
     assert ToolCall.objects.get().status == "declined"
 
 

@@ -6,7 +6,9 @@ from typing import Literal
 
 from tools import ToolError
 
-FailureKind = Literal["unreachable", "failing", "timeout", "unauthorized", "protocol", "changed", "gone", "ended"]
+FailureKind = Literal[
+    "unreachable", "failing", "timeout", "unauthorized", "protocol", "changed", "gone", "ended", "too long"
+]
 
 SENTENCES: dict[FailureKind, str] = {
     "unreachable": "The outside server cannot be reached. Try again later.",
@@ -16,6 +18,7 @@ SENTENCES: dict[FailureKind, str] = {
     "protocol": "The outside server gave an answer that breaks the protocol.",
     "changed": "The outside server has changed this tool. An administrator must accept the change first.",
     "gone": "The outside server no longer offers this tool.",
+    "too long": "The outside server's answer is too long to be read. Ask for less.",
     "ended": "The connection to the outside server ended before it answered.",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import httpx2
@@ -9,11 +10,14 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
-from assistant.mcp.client.errors import RemoteFailure
+from assistant.mcp.client.errors import FailureKind, RemoteFailure
+from tools.guardedhttp import AnswerTooLong
 from tools.urlguard import UnsafeUrl
 
 # What the transport says of a stateful session that the server has forgotten; nothing was run then.
 _FORGOTTEN = "Session terminated"
+# What it says of answers above `MAX_ANSWER_BYTES`, whose exceptions it does not keep.
+_TOO_LONG = re.compile(r"answer is longer than [\d,]+ bytes|event exceeded the \d+ byte limit")
 
 
 def failure_of(exc: BaseException) -> RemoteFailure:
@@ -42,18 +46,20 @@ def _judge(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("unreachable", str(cause))
         cause = cause.__cause__
     match exc:
-        case httpx2.HTTPStatusError() if exc.response.status_code in {401, 403}:
-            return RemoteFailure("unauthorized", detail)
+        case httpx2.HTTPStatusError():
+            # The exception's own text has a second line, with a link to what the status means.
+            kind: FailureKind = "unauthorized" if exc.response.status_code in {401, 403} else "failing"
+            return RemoteFailure(kind, f"HTTP {exc.response.status_code} {exc.response.reason_phrase}".strip())
         case OAuthFlowError():
             return RemoteFailure("unauthorized", detail)
         case httpx2.ConnectTimeout():
             return RemoteFailure("unreachable", detail)
         case TimeoutError() | httpx2.TimeoutException():
             return RemoteFailure("timeout", detail)
-        case httpx2.HTTPStatusError():
-            return RemoteFailure("failing", detail)
         case httpx2.ConnectError() | OSError():
             return RemoteFailure("unreachable", detail)
+        case MCPError() | AnswerTooLong() if _TOO_LONG.search(str(exc)):
+            return RemoteFailure("too long", detail)
         case MCPError() if exc.message == _FORGOTTEN:
             return RemoteFailure("ended", detail, was_not_run=True)
         case MCPError() if exc.code == CONNECTION_CLOSED:

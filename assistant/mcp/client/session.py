@@ -62,7 +62,7 @@ class RemoteSession:
     def server_name(self) -> str:
         """What the server calls itself; empty if it does not."""
         info = self._client.server_info
-        return f"{info.name} {info.version}"[:200] if info else ""
+        return f"{info.name} {info.version}".strip()[:200] if info else ""
 
     async def refresh(self) -> None:
         """List the tools anew, within `OPEN_SECONDS`. Raises `RemoteFailure`."""

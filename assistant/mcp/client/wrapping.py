@@ -9,6 +9,7 @@ from typing import Any
 
 from assistant.mcp.client.definitions import ToolDefinition
 from tools import Tool, ToolContext, ToolResult
+from tools.handwritten import HandWritten
 
 MAX_TOOL_NAME = 64
 SEPARATOR = "__"
@@ -35,14 +36,15 @@ def remote_tool(
 ) -> Tool:
     """The tool that `call` carries out. Raises `InvalidTool` for a schema that cannot be held to."""
 
-    # Positional, under a name that no schema has: the server's own parameters go into the mapping.
-    async def handler(remote_arguments__: dict[str, Any], /, context: ToolContext) -> ToolResult:
-        return await call(remote_arguments__, context)
+    async def handler(arguments: dict[str, Any], /, context: ToolContext) -> ToolResult:
+        return await call(arguments, context)
 
-    return Tool(
-        name=name,
-        description=definition.description or definition.title or definition.name,
-        parameters=dict(definition.input_schema),
+    described = definition.description or definition.title or definition.name
+    offered = Tool.client_side(name=name, description=described, parameters=dict(definition.input_schema))
+    return offered.replace(
+        is_client_side=False,
+        # Said, and not read from the handler: a server may call its own parameters as ours are called.
+        signature=HandWritten(offered.parameters, contexts=("context",), takes_mapping=True),
         output_schema=dict(definition.output_schema) if definition.output_schema is not None else None,
         handler=handler,
         timeout=timeout,

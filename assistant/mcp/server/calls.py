@@ -115,4 +115,5 @@ def _ask_for_approval(params: CallToolRequestParams, call_id: str) -> InputNeede
 
 def _decision(answer: ElicitResult) -> Decision:
     approved = answer.action == "accept" and (answer.content or {}).get("approved") is True
-    return Decision(approved, reason="" if approved else f"the caller's answer was {answer.action}")
+    said = f"the caller's answer was {answer.action}" if answer.action != "accept" else "the caller did not tick Run it"
+    return Decision(approved, reason="" if approved else said)

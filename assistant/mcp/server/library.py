@@ -97,7 +97,7 @@ class KnowledgeDocuments(Source):
 
 def _documents(member: Member, uri: str) -> QuerySet[Document]:
     number = uri.removeprefix(DOCUMENTS)
-    if not uri.startswith(DOCUMENTS) or not number.isdecimal() or len(number) > 18:
+    if not uri.startswith(DOCUMENTS) or not (number.isascii() and number.isdecimal()) or len(number) > 18:
         return Document.objects.none()
     return Document.objects.filter(tenant_id=member.tenant_id, pk=int(number))
 
