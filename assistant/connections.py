@@ -12,7 +12,14 @@ from django.views.decorators.http import require_POST, require_safe
 from assistant.models import McpServer
 from assistant.pages import Visit, for_members
 from assistant.services.mcpchecks import examine
-from assistant.services.mcpcredentials import Entry, delete_own_credentials, own_connections, set_own_credentials
+from assistant.services.mcpcredentials import (
+    Entry,
+    Stored,
+    delete_own_credentials,
+    own_connections,
+    restore_own_credentials,
+    set_own_credentials,
+)
 
 
 @require_safe
@@ -36,7 +43,7 @@ def connect(visit: Visit, server: int) -> HttpResponse:
         client_secret=given.get("client_secret", "").strip(),
     )
     try:
-        set_own_credentials(
+        before = set_own_credentials(
             actor=visit.request.user, member=visit.member, server_id=server, host=given.get("host", ""), entry=entry
         )
     except McpServer.DoesNotExist:
@@ -44,17 +51,23 @@ def connect(visit: Visit, server: int) -> HttpResponse:
     except ValueError as exc:
         messages.error(visit.request, f"Nothing was stored. {exc}")
     else:
-        _try(visit, server)
+        _try(visit, server, before)
     return redirect("assistant:connections", tenant=visit.member.tenant.slug)
 
 
-def _try(visit: Visit, server: int) -> None:
+def _try(visit: Visit, server: int, before: Stored | None) -> None:
+    """Try what was stored; if the server refuses it, what was stored `before` is so again."""
     member = visit.member
     found = async_to_sync(examine)(
         tenant_id=member.tenant_id, server_id=server, user_id=member.user_id, by_operator=False
     )
     if found.is_well:
         messages.success(visit.request, f"Stored. {found.sentence}")
+    elif found.is_refused and before is not None:
+        restore_own_credentials(actor=visit.request.user, member=member, server_id=server, before=before)
+        messages.warning(visit.request, "Not stored: the server did not accept them. What you had stored stays.")
+    elif found.is_refused:
+        messages.warning(visit.request, "Stored, but it does not work yet. The outside server did not accept them.")
     else:
         messages.warning(visit.request, f"Stored, but it does not work yet. {found.sentence}")
 

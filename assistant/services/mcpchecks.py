@@ -34,6 +34,7 @@ class Examination:
     is_well: bool
     sentence: str
     detail: str = ""
+    is_refused: bool = False
 
     @property
     def full_sentence(self) -> str:
@@ -62,7 +63,7 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
         if connection is not None or exc.kind == "unreachable":
             own = connection.credential_id if connection is not None else None
             await in_database(note_failure, tenant_id=tenant_id, server_id=server_id, failure=exc, credential_id=own)
-        return Examination(False, str(exc), exc.detail)
+        return Examination(False, str(exc), exc.detail, is_refused=exc.kind == "unauthorized")
     return Examination(True, sentence)
 
 

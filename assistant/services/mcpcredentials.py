@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -57,9 +58,16 @@ def has_own_connections(*, member: Member) -> bool:
     return _servers(member).exists()
 
 
+# What a member had stored before, by column.
+Stored = Mapping[str, str]
+_KEPT = ("headers", "oauth_client_id", "oauth_client_secret")
+
+
 @transaction.atomic
-def set_own_credentials(*, actor: audit.Actor, member: Member, server_id: int, host: str, entry: Entry) -> None:
-    """Store what the member entered, in place of what they had stored.
+def set_own_credentials(
+    *, actor: audit.Actor, member: Member, server_id: int, host: str, entry: Entry
+) -> Stored | None:
+    """Store what the member entered, in place of what they had stored, which is returned; None if that was nothing.
 
     Args:
         actor: the member's user, for the trail.
@@ -72,6 +80,8 @@ def set_own_credentials(*, actor: audit.Actor, member: Member, server_id: int, h
     server = _servers(member).select_for_update().defer("headers", "oauth_client_secret").get(pk=server_id)
     if host != _host(server.url):
         raise ValueError("The server's address has changed meanwhile. Look at it, and enter your credentials again.")
+    own = McpCredential.objects.filter(server=server, user_id=member.user_id).first()
+    before = None if own is None else {name: getattr(own, name) for name in _KEPT}
     McpCredential.objects.update_or_create(
         server=server,
         user_id=member.user_id,
@@ -83,6 +93,16 @@ def set_own_credentials(*, actor: audit.Actor, member: Member, server_id: int, h
         },
     )
     _record(actor, server, "mcpcredential.set")
+    return before
+
+
+@transaction.atomic
+def restore_own_credentials(*, actor: audit.Actor, member: Member, server_id: int, before: Stored) -> None:
+    """Store again what `set_own_credentials` has replaced. Raises `McpServer.DoesNotExist`."""
+    server = _servers(member).defer("headers", "oauth_client_secret").get(pk=server_id)
+    own = McpCredential.objects.filter(server=server, server__tenant_id=member.tenant_id, user_id=member.user_id)
+    own.update(**before, **AT_FIRST)
+    _record(actor, server, "mcpcredential.restore")
 
 
 @transaction.atomic

@@ -100,6 +100,14 @@ def test_one_members_wrong_key_costs_nobody_else_the_server(
     assert server.health == "unknown"
 
 
+def test_a_refused_key_takes_the_place_of_none_that_works(alice: Client, server: McpServer, outsider: Outside) -> None:
+    outsider.be(token="right")
+    enter(alice, server, token="right")
+    shown = enter(alice, server, token="wrong")
+    assert "What you had stored stays." in shown and "administrator can set" not in shown
+    assert McpCredential.objects.get().headers == '{"Authorization": "Bearer right"}'
+
+
 def test_a_tenants_wrong_key_is_the_servers_health(cast: Cast, outsider: Outside) -> None:
     outsider.be(token="right")
     server = McpServer.objects.create(tenant=cast.acme, name="crm", prefix="crm", url=outsider.url, is_active=True)
