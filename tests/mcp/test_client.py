@@ -86,7 +86,7 @@ async def test_a_long_answer_is_cut_and_says_so(is_older: bool, outsider: Outsid
 
 
 @pytest.mark.parametrize("is_older", [False, True])
-async def test_a_huge_answer_is_not_read_and_called_so(is_older: bool, outsider: Outside) -> None:
+async def test_a_huge_answer_is_not_read(is_older: bool, outsider: Outside) -> None:
     outsider.be(is_older=is_older)
     assert (await failure(outsider, "flood")).kind == "too long"
 
