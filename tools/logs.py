@@ -33,9 +33,13 @@ _request: ContextVar[Request | None] = ContextVar("logged_request", default=None
 def note(logger: logging.Logger, context: ToolContext, message: str, *values: Any) -> None:
     """Log one operation of a run. `values` are names, counts and durations: no arguments, results, texts or secrets."""
     if logger.isEnabledFor(logging.DEBUG):
-        tenant, run = context.tenant.slug, context.run_id
         text = f"{message} (tenant %s, run %s)"
-        logger.debug(text, *values, tenant, run, extra={"tenant": tenant, "run": run}, stacklevel=2)
+        logger.debug(text, *values, context.tenant.slug, context.run_id, extra=whose(context), stacklevel=2)
+
+
+def whose(context: ToolContext) -> dict[str, str]:
+    """The `extra` of a record that tells of a run: its tenant's slug and its id."""
+    return {"tenant": context.tenant.slug, "run": context.run_id}
 
 
 @contextmanager

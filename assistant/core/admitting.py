@@ -11,6 +11,7 @@ from assistant.core.messages import ToolCall
 from assistant.core.toolbox import Admission, Decision, PlannedCall, Status, ToolOutcome, is_available
 from tools import InvalidArguments, Tool, ToolContext
 from tools.arguments import parse_arguments
+from tools.logs import whose
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +37,7 @@ def judge(
     try:
         judged = _judge(call, admission, decision, guard, context)
     except Exception:
-        labels = {"tenant": context.tenant.slug, "run": context.run_id}
-        logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=labels)
+        logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=whose(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
     if isinstance(judged, ToolOutcome) and judged.status == "awaiting_approval" and not can_ask:
         return _not_run(
@@ -104,7 +104,7 @@ def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
     try:
         return tool is None or is_available(tool, context)
     except Exception:
-        logger.exception("A tool of run %s could not say whether it is available", context.run_id)
+        logger.exception("A tool of run %s could not say whether it is available", context.run_id, extra=whose(context))
         return False
 
 

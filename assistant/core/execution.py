@@ -15,7 +15,7 @@ from assistant.core.messages import ToolCall
 from assistant.core.performing import Workshop, perform
 from assistant.core.toolbox import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import result_id
-from tools.logs import note
+from tools.logs import note, whose
 from tools.results import clean
 
 __all__ = ["Admission", "Batch", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset", "Workshop"]
@@ -215,7 +215,8 @@ class Batch:
             await self._record()
         except Exception:
             # What ended the batch must be seen, not this.
-            logger.exception("The outcomes of run %s could not be recorded", self.shop.context.run_id)
+            context = self.shop.context
+            logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=whose(context))
 
 
 def _finished(outcome: ToolOutcome) -> Custom:

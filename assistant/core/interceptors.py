@@ -20,6 +20,7 @@ from assistant.core.model import Delta, Model, ModelRequest
 from assistant.core.output import Mode
 from tools import Tool, ToolContext, ToolError, ToolResult
 from tools.arguments import parse_arguments
+from tools.logs import whose
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +116,7 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
             context.tenant.slug,
             context.run_id,
             context.tool_call_id,
+            extra=whose(context),
         )
 
 

@@ -23,7 +23,7 @@ from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
 from assistant.core.transcript import CloseReason, Transcript
 from tools import Tool, ToolContext
-from tools.logs import note
+from tools.logs import note, whose
 
 __all__ = ["Limits", "Plan", "run_turn", "unanswered_calls"]
 
@@ -56,13 +56,14 @@ async def run_turn(
     except DeadlinePassed:
         failure = TurnFailed(f"This run has reached its limit of {plan.limits.seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
-        logger.warning("The model failed in run %s: %s", plan.run_id, exc)
+        logger.warning("The model failed in run %s: %s", plan.run_id, exc, extra=whose(plan.context))
         failure = TurnFailed(str(exc), exc.code)
     except TurnFailed as exc:
         failure = exc
     except Exception:
         error_id = uuid.uuid4().hex[:12]
-        logger.exception("Run %s of tenant %s failed [%s]", plan.run_id, plan.context.tenant.slug, error_id)
+        slug = plan.context.tenant.slug
+        logger.exception("Run %s of tenant %s failed [%s]", plan.run_id, slug, error_id, extra=whose(plan.context))
         failure = TurnFailed(f"Something went wrong on our side (error {error_id}).", "internal_error")
     finally:
         deadline.close()
@@ -304,5 +305,5 @@ def _as_offered(tool: Tool, context: ToolContext) -> Tool | None:
     try:
         return tool.for_context(context)
     except Exception:
-        logger.exception("Tool %s could not say whether it is available", tool.name)
+        logger.exception("Tool %s could not say whether it is available", tool.name, extra=whose(context))
         return None

@@ -21,6 +21,7 @@ from assistant.core.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript
 from tools import ToolContext, ToolError, ToolResult
+from tools.logs import whose
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,9 @@ async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: E
         blank,
         status="error" if result.is_error else "ok",
         content=edited + result.content,
-        display=_displayable(work, _shown(result) if edited and result.display is None else result.display),
+        display=_displayable(
+            work, shop.context, _shown(result) if edited and result.display is None else result.display
+        ),
         media=result.media,
         full=result.full,
         error=result.content if result.is_error else "",
@@ -114,7 +117,7 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseExc
         context.tenant.slug,
         error_id,
         exc_info=exc,
-        extra={"tenant": context.tenant.slug, "run": context.run_id},
+        extra=whose(context),
     )
     return replace(
         blank,
@@ -126,14 +129,14 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseExc
     )
 
 
-def _displayable(work: PlannedCall, display: Any) -> Any:
+def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
     """What a page is to show, as JSON values."""
     if display is None:
         return None
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
     except (ValueError, RecursionError):
-        logger.exception("What tool %s has to show cannot be sent", work.tool.name)
+        logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=whose(context))
         return None
 
 

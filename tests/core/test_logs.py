@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from assistant.core.agents import Agent
+from assistant.core.interceptors import CallTool, Invocation
 from assistant.core.messages import Message, ToolCall
+from assistant.core.model import ModelError
 from assistant.core.scripted import ScriptedModel
 from assistant.core.searching import SearchingToolset
-from assistant.core.toolbox import FixedToolset
-from tests.core.playing import play
-from tools import TenantInfo, ToolContext, ToolError, UserInfo, tool
+from assistant.core.toolbox import FixedToolset, ToolOutcome
+from tests.core.playing import MemoryJournal, play
+from tools import TenantInfo, ToolContext, ToolError, ToolResult, UserInfo, tool
 from tools.logs import Labels, labelled
 
 
@@ -68,11 +72,49 @@ def doubt() -> None:
     """Doubt."""
 
 
+def at_a_loss(context: ToolContext) -> bool:
+    raise RuntimeError("no idea")
+
+
+class Endless:
+    """A value that JSON has no words for."""
+
+    def __str__(self) -> str:
+        raise RecursionError
+
+
+@tool
+def show() -> str:
+    """Show."""
+    return "ok"
+
+
+async def show_endlessly(invocation: Invocation, call: CallTool) -> ToolResult:
+    return replace(await call(invocation), display=Endless())
+
+
+class BrokenJournal(MemoryJournal):
+    async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
+        raise RuntimeError("the rows are gone")
+
+
 async def test_failures_are_logged_with_their_tenant_and_run(caplog: pytest.LogCaptureFixture) -> None:
-    calls = [ToolCall("a", "break_down", "{}"), ToolCall("b", "doubt", "{}")]
-    await play([calls, "ok"], context=CONTEXT, toolset=FixedToolset([break_down, doubt]))
-    records = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert [(record.tenant, record.run) for record in records] == [("acme", "run-7")] * 2  # type: ignore[attr-defined]
+    tools = [break_down, doubt, show, show.replace(name="unsure", available=at_a_loss)]
+    calls = [ToolCall(tool.name, tool.name, "{}") for tool in tools]
+    script = [calls, ModelError("overloaded", "gone")]
+    await play(script, context=CONTEXT, toolset=FixedToolset(tools), interceptors=(show_endlessly,))
+    await play([calls], context=CONTEXT, toolset=FixedToolset([show]), journal=BrokenJournal())
+    records = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    failures = {
+        "could not say whether it is available",
+        "The check of tool doubt failed",
+        "Tool break_down failed",
+        "has to show cannot be sent",
+        "The model failed",
+        "of tenant acme failed",
+    }
+    assert [failure for failure in failures if not any(failure in record.getMessage() for record in records)] == []
+    assert {(record.tenant, record.run) for record in records} == {("acme", "run-7")}  # type: ignore[attr-defined]
 
 
 async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
