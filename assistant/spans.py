@@ -237,10 +237,13 @@ class _TurnSpans:
         self._outer: Span = trace.INVALID_SPAN
         plan = turn.plan
         self._model, self._context = plan.model, plan.context
-        asks = model_spans(plan.model, tenant=plan.context.tenant.slug, parent=self._parent)
         interceptors: tuple[ToolInterceptor, ...] = (ToolSpans(parent=self._parent), *plan.interceptors)
-        plan = replace(plan, model=InterceptedModel(plan.model, [asks]), interceptors=interceptors)
+        plan = replace(plan, model=self._observed(plan.model), interceptors=interceptors, observe=self._observed)
         self.turn = replace(turn, plan=plan, watch=self._watch)
+
+    def _observed(self, model: Model) -> Model:
+        asks = model_spans(model, tenant=self._context.tenant.slug, parent=self._parent)
+        return InterceptedModel(model, [asks])
 
     def _parent(self) -> Context | None:
         # What an asked assistant does lies within the call that asked it.

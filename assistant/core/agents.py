@@ -141,10 +141,11 @@ class Agent:
         return await self._play(self._plan(messages, context, stage), stage, run_id)
 
     def _plan(self, messages: list[Message], context: ToolContext, stage: Stage) -> Plan:
+        observe = stage.shop.observe
         remaining = stage.shop.deadline.remaining()
         seconds = min(self.limits.seconds or remaining, remaining)
         return Plan(
-            model=self.model,
+            model=self.model if observe is None else observe(self.model),
             messages=tuple(messages),
             toolset=self.toolset,
             context=replace(
@@ -163,6 +164,7 @@ class Agent:
             parallel=stage.shop.parallel,
             default_timeout=stage.shop.default_timeout,
             on_error=stage.shop.on_error,
+            observe=observe,
             output=None if self.output_type is None else output_of(self.output_type),
             output_mode=getattr(self.model, "output_mode", "native"),
         )

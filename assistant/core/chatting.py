@@ -129,6 +129,7 @@ async def execute_calls(
         default_timeout=plan.default_timeout,
         interceptors=plan.interceptors,
         on_error=plan.on_error,
+        observe=plan.observe,
     )
     try:
         async with aclosing(Batch(calls, shop, decisions or {}, undecided=None).run()) as ran:

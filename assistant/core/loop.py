@@ -107,6 +107,7 @@ class _Turn:
             default_timeout=plan.default_timeout,
             interceptors=plan.interceptors,
             on_error=plan.on_error,
+            observe=plan.observe,
             can_ask=plan.can_ask,
         )
 

@@ -18,6 +18,7 @@ from assistant.core.deadline import Deadline
 from assistant.core.events import Custom, Event
 from assistant.core.guard import Guard
 from assistant.core.interceptors import Invocation, ToolInterceptor, invoke
+from assistant.core.model import Model
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript
 from tools import ToolContext, ToolError, ToolResult
@@ -32,7 +33,8 @@ Emit = Callable[[Event], None]
 class Workshop:
     """What all tool calls of one run share.
 
-    `default_timeout` is in seconds, for tools that name none; `parallel` is how many calls run at once.
+    `default_timeout` is in seconds, for tools that name none; `parallel` is how many calls run at once. `observe` is
+    `Plan`'s.
     """
 
     toolset: Toolset
@@ -47,6 +49,7 @@ class Workshop:
     can_ask: bool = True
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"
+    observe: Callable[[Model], Model] | None = None
 
 
 @dataclass(frozen=True)

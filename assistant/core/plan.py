@@ -61,7 +61,7 @@ class Plan:
     `output` is what the answer has to be, asked for by `output_mode` or a plainer one. `can_ask` is whether a person
     can be asked for an approval, and `approval_seconds` how long the answer may take (0: any time). `interceptors`
     stand around every tool call. With `on_error="raise"` an unexpected failure of any tool ends the run. `prices` are
-    those of the model.
+    those of the model. `observe` makes of the model of an assistant that a tool asks the one that is asked.
     """
 
     model: Model
@@ -93,3 +93,4 @@ class Plan:
     approval_seconds: float = 0.0
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"
+    observe: Callable[[Model], Model] | None = None
