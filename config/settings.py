@@ -86,12 +86,7 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         }
-        # Opening the file and setting it up costs more than most queries.
-        config["CONN_MAX_AGE"] = None
     else:
-        # A persistent connection is checked before its first query of a request, so that a restart is not felt.
-        config["CONN_MAX_AGE"] = 60
-        config["CONN_HEALTH_CHECKS"] = True
         # A cursor on the server cannot carry along whose rows it may see.
         config["DISABLE_SERVER_SIDE_CURSORS"] = ROW_LEVEL_SECURITY
     return config

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import DatabaseError, connection, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
+from assistant.models import Tenant
 from tests.base import Cast
+from tests.emptying.management.commands import flush
 from tests.isolation.planting import plant
 
 
@@ -36,3 +43,42 @@ def test_whoever_still_writes_is_waited_for(transactional_db: None, cast: Cast) 
             call_command("flush", verbosity=0, interactive=False)
     finally:
         other.close()
+
+
+@pytest.mark.services
+def test_whoever_commits_meanwhile_with_foreign_keys_to_check_is_no_trouble(
+    transactional_db: None, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = connections.create_connection("default")
+    other.inc_thread_sharing()
+    lock = flush.Command._empty
+    tried = []
+
+    def meet(self: flush.Command, connection: BaseDatabaseWrapper, tables: Sequence[str]) -> None:
+        """Holds the first table when the other, who holds another, comes to ask for it."""
+        if not tried:
+            with connection.cursor() as cursor:
+                cursor.execute("LOCK TABLE assistant_apikey IN EXCLUSIVE MODE")
+            # Who has waited longer looks for the deadlock first, and is told.
+            threading.Timer(0.3, ask_for_the_first).start()
+        tried.append(len(tables))
+        lock(self, connection, tables)
+
+    def ask_for_the_first() -> None:
+        with other.cursor() as cursor, suppress(DatabaseError):
+            cursor.execute("LOCK TABLE assistant_apikey IN ROW EXCLUSIVE MODE")
+        other.rollback()
+        done.set()
+
+    done = threading.Event()
+    monkeypatch.setattr(flush.Command, "_empty", meet)
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("UPDATE assistant_tenant SET name = 'Late'")
+        call_command("flush", verbosity=0, interactive=False)
+        assert done.wait(10)
+    finally:
+        other.close()
+    assert len(tried) == 2
+    assert not Tenant.objects.exists()

@@ -10,9 +10,9 @@ import contextvars
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, close_old_connections, connection, connections
 
 from assistant.services import metrics
 
@@ -30,7 +30,27 @@ RETRY_SECONDS = 0.5
 # SQLite has one writer at a time: a second thread would only wait for its lock. On PostgreSQL four threads carried
 # 2.2 times one thread's turns on two cores.
 _THREADS = 1 if connection.vendor == "sqlite" else 4
-_pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="orm")
+# How long a thread uses one connection to a database server. SQLite's opens a file, and is kept.
+_MAX_AGE_SECONDS = 60
+
+
+def _keep_connection() -> None:
+    """Let this thread's connection outlive its calls, whatever the settings say.
+
+    `CONN_MAX_AGE` is for all threads, and under ASGI each request of a synchronous view has a thread of its own: what
+    these kept, nobody would use again or close. With a pool of psycopg's the connections belong to that.
+    """
+    own = connections[DEFAULT_DB_ALIAS]
+    if own.settings_dict["OPTIONS"].get("pool"):
+        return
+    kept: dict[str, Any] = {"CONN_MAX_AGE": None}
+    if own.vendor != "sqlite":
+        # Checked before the first query of a call, so that the database's restart is not felt.
+        kept = {"CONN_MAX_AGE": _MAX_AGE_SECONDS, "CONN_HEALTH_CHECKS": True}
+    own.settings_dict = {**own.settings_dict, **kept}
+
+
+_pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="orm", initializer=_keep_connection)
 
 metrics.watch("assistant_database_backlog", "Calls that wait for a database thread.", _pool._work_queue.qsize)
 
