@@ -134,11 +134,12 @@ async def test_a_tool_call_above_the_quota_ends_the_run(
     assert sorted([status async for status in statuses]) == ["ok", "ok", "refused"]
 
 
+@pytest.mark.parametrize("model", ["", "test-model", "fake"], ids=["every model", "as asked for", "as answered"])
 async def test_a_run_ends_with_what_is_left_of_the_tenants_money(
-    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, model: str
 ) -> None:
     await in_db(switch_tool)(cast.acme, "current_time")
-    await Provider.objects.aupdate(prices={"": {"input": 1_000, "output": 1_000}})
+    await Provider.objects.aupdate(prices={model: {"input": 1_000, "output": 1_000}})
     await in_db(limit)(cast, tenant_cost_per_month=Decimal("0.01"))
     key = await in_db(key_of_alice)(cast)
     for _ in range(2):

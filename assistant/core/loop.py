@@ -228,7 +228,7 @@ class _Turn:
     def _count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens; past the limit no tool is run any more. Providers that count none are estimated."""
         model = self._plan.model
-        spent = self._plan.prices.priced(reply.model or model.name, usage_of(request, reply))
+        spent = self._plan.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
         note(logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, spent)
@@ -240,7 +240,7 @@ class _Turn:
         """Count an answer that was cut off after `said` characters, if it was: as the provider did, or estimated."""
         model = self._plan.model
         if reply is None and (spent := usage_of_cut(request, said, exc)) is not None:
-            self._transcript.add_usage(model.provider, model.name, self._plan.prices.priced(model.name, spent))
+            self._transcript.add_usage(model.provider, model.name, self._plan.prices.priced(spent, model.name))
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
         """How the turn ends after a batch, if it does. Raises `TurnFailed`."""

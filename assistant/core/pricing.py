@@ -41,11 +41,17 @@ class Prices:
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = sorted(prices.items(), key=lambda item: -len(item[0]))
 
-    def priced(self, model: str, usage: Usage) -> Usage:
-        """The usage with what it cost; as it is where no price is known."""
-        for name, price in self._prices:
-            if model.startswith(name):
-                return replace(usage, cost=price.of(usage))
+    def priced(self, usage: Usage, *models: str) -> Usage:
+        """The usage with what it cost; as it is where no price is known.
+
+        Args:
+            models: the names the model goes by, of which the first that has a price counts: the one that the provider
+                answered with, which can be one of its own that nobody has heard of, and the one that was asked for.
+        """
+        for model in models:
+            for name, price in self._prices:
+                if model.startswith(name):
+                    return replace(usage, cost=price.of(usage))
         return usage
 
 

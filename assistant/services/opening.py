@@ -219,7 +219,7 @@ def _expected(assistant: Assistant, choice: ProviderChoice, history: Sequence[Me
     if assistant.history_tokens:
         said = min(said, assistant.history_tokens)
     usage = Usage(said + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT)
-    return Expected(messages, usage.total_tokens, choice.prices.priced(choice.model, usage).cost)
+    return Expected(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
 
 
 def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conversation:

@@ -42,7 +42,9 @@ async def summarise_if_long(
     spent: dict[tuple[str, str], Usage] = {}
 
     def spend(name: str, usage: Usage) -> None:
-        spent[model.provider, name] = spent.get((model.provider, name), Usage()) + prices.priced(name, usage)
+        spent[model.provider, name] = spent.get((model.provider, name), Usage()) + prices.priced(
+            usage, name, model.name
+        )
 
     try:
         shorter = await summarise(

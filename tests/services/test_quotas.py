@@ -283,7 +283,10 @@ def test_a_price_is_found_by_the_beginning_of_a_models_name(cast: Cast) -> None:
     cast.support.save()
     setup = begin(cast.alice.pk).setup
     assert setup is not None
-    spent = setup.provider.prices.priced("gpt-4.1-2025-04-14", Usage(1_000, 100, cached_input_tokens=200))
+    spent = setup.provider.prices.priced(Usage(1_000, 100, cached_input_tokens=200), "gpt-4.1-2025-04-14")
     assert spent.cost == 800 * 2 + 100 + 100 * 8
-    assert setup.provider.prices.priced("another", Usage(1_000)).cost == 0
+    assert setup.provider.prices.priced(Usage(1_000), "another").cost == 0
+    # The provider's own name for it counts first, and if nobody has heard of that, the name that was asked for.
+    assert setup.provider.prices.priced(Usage(1_000), "another", "gpt-4.1").cost == 2_000
+    assert setup.provider.prices.priced(Usage(1_000), "gpt-3", "gpt-4.1").cost == 1_000
     assert not UsageEntry.objects.exists()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -59,11 +60,21 @@ FAULTS = (
 
 @dataclass(slots=True)
 class Seen:
-    """What was wrong, by figure, and how many limits and tries there were."""
+    """What was wrong, by figure and limit, and how many limits and tries there were."""
 
-    wrong: dict[str, int] = field(default_factory=lambda: dict.fromkeys((ABOVE, BELOW, UNTYPED, UNTRUE), 0))
+    wrong: dict[str, Counter[str]] = field(
+        default_factory=lambda: {what: Counter() for what in (ABOVE, BELOW, UNTYPED, UNTRUE)}
+    )
     limits: int = 0
     tries: int = 0
+
+    def line(self, what: str) -> Line:
+        """A figure, and beside it the limits that it was wrong for."""
+        found = +self.wrong[what]
+        beside = f"of {self.limits} limits, {self.tries} tries"
+        if found:
+            beside += f": {', '.join(f'{name} {count}' for name, count in found.items())}"
+        return Line(what, found.total(), "", 0, beside=beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +122,7 @@ def measure(ground: Ground) -> Sequence[Line]:
                     asyncio.run(_measure(ground, site, (here, there), seen))
     if ground.fault is None or ground.fault.misses == NEIGHBOUR:
         ratio = neighbour_of_a_flood(ground)
-    beside = f"of {seen.limits} limits, {seen.tries} tries"
-    lines = [Line(what, count, "", 0, beside=beside) for what, count in seen.wrong.items()]
+    lines = [seen.line(what) for what in seen.wrong]
     if ratio is not None:
         lines.append(Line(NEIGHBOUR, ratio[0], "times", 1.2, beside=f"of {ratio[1]} turns each"))
     return lines
@@ -181,12 +191,12 @@ async def _race(ground: Ground, site: Site, clients: Sequence[Client], case: Cas
             if not _let_in(ends[-1:]):
                 break
             seen.tries += 1
-    let_in = _let_in(ends)
-    seen.wrong[ABOVE] += max(0, let_in - LIMIT)
-    seen.wrong[BELOW] += max(0, LIMIT - let_in)
+    let_in, name = _let_in(ends), _named(site, case)
+    seen.wrong[ABOVE][name] += max(0, let_in - LIMIT)
+    seen.wrong[BELOW][name] += max(0, LIMIT - let_in)
     refusals = [end for end in ends if end["type"] != "RUN_FINISHED"]
-    seen.wrong[UNTYPED] += sum(end.get("code") != "quota_exceeded" or _moment(end) is None for end in refusals)
-    seen.wrong[UNTRUE] += sum(_moment(end) not in {None, _end(case.window)} for end in refusals)
+    seen.wrong[UNTYPED][name] += sum(end.get("code") != "quota_exceeded" or _moment(end) is None for end in refusals)
+    seen.wrong[UNTRUE][name] += sum(_moment(end) not in {None, _end(case.window)} for end in refusals)
     await _try_again(site, clients[0], case, text, seen)
 
 
@@ -221,8 +231,8 @@ async def _try_again(site: Site, client: Client, case: Case, text: str, seen: Se
         site.database.run(f"UPDATE assistant_quotause SET {column} = %s", began)
         await asyncio.sleep(LOOK_SECONDS)
     late = await client.ask(text)
-    seen.wrong[ABOVE] += _let_in([early])
-    seen.wrong[UNTRUE] += 1 - _let_in([late])
+    seen.wrong[ABOVE][_named(site, case)] += _let_in([early])
+    seen.wrong[UNTRUE][_named(site, case)] += 1 - _let_in([late])
 
 
 async def _sit_down(ground: Ground, site: Site, servers: Sequence[Server], case: Case, seen: Seen) -> None:
@@ -240,12 +250,13 @@ async def _sit_down(ground: Ground, site: Site, servers: Sequence[Server], case:
         clients = await asyncio.gather(*(sit(number) for number in range(count)))
         seated = [client for client, is_in in zip(clients, await _are_in(clients), strict=True) if is_in]
         away = [client for client in clients if client not in seated]
-        seen.wrong[ABOVE] += max(0, len(seated) - LIMIT)
-        seen.wrong[BELOW] += max(0, LIMIT - len(seated))
-        seen.wrong[UNTYPED] += sum(client.close_code != 4429 for client in away)
+        name = _named(site, case)
+        seen.wrong[ABOVE][name] += max(0, len(seated) - LIMIT)
+        seen.wrong[BELOW][name] += max(0, LIMIT - len(seated))
+        seen.wrong[UNTYPED][name] += sum(client.close_code != 4429 for client in away)
         await seated[0].connection.close()
         await asyncio.sleep(0.5)
-        seen.wrong[BELOW] += not (await _are_in([await sit(0)]))[0]
+        seen.wrong[BELOW][name] += not (await _are_in([await sit(0)]))[0]
 
 
 async def _are_in(clients: Sequence[Client]) -> list[bool]:
@@ -258,6 +269,10 @@ async def _are_in(clients: Sequence[Client]) -> list[bool]:
         return True
 
     return list(await asyncio.gather(*map(is_in, clients)))
+
+
+def _named(site: Site, case: Case) -> str:
+    return f"{case.name} ({site.kind})"
 
 
 def _let_in(ends: Sequence[Frame]) -> int:
