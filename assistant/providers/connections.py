@@ -73,19 +73,20 @@ class Client(openai.AsyncOpenAI):
                 max_retries=max_retries,
                 timeout=httpx2.Timeout(seconds, connect=CONNECT_SECONDS),
                 follow_redirects=False,  # a redirect would carry the prompt to a host that nobody chose
+                idempotency_key="",  # makes none up, which no provider would be sent
             )
         return cast(FinalRequestOptions, options)
 
     def _build_request(self, options: Any, *, retries_taken: int = 0) -> httpx2.Request:
         if retries_taken:
-            return super()._build_request(options, retries_taken=retries_taken)
+            return _reserved(super()._build_request(options, retries_taken=retries_taken))
         heads = vars(self).setdefault("_heads", {})
         head = heads.get(options.timeout.read)
         if head is None:
-            head = heads[options.timeout.read] = super()._build_request(options)
+            head = heads[options.timeout.read] = _reserved(super()._build_request(options))
             for name in options.headers or ():
                 del head.headers[name]
-        headers = httpx2.Headers(head.headers)
+        headers = httpx2.Headers(head.headers, encoding=head.headers.encoding)
         headers["content-length"] = str(len(options.content))
         for name, value in (options.headers or {}).items():
             headers[name] = value
@@ -93,6 +94,16 @@ class Client(openai.AsyncOpenAI):
         request = httpx2.Request(head.method, head.url, headers=headers, stream=stream, extensions=head.extensions)
         request.read()
         return request
+
+
+def _reserved(request: httpx2.Request) -> httpx2.Request:
+    """The request without what the package tells every server of this machine: system, processor, Python's version.
+
+    It is half of the head, which is written, sent and read with each question.
+    """
+    for name in [name for name in request.headers if name.startswith("x-stainless-")]:
+        del request.headers[name]
+    return request
 
 
 _Clients = dict[tuple[str, str, UrlGuard | None], tuple[Client, AsyncGenerator[Client]]]

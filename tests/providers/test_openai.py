@@ -204,11 +204,16 @@ async def test_neither_prompt_nor_key_is_logged(fake_provider: FakeProvider, cap
     assert SECRET not in caplog.text
 
 
-async def test_every_request_has_the_head_that_the_openai_package_writes(fake_provider: FakeProvider) -> None:
+async def test_every_request_has_the_packages_head_but_for_what_it_tells_of_this_machine(
+    fake_provider: FakeProvider,
+) -> None:
     async with openai.DefaultAioHttpClient() as http_client:
         plain = openai.AsyncOpenAI(base_url=fake_provider.url, api_key=SECRET, timeout=60.0, http_client=http_client)
         await plain.post("/chat/completions", content=b"{}", cast_to=httpx2.Response)
-    written = fake_provider.requests[-1].headers
+    sent = fake_provider.requests[-1].headers
+    about_this_machine = {name for name in sent if name.startswith("x-stainless-")}
+    assert "x-stainless-os" in about_this_machine
+    written = {name: value for name, value in sent.items() if name not in about_this_machine}
     for text in ("Hi", "A longer question", "½"):
         token = begin_request(Request(f"request-{len(text)}"))
         await ask(fake_provider, text, api_key=SECRET)
@@ -217,8 +222,11 @@ async def test_every_request_has_the_head_that_the_openai_package_writes(fake_pr
         assert last.json["messages"][-1]["content"] == text
         own = {"content-length": str(len(last.body)), "x-client-request-id": f"request-{len(text)}"}
         assert last.headers == {**written, **own, "user-agent": last.headers["user-agent"]}
+    fake_provider.respond(500, {}, headers={"retry-after-ms": "1"})
     await ask(fake_provider, "Hi", api_key=SECRET)
-    assert "x-client-request-id" not in fake_provider.requests[-1].headers
+    first, again = (request.headers for request in fake_provider.requests[-2:])
+    assert first == again
+    assert "x-client-request-id" not in again
 
 
 async def test_turns_share_one_connection(fake_provider: FakeProvider) -> None:
