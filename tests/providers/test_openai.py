@@ -223,7 +223,7 @@ async def test_every_request_has_the_packages_head_but_for_what_it_tells_of_this
         own = {"content-length": str(len(last.body)), "x-client-request-id": f"request-{len(text)}"}
         assert last.headers == {**written, **own, "user-agent": last.headers["user-agent"]}
     fake_provider.respond(500, {}, headers={"retry-after-ms": "1"})
-    await ask(fake_provider, "Hi", api_key=SECRET)
+    await ask(fake_provider, "Hi", api_key=SECRET, max_retries=1)
     first, again = (request.headers for request in fake_provider.requests[-2:])
     assert first == again
     assert "x-client-request-id" not in again
