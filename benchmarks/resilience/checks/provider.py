@@ -52,12 +52,12 @@ def follow_redirects() -> None:
     """Redirects are followed, with the prompt."""
     import openai
 
-    post: Any = openai.AsyncOpenAI.post
+    request: Any = openai.AsyncOpenAI.request
 
-    def trusting(self: Any, path: str, *, options: Mapping[str, Any], **rest: Any) -> Any:
-        return post(self, path, options={**options, "follow_redirects": True}, **rest)
+    def trusting(self: Any, cast_to: Any, options: Any, **rest: Any) -> Any:
+        return request(self, cast_to, options.model_copy(update={"follow_redirects": True}), **rest)
 
-    openai.AsyncOpenAI.post = trusting  # type: ignore[method-assign,assignment]
+    openai.AsyncOpenAI.request = trusting  # type: ignore[method-assign]
 
 
 FAULTS = (
