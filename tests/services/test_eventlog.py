@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -13,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from assistant.services import eventlog, redislog
+from assistant.services import eventlog, filelog, redislog
 from assistant.services.eventlog import Entry, EventLog, Fenced, MemoryLog, Position, ThreadLog
-from assistant.services.filelog import FileLog
+from assistant.services.filelog import WINDOW_BYTES, FileLog
 from assistant.services.redisappends import Batch
 from assistant.services.redislog import READERS, RedisLog
 from tests.line import Line
@@ -146,11 +148,56 @@ async def test_what_a_process_wrote_before_it_died_is_found_by_another(tmp_path:
     assert not list(tmp_path.iterdir())
 
 
-async def test_a_line_that_was_cut_off_ends_what_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [b"", b"3}\n", b'{"s'], ids=["the end", "a part with it", "what is before the end"])
+async def test_a_line_that_was_cut_off_ends_what_is_found(tmp_path: Path, cut: bytes) -> None:
     await write(FileLog(tmp_path), "thread", entries(1, 1, 3))
     (path,) = tmp_path.iterdir()
-    path.write_bytes(path.read_bytes()[:-5])
+    before, end, after = path.read_bytes().partition(b'{"seq":3}\n')
+    assert end
+    assert not after.strip(b"\0")
+    path.write_bytes(before + (end.replace(cut, bytes(len(cut))) if cut else end[:-1]) + after)
     assert (await FileLog(tmp_path).salvage("thread", 1)).read(Position(1, 0)) == entries(1, 1, 2)
+
+
+async def test_files_hold_whatever_is_said_and_however_much(tmp_path: Path) -> None:
+    texts = [
+        "½ 🙂",
+        "x" * WINDOW_BYTES,
+        "line\u2028separator",
+        *("word " * (n * 37 % 101) for n in range(400)),
+        "y" * 9_000,
+    ]
+    said = [Entry(1, seq, json.dumps({"delta": text}, ensure_ascii=False)) for seq, text in enumerate(texts, 1)]
+    for length in (1, 2, 3, 150, len(said)):
+        log, thread = FileLog(tmp_path), str(uuid.uuid4())
+        await write(log, thread, said[:length])
+        assert (await FileLog(tmp_path).salvage(thread, 1)).read(Position(1, 0)) == said[:length]
+
+
+async def test_who_takes_a_run_over_keeps_what_was_said_and_does_not_harm_who_lost_it(tmp_path: Path) -> None:
+    loser = FileLog(tmp_path).writer("thread", lambda: None)
+    for entry in entries(1, 1, 3):
+        loser.write(entry)
+    await write(FileLog(tmp_path), "thread", entries(1, 4, 5))
+    # If its file had become shorter, this would be a bus error, and the end of this process.
+    for entry in entries(1, 4, 2_000):
+        loser.write(entry)
+    assert (await FileLog(tmp_path).salvage("thread", 1)).read(Position(1, 0)) == entries(1, 1, 5)
+
+
+async def test_without_room_on_the_disk_events_are_still_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = FileLog(tmp_path)
+    await write(log, "thread", entries(1, 1, 2))
+
+    def no_room(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(filelog, "_write_at", no_room)
+    await write(log, "another", entries(1, 1, 3))
+    assert (await log.open("another")).read(Position(1, 0)) == entries(1, 1, 3)
+    assert caplog.text.count("cannot be kept") == 1
 
 
 async def test_files_of_an_earlier_run_say_nothing_of_the_next(tmp_path: Path) -> None:
