@@ -26,6 +26,8 @@ class Line:
         beside: what others took, or what the figure is made of.
         is_work: a time, or a rate, that is longer or lower on a slower machine, and by as much.
         slowness: of this machine beside that on which the goal was set.
+        at_its_load: the value with as much less to do as this machine is slower, where work that waits is not slower in
+            proportion, but in a queue.
     """
 
     what: str
@@ -36,10 +38,13 @@ class Line:
     beside: str = ""
     is_work: bool = False
     slowness: float = 1.0
+    at_its_load: float | None = None
 
     @property
     def there(self) -> float:
         """What the value would be on the machine on which the goal was set."""
+        if self.at_its_load is not None:
+            return self.at_its_load
         if not self.is_work:
             return self.value
         return self.value * self.slowness if self.is_floor else self.value / self.slowness
@@ -59,7 +64,7 @@ class Line:
     def cells(self) -> tuple[str, str, str, str, str]:
         bound = "" if self.goal is None else f"{'at least' if self.is_floor else 'at most'} {number(self.goal)}"
         value = f"{number(self.value)} {self.unit}".strip()
-        if self.is_work and self.slowness != 1.0:
+        if (self.is_work and self.slowness != 1.0) or self.at_its_load is not None:
             value += f", {number(self.there)} there"
         return self.what, value, bound, self.verdict, self.beside
 
@@ -106,7 +111,8 @@ def document(sections: Sequence[Section], loads: Sequence[float], slowness: floa
         f"{verdicts.count('missed')} missed. *There* is the machine on which the goals were set: of the same loop "
         f"over the openai package's typed client a turn takes {slowness:.2f} times as much CPU here "
         "(`benchmarks/speed.py`), and work that is timed is held against the goal once as it is and once divided by "
-        "that. Waiting, memory and ratios are not. The machine's load average was between "
+        "that. Latencies of many streams are, once with all of them and once with as many fewer. Other waiting, memory "
+        "and ratios are held against the goal as they are. The machine's load average was between "
         f"{min(loads):.1f} and {max(loads):.1f}. CPU figures are the process's own CPU time, so that other work on "
         "the machine distorts them less; but it does (shared caches, hyper-threads), and other machines have other "
         "times. What counts are the ratios between figures of one run: everything compared was measured in turn, "

@@ -17,6 +17,7 @@ import redis
 
 from benchmarks.bench import Bench
 from benchmarks.report import Line, Section, number
+from benchmarks.speed import slowness
 from benchmarks.ways import Direct, Product, Way, close_all, naive, product, relay, site
 from benchmarks.wire import Socket, Wire
 
@@ -57,8 +58,16 @@ def measure(bench: Bench) -> Iterator[Section]:
             stack.enter_context(product(made)),
             *(stack.enter_context(make(bench.provider_url)) for make in (naive, relay)),
         ]
-        yield _section(asyncio.run(_rounds(bench, ways)), bench)
-    yield from _two_processes(bench)
+        fewer = _fewer(bench)
+        paces = asyncio.run(_rounds(bench, ways, STREAMS))
+        at_its_load = asyncio.run(_rounds(bench, ways[:2], fewer)) if fewer < STREAMS else None
+        yield _section(paces, at_its_load, fewer, bench)
+    yield from _two_processes(bench, fewer)
+
+
+def _fewer(bench: Bench) -> int:
+    """How many streams are as much for this machine as `STREAMS` are for that on which the goals were set."""
+    return min(STREAMS, round(STREAMS / slowness(bench) / 4) * 4)
 
 
 def _seconds(bench: Bench) -> int:
@@ -74,22 +83,22 @@ def _tokens(bench: Bench) -> int:
     return RATE * (OPENING_SECONDS + _seconds(bench))
 
 
-async def _rounds(bench: Bench, ways: Sequence[Way]) -> dict[str, Pace]:
+async def _rounds(bench: Bench, ways: Sequence[Way], streams: int) -> dict[str, Pace]:
     seen: dict[str, list[Pace]] = {way.name: [] for way in ways}
     for _ in range(bench.few_rounds):
         for way in ways:
-            wires = await _open(way)
+            wires = await _open(way, streams)
             await _watch(way, wires, bench)
             seen[way.name].append(_pace_of(wires, bench))
             await close_all(wires)
     return {name: _middle(paces) for name, paces in seen.items()}
 
 
-async def _open(way: Way) -> list[Wire]:
+async def _open(way: Way, streams: int) -> list[Wire]:
     """All clients, connected a few at a time, each with one short answer behind it."""
     wires = []
-    for first in range(0, STREAMS, 20):
-        group = await asyncio.gather(*(way.open(number) for number in range(first, first + 20)))
+    for first in range(0, streams, 20):
+        group = await asyncio.gather(*(way.open(number) for number in range(first, min(streams, first + 20))))
         if not isinstance(way, Direct):
             await asyncio.gather(*(way.ask(wire, "Hello") for wire in group))
         wires.extend(group)
@@ -130,7 +139,12 @@ def _middle(paces: Sequence[Pace]) -> Pace:
     return Pace(*(median(getattr(pace, name) for pace in paces) for name in ("p50", "p99", "on_pace", "opening")))
 
 
-def _section(paces: dict[str, Pace], bench: Bench) -> Section:
+def _added(paces: dict[str, Pace], name: str) -> float:
+    """What the product adds to the provider's own latency."""
+    return float(getattr(paces["the product"], name) - getattr(paces["the provider directly"], name))
+
+
+def _section(paces: dict[str, Pace], at_its_load: dict[str, Pace] | None, fewer: int, bench: Bench) -> Section:
     ours, direct = paces["the product"], paces["the provider directly"]
     lines = [Line("streams that keep pace", ours.on_pace * 100, "%", 100, True)]
     for name, goal in (("p50", 1.0), ("p99", 5.0)):
@@ -140,18 +154,23 @@ def _section(paces: dict[str, Pace], bench: Bench) -> Section:
             if way not in ("the product", "the provider directly")
         ]
         beside = f"{', '.join(others)}; the provider directly {number(getattr(direct, name))}"
-        added = getattr(ours, name) - getattr(direct, name)
-        lines.append(Line(f"latency added to a token, {name}", added, "ms", goal, beside=beside))
+        there = None if at_its_load is None else _added(at_its_load, name)
+        what = f"latency added to a token, {name}"
+        lines.append(Line(what, _added(paces, name), "ms", goal, beside=beside, at_its_load=there))
     lines.append(Line("the same while they are opened, p99", ours.opening - direct.opening, "ms"))
     how = (
         f"{STREAMS} clients, opened within {OPENING_SECONDS} s, then {_seconds(bench)} s together of {RATE} tokens a "
         "second each; every token says when the provider sent it. A client that asks the provider directly is "
-        "measured in the same round."
+        f"measured in the same round.{_there(at_its_load, fewer)}"
     )
     return Section(f"{STREAMS} streams of {RATE} tokens a second", how, lines)
 
 
-def _two_processes(bench: Bench) -> Iterator[Section]:
+def _there(at_its_load: object, fewer: int) -> str:
+    return "" if at_its_load is None else f" *There* is {fewer} streams, which are as much for this machine."
+
+
+def _two_processes(bench: Bench, fewer: int) -> Iterator[Section]:
     """The same on PostgreSQL and Redis; half of the readers follow from the other process."""
     title = f"{STREAMS} streams of {RATE} tokens a second, PostgreSQL and Redis, two processes"
     try:
@@ -162,7 +181,9 @@ def _two_processes(bench: Bench) -> Iterator[Section]:
     with ExitStack() as stack:
         made = stack.enter_context(site(bench.provider_url, url, REDIS))
         servers = [stack.enter_context(product(made, name)) for name in ("first", "second")]
-        yield _shared_section(title, asyncio.run(_shared(bench, servers)))
+        seen = asyncio.run(_shared(bench, servers, STREAMS))
+        at_its_load = asyncio.run(_shared(bench, servers, fewer)) if fewer < STREAMS else None
+        yield _shared_section(title, seen, at_its_load, fewer)
 
 
 def fresh_database() -> str:
@@ -175,15 +196,15 @@ def fresh_database() -> str:
     return POSTGRES.rpartition("/")[0] + f"/{DATABASE}"
 
 
-async def _shared(bench: Bench, servers: Sequence[Product]) -> tuple[list[Pace], list[Pace], int]:
+async def _shared(bench: Bench, servers: Sequence[Product], streams: int) -> tuple[list[Pace], list[Pace], int]:
     """Paces of those who asked, of those who follow in the other process, and how many events did not come."""
     asking, following, lost = [], [], 0
     for _ in range(bench.few_rounds):
-        pairs = [(servers[number % 2], servers[1 - number % 2]) for number in range(STREAMS)]
+        pairs = [(servers[number % 2], servers[1 - number % 2]) for number in range(streams)]
         wires = [await here.open(number) for number, (here, _) in enumerate(pairs)]
         await asyncio.gather(*(here.ask(wire, "Hello") for (here, _), wire in zip(pairs, wires, strict=True)))
-        others = [await there.open(number) for number, (_, there) in enumerate(pairs) if number < STREAMS // 4]
-        await asyncio.gather(*(_ask_and_follow(bench, place, pairs, wires, others) for place in range(STREAMS)))
+        others = [await there.open(number) for number, (_, there) in enumerate(pairs) if number < streams // 4]
+        await asyncio.gather(*(_ask_and_follow(bench, place, pairs, wires, others) for place in range(streams)))
         asking.append(_pace_of(wires, bench))
         following.append(_pace_of(others, bench))
         lost += sum(_gaps(wire) for wire in (*wires, *others))
@@ -217,11 +238,20 @@ def _gaps(wire: Wire) -> int:
     return max(seqs) - len(set(seqs))
 
 
-def _shared_section(title: str, seen: tuple[list[Pace], list[Pace], int]) -> Section:
+def _shared_section(
+    title: str,
+    seen: tuple[list[Pace], list[Pace], int],
+    at_its_load: tuple[list[Pace], list[Pace], int] | None,
+    fewer: int,
+) -> Section:
     asking, following, lost = seen
+    there = None
+    if at_its_load is not None:
+        there = _middle(at_its_load[0]).p99
+        lost += at_its_load[2]
     own, other = _middle(asking), _middle(following)
     lines = [
-        Line("latency of a token, p99", own.p99, "ms", 12, beside=f"p50 {number(own.p50)}"),
+        Line("latency of a token, p99", own.p99, "ms", 12, beside=f"p50 {number(own.p50)}", at_its_load=there),
         Line("the same while they are opened, p99", own.opening, "ms"),
         Line("latency read from the other process, p99", other.p99, "ms", beside=f"p50 {number(other.p50)}"),
         Line("streams that keep pace", own.on_pace * 100, "%", 100, True),
@@ -229,6 +259,6 @@ def _shared_section(title: str, seen: tuple[list[Pace], list[Pace], int]) -> Sec
     ]
     how = (
         f"100 clients in each of two processes, and {STREAMS // 4} more that follow runs of the other process. Every "
-        "event's number is checked."
+        f"event's number is checked.{_there(at_its_load, fewer)}"
     )
     return Section(title, how, lines)
