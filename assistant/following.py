@@ -91,7 +91,7 @@ class Follower:
                 position = self._position
                 entries = self._log.read(position)
                 # Nearly always it is the next event that has come, and nothing else is to be looked at.
-                is_next = entries and entries[0][:2] == (position.number, position.seq + 1)
+                is_next = entries and entries[0].position == (position.number, position.seq + 1)
                 if not is_next and not self._is_reachable(position):
                     position = await self._send_picture()
                     entries = self._log.read(position)

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol
 from weakref import WeakSet
 
+import msgspec
+
 # A thread keeps this much; whoever falls further behind is caught up with a fresh picture.
 MAX_BYTES = 8 * 1024 * 1024
 # Seconds that a thread nobody reads or writes stays in memory, and what all threads together may hold before the
@@ -34,8 +36,11 @@ class Position(NamedTuple):
     seq: int
 
 
-class Entry(NamedTuple):
-    """One numbered event, as the text frame that clients get."""
+class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One numbered event, as the text frame that clients get.
+
+    Hundreds of thousands of them are kept, which refer to nothing: the garbage collector is not to look at them.
+    """
 
     number: int
     seq: int
@@ -52,6 +57,11 @@ class Entry(NamedTuple):
 
 
 Take = Callable[[Sequence[Entry]], bool]
+
+
+def is_past(entry: Entry, place: Position | Entry) -> bool:
+    """Whether the event stands at `place` or before it."""
+    return entry.number < place.number or (entry.number == place.number and entry.seq <= place.seq)
 
 
 def follows(entry: Entry, last: Position | Entry | None) -> bool:
@@ -79,13 +89,13 @@ class ThreadLog:
         self.summaries = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
-        # Once for each token of every answer: no `Position` is made to compare.
+        # Once for each token of every answer: nothing is made to compare.
         kept = self._entries
         last = kept[-1] if kept else None
         for entry in entries:
-            if last is not None and entry[:2] <= last[:2]:
-                continue
             if not follows(entry, last):
+                if last is not None and is_past(entry, last):
+                    continue
                 # Something between is unknown here: what is older can no longer catch anybody up.
                 kept.clear()
                 self.bytes = 0
@@ -144,7 +154,7 @@ class ThreadLog:
         """The events after a position, oldest first; costs what it returns, not what the log holds."""
         found: list[Entry] = []
         for entry in reversed(self._entries):
-            if entry[:2] <= after:
+            if is_past(entry, after):
                 break
             found.append(entry)
         found.reverse()

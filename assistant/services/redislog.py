@@ -99,7 +99,7 @@ class RedisLog:
         keys: list[str] = []
         arguments: list[str | bytes | int] = [KEEP_SECONDS, self._id, MAILBOX]
         for thread, entries in batches:
-            number, seq, _ = entries[0]
+            number, seq = entries[0].position
             keys += (STREAM + thread, READERS + thread)
             arguments += (number, seq, len(entries), _encode((thread, entries)))
             arguments += [entry.frame for entry in entries]
@@ -123,7 +123,7 @@ class RedisLog:
 
     async def _recover(self, thread: str, entries: Sequence[Entry]) -> Exception | None:
         """Their place is taken: by this very write, of which only the answer was lost, or by another process."""
-        number, seq, _ = entries[0]
+        number, seq = entries[0].position
         try:
             stored = await self._fetch(thread, Position(number, seq - 1))
             if stored[: len(entries)] == list(entries):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import json
 import os
 import uuid
@@ -80,6 +81,15 @@ async def test_a_watcher_is_woken_by_a_write(log: EventLog, thread: str) -> None
         async with asyncio.timeout(10):
             await changed.wait()
     assert view.read(Position(0, 0)) == entries(1, 1, 1)
+
+
+async def test_the_garbage_collector_has_no_more_to_look_at_for_what_is_kept(log: EventLog, thread: str) -> None:
+    # Else its full passes hold up all streams of the process, for longer the more has been said.
+    await write(log, thread, entries(1, 1, 10))
+    before = len(gc.get_objects())
+    await write(log, thread, entries(1, 11, 2010))
+    assert len(gc.get_objects()) - before < 200
+    assert (await log.open(thread)).last == Position(1, 2010)
 
 
 async def test_only_the_run_before_the_new_one_is_kept(log: EventLog, thread: str) -> None:
