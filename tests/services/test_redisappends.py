@@ -58,6 +58,22 @@ async def test_what_is_written_during_a_round_is_the_next_one(far: Far, rounds: 
     assert far.written("b") == entries(1, 1, 5)
 
 
+async def test_a_burst_goes_at_once_and_what_follows_it_gathers(
+    far: Far, rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redisappends, "ROUNDS_PER_SECOND", 2.0)
+    writer = RedisWriter(rounds, "a", lambda: None)
+    for entry in entries(1, 1, 200):
+        writer.write(entry)
+        for _ in range(3):  # time for a round
+            await asyncio.sleep(0)
+    at_once = len(far.rounds)
+    await writer.flush()
+    assert redisappends.ROUNDS_AT_ONCE <= at_once <= redisappends.ROUNDS_AT_ONCE + 2
+    assert len(far.rounds) <= at_once + 1
+    assert far.written("a") == entries(1, 1, 200)
+
+
 async def test_a_flush_waits_for_what_was_written_before_it_and_not_for_more(far: Far, rounds: Rounds) -> None:
     writer = RedisWriter(rounds, "a", lambda: None)
     written = 0
