@@ -6,6 +6,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from assistant.core import events
 from assistant.core.answering import TypedAnswer, WithTool
@@ -17,7 +18,7 @@ from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.memory import Estimates, repair, trim
 from assistant.core.messages import Message, Reply, ToolCall, Usage
-from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta, direct
 from assistant.core.output import OUTPUT_TOOL
 from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
@@ -92,6 +93,7 @@ class _Turn:
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
         self._said = self._message_id = ""
+        self._failure: Exception | None = None
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         self._has_budget = bool(plan.limits.tokens or plan.limits.cost or plan.allowances)
         self._guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
@@ -155,12 +157,16 @@ class _Turn:
         plan = self._plan
         speaker = Speaker(plan.new_id(), self._call_id)
         reply: Reply | None = None
-        stream, tell = plan.model.stream(request), self._tell
+        stream, tell = self._stream(request, speaker), self._tell
         try:
             while reply is None:
                 with self._deadline:
                     item = await anext(stream, None)
-                if isinstance(item, TextDelta) and (event := speaker.text(item.text)) is not None:
+                if (
+                    isinstance(item, TextDelta)
+                    and self._failure is None
+                    and (event := speaker.text(item.text)) is not None
+                ):
                     if tell is None:
                         yield event
                     else:
@@ -171,7 +177,7 @@ class _Turn:
                 elif item is None:
                     raise ModelError("The model's answer broke off before its end.")
                 else:
-                    for event in speaker.say(item):
+                    for event in self._say(speaker, item):
                         yield event
         except BaseException as exc:
             self._count_cut(request, reply, speaker.length, exc)
@@ -184,6 +190,32 @@ class _Turn:
         self._count(request, reply)
         if (cut := cut_short(reply, speaker.message_id)) is not None:
             yield cut
+
+    def _say(self, speaker: Speaker, delta: Delta) -> Iterator[Event]:
+        """The events of a delta. Raises what went wrong while others were told."""
+        if self._failure is not None:
+            raise self._failure
+        return speaker.say(delta)
+
+    def _stream(self, request: ModelRequest, speaker: Speaker) -> AsyncIterator[Delta | Reply]:
+        """The model's answer; what can be told where it arrives is told there, and does not come."""
+        model = self._plan.model
+        if self._tell is None or (listened := direct(model)) is None:
+            return model.stream(request)
+        return listened.stream_to(partial(self._hear, speaker, self._tell), request)
+
+    def _hear(self, speaker: Speaker, tell: Callable[[Event], None], text: str) -> bool:
+        """Tell more of the answer's text, if that is one event; returns whether it was."""
+        event = speaker.text(text)
+        if event is None:
+            return False
+        try:
+            self._transcript.apply(event)
+            tell(event)
+        except Exception as exc:  # not to be taken for a failure of the model, in whose code this is
+            self._failure = exc
+            return False
+        return True
 
     async def _request(self) -> ModelRequest:
         """The next question. Raises `TurnFailed` when there were too many."""

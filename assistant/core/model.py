@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from assistant.core.messages import Message, Reply, Usage
 from tools import Tool
@@ -73,6 +73,24 @@ class Model(Protocol):
         """Who answers, for usage figures and for people."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]: ...
+
+
+class DirectModel(Protocol):
+    """A model that can give text to its reader right where it arrives, which costs less than to wake the reader."""
+
+    def stream_to(self, hear: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+        """As `Model.stream`, but text that comes while the reader waits may be given to `hear`.
+
+        What `hear` took (it says so, and raises nothing) is not yielded.
+        """
+
+
+def direct(model: Model) -> DirectModel | None:
+    """The model, if it is a `DirectModel` by its own class.
+
+    Not one that only hands on what it does not know to another: it stands around that to change what it streams.
+    """
+    return cast(DirectModel, model) if hasattr(type(model), "stream_to") else None
 
 
 class ModelError(Exception):

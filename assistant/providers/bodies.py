@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
+import contextvars
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from assistant.core.assembling import Assembler
 from assistant.core.chunks import Chunk
-from assistant.core.model import ModelError
+from assistant.core.model import Delta, ModelError, TextDelta
 from assistant.core.silence import Silence
 from assistant.providers.sse import NOT_JSON, TOO_LARGE, EventReader, decode_chunk
 
@@ -60,11 +62,83 @@ class _Direct:
         self._silence.end()
         return data
 
+    async def flow(self, take: Callable[[bytes], bool]) -> None:
+        """Give `take` what each read gives, right where it arrives, until `take` wants no more or nothing comes.
+
+        The task that waits here is not woken for it, and nothing between here and its first frame is gone through: that
+        costs more than all that is done with a token. Raises what a read and what `take` raise.
+        """
+        flow = _Flow(self._silence, self._content.readany, take)
+        try:
+            await flow.over
+        finally:
+            flow.stop()
+
     def _break_off(self) -> None:
         self._content.set_exception(TimeoutError())
 
     async def close(self) -> None:
         self._silence.close()
+
+
+class _Flow:
+    """Reads one after the other without a task: each goes on where the future that it waits for is done.
+
+    Args:
+        silence: bounds each wait.
+        read: a read, which waits for nothing but futures of the event loop.
+        take: wants more if it returns True; runs in the caller's context.
+
+    `over` is done when there is no more, `take` wants no more, or one of them has failed.
+    """
+
+    def __init__(
+        self,
+        silence: Silence,
+        read: Callable[[], Coroutine[Any, Any, bytes]],
+        take: Callable[[bytes], bool],
+    ) -> None:
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._silence = silence
+        self._read = read
+        self._take = take
+        self._context = contextvars.copy_context()
+        self._reading: Coroutine[Any, Any, bytes] | None = None
+        self._step()
+
+    def _step(self, _: object = None) -> None:
+        """Go on until a read waits."""
+        failure: Exception | None = None
+        try:
+            while not self.over.done():  # it may be cancelled at any time, with the task that waits for it
+                if self._reading is None:
+                    self._silence.begin()
+                    self._reading = self._read()
+                try:
+                    waits_for = self._reading.send(None)
+                except StopIteration as ended:
+                    self._reading = None
+                    if ended.value and self._take(ended.value):
+                        continue
+                    break
+                waits_for.add_done_callback(self._step, context=self._context)
+                return
+        except Exception as exc:
+            failure = exc
+        if self.over.done():
+            return
+        if failure is None:
+            self.over.set_result(None)
+        else:
+            self.over.set_exception(failure)
+
+    def stop(self) -> None:
+        """Wait no more."""
+        self._silence.end()
+        if self._reading is not None:
+            self._reading.close()
+        if not self.over.cancelled():
+            self.over.exception()  # whoever was cancelled in the same moment does not ask for it
 
 
 def _source_of(response: httpx2.Response, seconds: float) -> _Direct | _Layers:
@@ -89,6 +163,7 @@ class Body:
         self._assembler = assembler
         self._size = 0
         self._is_over = False
+        self._deltas: Sequence[Delta] = ()
         self._source = _source_of(response, seconds)
         self._more = self._source.read
 
@@ -114,10 +189,37 @@ class Body:
         if not data:
             self._is_over = True
             return events.close()
+        return self._chunks(data)
+
+    async def flow(self, hear: Callable[[str], bool]) -> Sequence[Delta]:
+        """Let `hear` take the answer's text as it arrives, until something else comes: returns the deltas of that.
+
+        Goes on from where `read` has come to. Raises what that raises.
+        """
+        source, self._deltas = self._source, ()
+        if isinstance(source, _Direct) and self._is_flowing:
+            await source.flow(partial(self._hear, hear))
+        return self._deltas
+
+    @property
+    def _is_flowing(self) -> bool:
+        """Whether more of a stream is to come."""
+        events = self._events
+        return not (self._is_over or events.is_done or events.failure or self._assembler.is_ended)
+
+    def _hear(self, hear: Callable[[str], bool], data: bytes) -> bool:
+        for chunk in self._chunks(data):
+            self._assembler.feed(chunk)
+        deltas = self._assembler.take()
+        is_heard = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and hear(deltas[0].text)
+        self._deltas = () if is_heard else deltas
+        return not self._deltas and self._is_flowing
+
+    def _chunks(self, data: bytes) -> list[Chunk]:
         self._size += len(data)
         if self._size > MAX_REPLY_BYTES:
             raise ModelError(TOO_LARGE)
-        return events.feed(data)
+        return self._events.feed(data)
 
     async def close(self) -> None:
         """Let go of it, wherever it has been read to."""

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import traceback
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from assistant.core.assembling import Assembler
 from assistant.core.failures import BROKEN, TOO_SLOW
 from assistant.core.messages import Reply
-from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers
+from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.output import OUTPUT_TOOL
 from assistant.providers.bodies import Body
 from assistant.providers.refusals import OPENAI_URL, Refusal
@@ -122,8 +122,16 @@ class OpenAIModel:
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r}, provider={self.provider!r})"
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
+        return self._stream(request, None)
+
+    def stream_to(self, hear: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+        """See `DirectModel.stream_to`. A `stream` of a subclass may change what comes, so nothing is passed by it."""
+        is_ours = getattr(self.stream, "__func__", None) is OpenAIModel.stream
+        return self._stream(request, hear) if is_ours else self.stream(request)
+
+    async def _stream(self, request: ModelRequest, hear: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
         assembler = Assembler(
             names={tool.name for tool in request.tools},
             taken={call.id for message in request.messages for call in message.tool_calls},
@@ -136,8 +144,12 @@ class OpenAIModel:
                     while (chunks := await body.read()) is not None:
                         for chunk in chunks:
                             assembler.feed(chunk)
-                        for delta in assembler.take():
+                        deltas: Sequence[Delta] = assembler.take()
+                        for delta in deltas:
                             yield delta
+                        if hear is not None and deltas and isinstance(deltas[-1], TextDelta):
+                            for delta in await body.flow(hear):
+                                yield delta
                 finally:
                     await body.close()
         except Exception as exc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 from assistant.core.messages import Message, Reply, ToolCall
@@ -23,12 +24,26 @@ def model(provider: FakeProvider, **options: Any) -> OpenAIModel:
     return OpenAIModel("fake", **{"base_url": provider.url, "api_key": "", "max_retries": 0, **options})
 
 
+class Listener:
+    """How `ask` gets text: `is_told` where it arrives, or else by iterating alone (see the fixture `listener`)."""
+
+    is_told = False
+
+    @classmethod
+    def stream(cls, asked: OpenAIModel, request: ModelRequest, deltas: list[Delta]) -> AsyncIterator[Delta | Reply]:
+        def hear(text: str) -> bool:
+            deltas.append(TextDelta(text))
+            return True
+
+        return asked.stream_to(hear, request) if cls.is_told else asked.stream(request)
+
+
 async def ask(provider: FakeProvider, text: str = "Hi", **options: Any) -> tuple[list[Delta], Reply | ModelError]:
     """The deltas, and the reply or the error they ended with."""
     request = ModelRequest([Message("user", text)], tools=offered(*TOOLS))
     deltas: list[Delta] = []
     try:
-        async for item in model(provider, **options).stream(request):
+        async for item in Listener.stream(model(provider, **options), request, deltas):
             if isinstance(item, Reply):
                 return deltas, item
             deltas.append(item)

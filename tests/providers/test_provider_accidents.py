@@ -14,6 +14,8 @@ from tests.fake_provider import Cut, FakeProvider, Silence
 from tests.providers.asking import ask, model, offered
 from tests.providers.quirks import end, say, sse
 
+pytestmark = pytest.mark.usefixtures("listener")
+
 NOW = {"retry-after-ms": "1"}
 
 

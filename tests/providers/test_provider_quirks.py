@@ -31,6 +31,15 @@ async def test_quirk(fake_provider: FakeProvider, quirk: Quirk) -> None:
 
 
 @by_name
+@pytest.mark.usefixtures("listener")
+async def test_quirk_that_comes_piece_by_piece(fake_provider: FakeProvider, quirk: Quirk) -> None:
+    size = max(1, len(quirk.body) // 12)
+    pieces = [quirk.body[at : at + size] for at in range(0, len(quirk.body), size)]
+    fake_provider.raw(*(step for piece in pieces for step in (piece, 0.001)))
+    check(quirk, *await ask(fake_provider))
+
+
+@by_name
 def test_any_cut_of_the_bytes_gives_the_same(quirk: Quirk) -> None:
     whole = read(quirk.body, [])
     check(quirk, *whole)
