@@ -106,9 +106,11 @@ class _Flow:
         self._reading: Coroutine[Any, Any, bytes] | None = None
         self._step()
 
-    def _step(self, _: object = None) -> None:
+    def _step(self, waited: asyncio.Future[Any] | None = None) -> None:
         """Go on until a read waits."""
-        failure: Exception | None = None
+        failure: BaseException | None = None
+        if self.over.done() and waited is not None and not waited.cancelled():
+            waited.exception()  # nobody is left to ask for it
         try:
             while not self.over.done():  # it may be cancelled at any time, with the task that waits for it
                 if self._reading is None:
@@ -123,7 +125,7 @@ class _Flow:
                     break
                 waits_for.add_done_callback(self._step, context=self._context)
                 return
-        except Exception as exc:
+        except BaseException as exc:  # else whoever waits would wait for ever
             failure = exc
         if self.over.done():
             return
@@ -137,7 +139,7 @@ class _Flow:
         self._silence.end()
         if self._reading is not None:
             self._reading.close()
-        if not self.over.cancelled():
+        if not self.over.cancel() and not self.over.cancelled():
             self.over.exception()  # whoever was cancelled in the same moment does not ask for it
 
 

@@ -127,8 +127,8 @@ class OpenAIModel:
         return self._stream(request, None)
 
     def stream_to(self, hear: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
-        """See `DirectModel.stream_to`. A `stream` of a subclass may change what comes, so nothing is passed by it."""
-        is_ours = getattr(self.stream, "__func__", None) is OpenAIModel.stream
+        """See `DirectModel.stream_to`. Nothing passes by a `stream` that was replaced: it may change what comes."""
+        is_ours = getattr(self.stream, "__func__", None) is _STREAM
         return self._stream(request, hear) if is_ours else self.stream(request)
 
     async def _stream(self, request: ModelRequest, hear: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
@@ -202,6 +202,9 @@ class OpenAIModel:
             sees_images=self._sees_images,
         )
         return await client.ask(content, seconds=self._timeout, max_retries=self._max_retries, headers=_our_id())
+
+
+_STREAM = OpenAIModel.stream
 
 
 def _our_id() -> dict[str, str]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import gc
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from assistant.core.events import Event, TextMessageContent
+from assistant.core.events import Event, RunError, TextMessageContent
 from assistant.core.interceptors import AskModel, InterceptedModel
 from assistant.core.loop import run_turn
 from assistant.core.messages import Message, Reply
 from assistant.core.model import Delta, Model, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.silence import Silence as Waiting
 from assistant.core.transcript import Transcript
+from assistant.providers.bodies import _Flow
 from assistant.providers.openai import OpenAIModel
 from tests.core.playing import plan_for
 from tests.fake_answers import chunk
@@ -23,45 +27,50 @@ from tests.providers.asking import model
 from tests.providers.quirks import end, say
 
 HI = ModelRequest([Message("user", "Hi")])
-PAUSE = 0.02
 CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
 
 
+def spoken(provider: FakeProvider, *pieces: Any) -> Callable[[], None]:
+    """Let the provider say the first piece; call what is returned for each next one, which comes once all wait."""
+    gates = [provider.gate() for _ in pieces[1:]]
+    provider.stream(pieces[0], *(step for pair in zip(gates, pieces[1:], strict=True) for step in pair))
+
+    def go_on() -> None:
+        if gates:
+            asyncio.get_running_loop().call_soon(gates.pop(0).release)
+
+    return go_on
+
+
+async def followed(stream: AsyncIterator[Delta | Reply], go_on: Callable[[], None]) -> AsyncIterator[Delta | Reply]:
+    async for item in stream:
+        go_on()
+        yield item
+
+
 async def test_text_that_comes_later_is_told_without_waking_the_reader(fake_provider: FakeProvider) -> None:
-    fake_provider.stream(say("One"), PAUSE, say(" two"), PAUSE, say(" three"), PAUSE, end())
+    go_on = spoken(fake_provider, say("One"), say(" two"), say(" three"), end())
     told: list[tuple[str, bool]] = []
 
     def hear(text: str) -> bool:
         told.append((text, asyncio.current_task() is None))
+        go_on()
         return True
 
-    items = [item async for item in model(fake_provider).stream_to(hear, HI)]
+    items = [item async for item in followed(model(fake_provider).stream_to(hear, HI), go_on)]
     assert told == [(" two", True), (" three", True)]
     assert items[0] == TextDelta("One")
     assert isinstance(items[1], Reply) and items[1].text == "One two three"
 
 
 async def test_everything_keeps_its_place(fake_provider: FakeProvider) -> None:
-    steps = [
-        *(
-            say("A"),
-            PAUSE,
-            say("b"),
-            PAUSE,
-            chunk({"reasoning_content": "Hm"}),
-            PAUSE,
-            say("C"),
-            PAUSE,
-            say("d"),
-            PAUSE,
-        ),
-        *(chunk({"tool_calls": [CALL]}), PAUSE, end("tool_calls")),
-    ]
-    fake_provider.stream(*steps)
+    thought, call = chunk({"reasoning_content": "Hm"}), chunk({"tool_calls": [CALL]})
+    go_on = spoken(fake_provider, say("A"), say("b"), thought, say("C"), say("d"), call, end("tool_calls"))
     order: list[object] = []
 
     def put(item: object) -> bool:
         order.append(item)
+        go_on()
         return True
 
     async for item in model(fake_provider).stream_to(put, HI):
@@ -71,15 +80,45 @@ async def test_everything_keeps_its_place(fake_provider: FakeProvider) -> None:
 
 
 async def test_what_is_not_taken_is_yielded(fake_provider: FakeProvider) -> None:
-    fake_provider.stream(say("One"), PAUSE, say(" two"), PAUSE, say(" three"), PAUSE, end())
-    items = [item async for item in model(fake_provider).stream_to(lambda text: False, HI)]
+    go_on = spoken(fake_provider, say("One"), say(" two"), say(" three"), end())
+    stream = model(fake_provider).stream_to(lambda text: False, HI)
+    items = [item async for item in followed(stream, go_on)]
     assert items[:3] == [TextDelta("One"), TextDelta(" two"), TextDelta(" three")]
 
 
+async def test_a_connection_that_breaks_as_the_reader_leaves_is_no_error_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = asyncio.get_running_loop()
+    for is_first in (True, False):
+        waited: asyncio.Future[bytes] = loop.create_future()
+
+        async def read(waited: asyncio.Future[bytes] = waited) -> bytes:
+            return await waited
+
+        flow = _Flow(Waiting(60, lambda: None), read, lambda data: True)
+        steps = [flow.over.cancel, lambda waited=waited: waited.set_exception(OSError())]
+        for step in steps if is_first else reversed(steps):
+            step()
+        if is_first:
+            flow.stop()
+        await asyncio.sleep(0)
+        flow.stop()
+        del flow, waited, steps, step, read
+    gc.collect()
+    assert caplog.text == ""
+
+
 async def test_a_server_that_never_closes_does_not_hold_up_the_end(fake_provider: FakeProvider) -> None:
-    fake_provider.stream(say("One"), PAUSE, say(" two"), PAUSE, end(), Silence())
+    go_on = spoken(fake_provider, say("One"), say(" two"), end(), Silence())
+
+    def hear(text: str) -> bool:
+        go_on()
+        return True
+
     async with asyncio.timeout(30):
-        items = [item async for item in model(fake_provider, timeout=120.0).stream_to(lambda text: True, HI)]
+        stream = model(fake_provider, timeout=120.0).stream_to(hear, HI)
+        items = [item async for item in followed(stream, go_on)]
     assert isinstance(items[-1], Reply) and items[-1].text == "One two"
 
 
@@ -116,30 +155,46 @@ async def test_one_that_hands_on_what_it_does_not_know_is_not_passed_by(fake_pro
     assert await texts(fake_provider, Shouting(model(fake_provider))) == ["ONE", " TWO"]  # type: ignore[arg-type]
 
 
+async def test_what_stands_in_for_the_method_is_not_passed_by(
+    fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, plain = model(fake_provider), OpenAIModel.stream
+
+    async def shout(self: OpenAIModel, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+        async for item in plain(self, request):
+            yield TextDelta(item.text.upper()) if isinstance(item, TextDelta) else item
+
+    monkeypatch.setattr(OpenAIModel, "stream", shout)
+    assert await texts(fake_provider, asked) == ["ONE", " TWO"]
+
+
 async def test_a_failure_of_whom_it_is_told_is_not_the_providers(
     fake_provider: FakeProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fake_provider.stream(say("One"), PAUSE, say(" two"), PAUSE, say(" three"), PAUSE, end())
+    go_on = spoken(fake_provider, say("One"), say(" two"), end())
 
     def tell(event: Event) -> None:
         raise ZeroDivisionError
 
-    plan = replace(plan_for([]), model=model(fake_provider))
-    async with aclosing(run_turn(plan, Transcript(), tell)) as events:
-        error = [event async for event in events][-1]
-    assert (error.type, getattr(error, "code", "")) == ("RUN_ERROR", "internal_error")
+    async with aclosing(run_turn(replace(plan_for([]), model=model(fake_provider)), Transcript(), tell)) as events:
+        async for event in events:
+            if isinstance(event, TextMessageContent):
+                go_on()
+    assert isinstance(event, RunError) and event.code == "internal_error"
     assert "ZeroDivisionError" in caplog.text
 
 
 async def texts(provider: FakeProvider, asked: Model) -> list[str]:
     """The pieces of text that are told of a turn with this model."""
-    provider.stream(say("One"), PAUSE, say(" two"), PAUSE, end())
+    go_on = spoken(provider, say("One"), say(" two"), end())
     told: list[str] = []
 
     def tell(event: Event) -> None:
-        assert isinstance(event, TextMessageContent)
-        told.append(event.delta)
+        if isinstance(event, TextMessageContent):
+            told.append(event.delta)
+            go_on()
 
     async with aclosing(run_turn(replace(plan_for([]), model=asked), Transcript(), tell)) as events:
-        told += [event.delta async for event in events if isinstance(event, TextMessageContent)]
-    return sorted(told, key=str.strip)
+        async for event in events:
+            tell(event)
+    return told
