@@ -208,7 +208,8 @@ def _running(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
     if not log.holds(Position(run.number, 0)) and run.partial is not None:
         transcript, seq = Transcript.from_state(run.partial), run.checkpoint_seq
     for entry in log.read(Position(run.number, seq)):
-        if entry.number == run.number and entry.seq == seq + 1:
+        # The run may have ended since its row was read: its end is not in the picture, but the first that follows it.
+        if entry.number == run.number and entry.seq == seq + 1 and not entry.is_end:
             transcript.apply(decode_event(entry.frame))
             seq = entry.seq
     return transcript, seq

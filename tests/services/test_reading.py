@@ -10,11 +10,14 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from assistant import following
+from assistant.core.events import RunFinished, RunStarted, TextMessageContent, TextMessageEnd, TextMessageStart
 from assistant.following import Follower
 from assistant.models import Conversation, Run
 from assistant.services.eventlog import Entry, Position
+from assistant.services.frames import Numbering
 from assistant.services.leases import RunKey, key_of
 from assistant.services.members import Member, find_member
+from assistant.services.pictures import ThreadState, paint, stored_thread
 from assistant.services.reading import run_entries, tell_stored_end
 from assistant.services.runs import get_runs
 from tests.base import Cast
@@ -31,6 +34,10 @@ def key(cast: Cast) -> RunKey:
         ending={"type": "RUN_FINISHED", "threadId": str(run.conversation_id), "runId": run.run_id}, checkpoint_seq=3
     )
     return key_of(run, "dead")
+
+
+def running_run(cast: Cast) -> Run:
+    return make_run(make_conversation(cast.alice, cast.support), status=Run.Status.RUNNING)
 
 
 async def say_two(key: RunKey) -> None:
@@ -64,6 +71,30 @@ async def test_who_reads_a_run_whose_events_are_gone_gets_a_picture(key: RunKey,
         entries = [entry async for entry in run_entries(key=key, after=after, patience=0.01, member=alice) if entry]
         assert kinds(entries) == picture
     assert [entry async for entry in run_entries(key=key, after=3, patience=0.01, member=alice)] == []
+
+
+async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_to_come(
+    cast: Cast, alice: Member
+) -> None:
+    run = await sync_to_async(running_run)(cast)
+    key = key_of(run, "")
+    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    said = [
+        RunStarted(key.thread, key.run_id),
+        TextMessageStart("m", "assistant"),
+        TextMessageContent("m", "Done."),
+        TextMessageEnd("m"),
+        RunFinished(key.thread, key.run_id),
+    ]
+    writer = get_runs().log.writer(key.thread, lambda: None)
+    for seq, event in enumerate(said, 1):
+        writer.write(Entry(key.number, seq, numbering.frame(event, seq)))
+    await writer.flush()
+    log = await get_runs().log.open(key.thread)
+    stored = await sync_to_async(stored_thread)(member=alice, thread_id=run.conversation_id)
+    picture = paint(state=ThreadState(run, None), log=log, stored=stored)
+    assert picture.texts == [("m", "Done.")]
+    assert [entry.is_end for entry in log.read(picture.position)] == [True]
 
 
 async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: RunKey, alice: Member) -> None:
