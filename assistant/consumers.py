@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from assistant.consuming import LeanConsumer
@@ -126,7 +127,11 @@ class ChatConsumer(LeanConsumer):
         self._stop_listening = draining.listen(lambda: self._close_soon(CLOSE_RESTART))
 
     def _close_soon(self, code: int) -> None:
-        self._closing = asyncio.create_task(self.close(code), name="closing")
+        self._closing = asyncio.create_task(self._close(code), name="closing")
+
+    async def _close(self, code: int) -> None:
+        with suppress(OSError):  # it went by itself in this moment
+            await self.close(code)
 
     async def disconnect(self, code: int) -> None:
         self._arrival.end()

@@ -12,6 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from assistant.consumers import ChatConsumer
 from assistant.models import ApiKey, Membership, Message, Provider, Run, Tenant, ToolCall
 from assistant.services.members import create_api_key
 from tests.agui import Frame, check_frame, check_run, custom_name, numbered, run_of, seq_of, text_of
@@ -477,6 +478,17 @@ async def test_a_failing_provider_is_a_clear_sentence(
         assert error["code"] == "provider_error"
         assert "sk-secret" not in error["message"]
         assert (await socket.ask("Again", thread=run_thread(socket)))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_a_client_that_goes_while_it_is_sent_away_is_no_failure() -> None:
+    async def gone(message: dict[str, Any]) -> None:
+        raise ConnectionResetError
+
+    consumer = ChatConsumer()
+    consumer.base_send = gone
+    consumer._close_soon(1012)
+    await consumer._closing
+    assert consumer._closing.exception() is None
 
 
 def run_thread(socket: Socket) -> str:

@@ -160,13 +160,14 @@ def present_use(use: QuotaUse, now: datetime) -> QuotaUse:
 def _locked(tenant_id: int, user_id: UserId, quotas: Sequence[Quota], now: datetime) -> list[tuple[Quota, QuotaUse]]:
     """The rows of these quotas as they are now, locked until the transaction ends; made where there are none."""
     whose: dict[str, UserId | None] = {"tenant": None, "member": user_id}
-    users = [whose[quota.scope] for quota in quotas]
+    users = sorted((whose[quota.scope] for quota in quotas), key=lambda user: user is not None)
     rows = _rows(tenant_id, users)
-    if len(rows) < len(users):
-        QuotaUse.objects.bulk_create(
-            [_counted_anew(tenant_id, user, now) for user in users if user not in rows], ignore_conflicts=True
-        )
-        rows = _rows(tenant_id, users)
+    for user in users:
+        if user not in rows:
+            # The tenant's is locked before a member's is made: who makes that too, and holds the tenant's, would wait
+            # for us, and we for him.
+            QuotaUse.objects.bulk_create([_counted_anew(tenant_id, user, now)], ignore_conflicts=True)
+            rows |= _rows(tenant_id, [user])
     return [(quota, present_use(rows[whose[quota.scope]], now)) for quota in quotas]
 
 
