@@ -69,7 +69,7 @@ def test_an_approval_is_good_for_what_was_asked_alone(change: str, uvicorn_serve
     alice = Client(uvicorn_served.url, alice_key, capabilities=ASKABLE)
     question = ask(alice)
     changes: dict[str, Json] = {
-        "state": {"requestState": question["requestState"][:-2] + "AA"},
+        "state": {"requestState": question["requestState"].swapcase()},
         "arguments": {"arguments": {"what": "everything"}},
         "tool": {"name": "who_am_i", "arguments": {}},
     }
