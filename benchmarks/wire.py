@@ -37,10 +37,18 @@ class Wire(asyncio.Protocol):
             self._seen.set_exception(ConnectionError("the server closed the connection"))
 
     async def until(self, wanted: re.Pattern[bytes]) -> None:
-        """Wait for a message in which `wanted` is found, of those that come from now on."""
+        """Wait for a message in which `wanted` is found, of those that come from now on.
+
+        Raises:
+            TimeoutError: it did not come; with the last message that did.
+        """
         self._wanted, self._seen = wanted, asyncio.get_running_loop().create_future()
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await self._seen
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._seen
+        except TimeoutError as exc:
+            last = self.received[-1][1][:500] if self.received else b"nothing"
+            raise TimeoutError(f"{wanted.pattern!r} did not come; the last was {last!r}") from exc
 
     def _take(self, payload: bytes) -> None:
         self.received.append((time.monotonic(), payload))
