@@ -160,7 +160,7 @@ def present_use(use: QuotaUse, now: datetime) -> QuotaUse:
 def _locked(tenant_id: int, user_id: UserId, quotas: Sequence[Quota], now: datetime) -> list[tuple[Quota, QuotaUse]]:
     """The rows of these quotas as they are now, locked until the transaction ends; made where there are none."""
     whose: dict[str, UserId | None] = {"tenant": None, "member": user_id}
-    users = sorted((whose[quota.scope] for quota in quotas), key=lambda user: user is not None)
+    users = [whose[quota.scope] for quota in quotas]
     rows = _rows(tenant_id, users)
     for user in users:
         if user not in rows:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 from collections.abc import Awaitable, Callable, Sequence
 
 from assistant.services.eventlog import Entry
+from assistant.services.limits import Bucket
 
 # Of each thread that is written to: its stream, and the set of processes that read it. One script, so that nobody
 # writes between the events of a thread: where the place of the first is taken, XADD raises. What was added goes to the
@@ -52,7 +54,7 @@ return failed
 
 # Rounds that a process may write in a second, and at once after a pause: a single stream waits for none. A round
 # of two events costs nearly as much as one of ten: without this bound 132 streams took a quarter more CPU.
-ROUNDS_PER_SECOND, ROUNDS_AT_ONCE = 300.0, 10.0
+ROUNDS_PER_SECOND, ROUNDS_AT_ONCE = 300.0, 10
 # Of one round: more would keep Redis, which does one thing at a time, from the others for long.
 MOST_ENTRIES = 500
 
@@ -119,8 +121,7 @@ class Rounds:
         self._due: list[RedisWriter] = []
         self._task: asyncio.Task[None] | None = None
         self._end: asyncio.Future[None] | None = None
-        self._allowed = ROUNDS_AT_ONCE
-        self._counted_at = 0.0
+        self._bucket = Bucket(ROUNDS_AT_ONCE, ROUNDS_PER_SECOND)
 
     def join(self, writer: RedisWriter) -> None:
         """Take a writer into the next round."""
@@ -138,7 +139,7 @@ class Rounds:
     async def _write(self) -> None:
         try:
             while self._due:
-                if (pause := self._pause()) > 0:
+                if pause := self._bucket.reserve(math.inf):
                     await asyncio.sleep(pause)
                 writers, batches = self._next_round()
                 try:
@@ -155,13 +156,6 @@ class Rounds:
         finally:
             self._task = None
             self._tell()
-
-    def _pause(self) -> float:
-        """Seconds until the next round may begin, which is then counted."""
-        now = asyncio.get_running_loop().time()
-        self._allowed = min(ROUNDS_AT_ONCE, self._allowed + (now - self._counted_at) * ROUNDS_PER_SECOND) - 1
-        self._counted_at = now
-        return -self._allowed / ROUNDS_PER_SECOND
 
     def _fail_all(self, failure: Exception) -> None:
         """Who waits would wait as long in vain, one round after the other."""

@@ -58,10 +58,14 @@ async def test_what_is_written_during_a_round_is_the_next_one(far: Far, rounds: 
     assert far.written("b") == entries(1, 1, 5)
 
 
-async def test_a_burst_goes_at_once_and_what_follows_it_gathers(
-    far: Far, rounds: Rounds, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rounds a second, for `Rounds` that are made after this."""
     monkeypatch.setattr(redisappends, "ROUNDS_PER_SECOND", 2.0)
+
+
+@pytest.mark.usefixtures("seldom")
+async def test_a_burst_goes_at_once_and_what_follows_it_gathers(far: Far, rounds: Rounds) -> None:
     writer = RedisWriter(rounds, "a", lambda: None)
     for entry in entries(1, 1, 200):
         writer.write(entry)
