@@ -10,8 +10,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed, thread_of
 from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
-from assistant.core.loop import unanswered_calls
-from assistant.core.messages import Message
+from assistant.core.messages import Message, unanswered_calls
 from assistant.core.model import Model
 from assistant.core.output import Mode, OutputType, output_of
 from assistant.core.plan import Limits, Plan

@@ -13,8 +13,8 @@ from assistant.core.deadline import Deadline
 from assistant.core.events import Event
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
-from assistant.core.loop import run_turn, unanswered_calls
-from assistant.core.messages import Message
+from assistant.core.loop import run_turn
+from assistant.core.messages import Message, unanswered_calls
 from assistant.core.output import OutputType
 from assistant.core.plan import Plan
 from assistant.core.replies import ChatReply, Ledger, reply_of

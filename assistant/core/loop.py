@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
-from functools import partial
 
 from assistant.core import events
 from assistant.core.answering import TypedAnswer, WithTool
@@ -17,16 +16,17 @@ from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.memory import Estimates, repair, trim
-from assistant.core.messages import Message, Reply, ToolCall, Usage
-from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta, direct
+from assistant.core.messages import Reply, ToolCall, Usage, last_calls, unanswered_calls
+from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.output import OUTPUT_TOOL
 from assistant.core.plan import Limits, Plan
 from assistant.core.speaking import Speaker
+from assistant.core.telling import Telling
 from assistant.core.transcript import CloseReason, Transcript
 from tools import Tool, ToolContext
 from tools.logs import note, whose
 
-__all__ = ["Limits", "Plan", "run_turn", "unanswered_calls"]
+__all__ = ["Limits", "Plan", "run_turn"]
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,6 @@ class _Turn:
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
         self._said = self._message_id = ""
-        self._failure: Exception | None = None
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         self._has_budget = bool(plan.limits.tokens or plan.limits.cost or plan.allowances)
         self._guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
@@ -117,7 +116,7 @@ class _Turn:
         plan = self._plan
         calls = unanswered_calls(plan.messages)
         decisions = plan.decisions if calls else None
-        is_rest = bool(calls) and len(calls) < len(_last_calls(plan.messages))
+        is_rest = bool(calls) and len(calls) < len(last_calls(plan.messages))
         if len({call.id for call in calls}) < len(calls):
             raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
         self._transcript.expect(calls)
@@ -157,27 +156,21 @@ class _Turn:
         plan = self._plan
         speaker = Speaker(plan.new_id(), self._call_id)
         reply: Reply | None = None
-        stream, tell = self._stream(request, speaker), self._tell
+        telling = Telling(speaker, self._transcript, self._tell)
+        stream = telling.stream(plan.model, request)
+        is_text_yielded = self._tell is None
         try:
             while reply is None:
                 with self._deadline:
                     item = await anext(stream, None)
-                if (
-                    isinstance(item, TextDelta)
-                    and self._failure is None
-                    and (event := speaker.text(item.text)) is not None
-                ):
-                    if tell is None:
-                        yield event
-                    else:
-                        self._transcript.apply(event)
-                        tell(event)
+                if is_text_yielded and isinstance(item, TextDelta) and (event := speaker.text(item.text)) is not None:
+                    yield event
                 elif isinstance(item, Reply):
                     reply = item
                 elif item is None:
                     raise ModelError("The model's answer broke off before its end.")
                 else:
-                    for event in self._say(speaker, item):
+                    for event in telling.say(item):
                         yield event
         except BaseException as exc:
             self._count_cut(request, reply, speaker.length, exc)
@@ -190,32 +183,6 @@ class _Turn:
         self._count(request, reply)
         if (cut := cut_short(reply, speaker.message_id)) is not None:
             yield cut
-
-    def _say(self, speaker: Speaker, delta: Delta) -> Iterator[Event]:
-        """The events of a delta. Raises what went wrong while others were told."""
-        if self._failure is not None:
-            raise self._failure
-        return speaker.say(delta)
-
-    def _stream(self, request: ModelRequest, speaker: Speaker) -> AsyncIterator[Delta | Reply]:
-        """The model's answer; what can be told where it arrives is told there, and does not come."""
-        model = self._plan.model
-        if self._tell is None or (listened := direct(model)) is None:
-            return model.stream(request)
-        return listened.stream_to(partial(self._hear, speaker, self._tell), request)
-
-    def _hear(self, speaker: Speaker, tell: Callable[[Event], None], text: str) -> bool:
-        """Tell more of the answer's text, if that is one event; returns whether it was."""
-        event = speaker.text(text)
-        if event is None:
-            return False
-        try:
-            self._transcript.apply(event)
-            tell(event)
-        except Exception as exc:  # not to be taken for a failure of the model, in whose code this is
-            self._failure = exc
-            return False
-        return True
 
     async def _request(self) -> ModelRequest:
         """The next question. Raises `TurnFailed` when there were too many."""
@@ -312,21 +279,6 @@ class _Turn:
         call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{self._plan.new_id()}"
         self._call_ids.add(call_id)
         return call_id
-
-
-def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls of the last assistant message that have no result."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "tool":
-            answered.add(message.tool_call_id)
-        elif message.role == "assistant":
-            return tuple(call for call in message.tool_calls if call.id not in answered)
-    return ()
-
-
-def _last_calls(messages: Sequence[Message]) -> Sequence[ToolCall]:
-    return next((message.tool_calls for message in reversed(messages) if message.role == "assistant"), ())
 
 
 async def _close(stream: AsyncIterator[Delta | Reply]) -> None:

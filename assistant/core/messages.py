@@ -141,3 +141,19 @@ class Reply:
 def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """A conversation as a chat-completions request carries it."""
     return [message.to_wire() for message in messages]
+
+
+def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls of the last assistant message that have no result."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "tool":
+            answered.add(message.tool_call_id)
+        elif message.role == "assistant":
+            return tuple(call for call in message.tool_calls if call.id not in answered)
+    return ()
+
+
+def last_calls(messages: Sequence[Message]) -> Sequence[ToolCall]:
+    """The calls of the last assistant message, answered or not."""
+    return next((message.tool_calls for message in reversed(messages) if message.role == "assistant"), ())

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from assistant.core.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
-from assistant.core.loop import Plan, run_turn, unanswered_calls
-from assistant.core.messages import Message, ToolCall
+from assistant.core.loop import Plan, run_turn
+from assistant.core.messages import Message, ToolCall, unanswered_calls
 from assistant.core.scripted import ScriptedModel, Turn
 from assistant.core.toolbox import FixedToolset, PlannedCall, ToolOutcome, described
 from assistant.core.transcript import Transcript
