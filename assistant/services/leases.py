@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -94,10 +94,18 @@ class DeadRun:
 
 
 @transaction.atomic
-def take_over_dead_runs(*, owner: str, limit: int = 20) -> list[DeadRun]:
-    """Take runs whose lease has run out, of all tenants: this is the deployment's own housekeeping."""
+def take_over_dead_runs(
+    *, owner: str, alive: Collection[int] = (), by: datetime | None = None, limit: int = 20
+) -> list[DeadRun]:
+    """Take runs whose lease had run out `by` then, or by now; of all tenants: it is the deployment's own housekeeping.
+
+    Not those of `owner` that are `alive`: this process knows that it works on them, however late it says so.
+    """
     now = timezone.now()
-    expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=now).select_for_update(skip_locked=True)
+    expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=by or now)
+    expired = expired.select_for_update(skip_locked=True)
+    if alive:
+        expired = expired.exclude(lease_owner=owner, pk__in=alive)
     runs = list(expired.order_by("lease_until")[:limit])
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + RECOVERY_LEASE)
     # An approved call runs in the row of the run that asked, and of a conversation one run runs at a time.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
+from datetime import datetime
 
 from django.db import InterfaceError, OperationalError
 
@@ -20,9 +22,14 @@ from assistant.services.runtask import INTERRUPTED, ending_of
 logger = logging.getLogger(__name__)
 
 
-async def recover_dead_runs(*, log: EventLog, owner: str) -> int:
-    """Find runs whose lease has run out and end them as `interrupted`; returns how many there were."""
-    dead = await in_database(take_over_dead_runs, owner=owner)
+async def recover_dead_runs(
+    *, log: EventLog, owner: str, alive: Collection[int] = (), by: datetime | None = None
+) -> int:
+    """Find runs whose lease had run out `by` then, or by now, and end them as `interrupted`; returns how many.
+
+    `alive` are the keys of runs that `owner`, which is this process, works on.
+    """
+    dead = await in_database(take_over_dead_runs, owner=owner, alive=alive, by=by)
     for run in dead:
         try:
             await _recover(run, log)

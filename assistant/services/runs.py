@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.db import DatabaseError
+from django.utils import timezone
 
 from assistant.services import metrics
 from assistant.services.checkpoints import Checkpoints
@@ -55,6 +56,7 @@ class Runs:
     def __init__(self) -> None:
         self.owner = uuid.uuid4().hex
         self._tasks: dict[int, RunTask] = {}
+        self._beginning: set[int] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._housekeeping: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
@@ -122,6 +124,7 @@ class Runs:
             raise
         self._refusals.lift(member)
         if opened.setup is not None:
+            self._beginning.add(opened.key.pk)
             try:
                 await self.log.start_run(opened.key.thread, opened.key.number)
                 plan = plan_of(key=opened.key, setup=opened.setup, member=member)
@@ -138,6 +141,8 @@ class Runs:
                 # The run is stored, and would keep its thread busy until its lease ends.
                 await in_database(release, key=opened.key)
                 raise
+            finally:
+                self._beginning.discard(opened.key.pk)
             self._tasks[opened.key.pk] = run
             task = run.start()
             self._work.add(task)
@@ -182,6 +187,9 @@ class Runs:
             self._work.add(tidying)
             tidying.add_done_callback(self._work.discard)
 
+    def _alive(self) -> list[int]:
+        return [*self._tasks, *self._beginning]
+
     def _cancel_here(self, pk: int) -> None:
         if pk in self._tasks:
             self._tasks[pk].cancel()
@@ -196,10 +204,12 @@ class Runs:
         enter_all()
         while True:
             try:
-                if self._tasks:
-                    for pk in await in_database(renew_leases, owner=self.owner, runs=list(self._tasks)):
+                began = timezone.now()
+                if alive := self._alive():
+                    for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
                         self._cancel_here(pk)
-                await recover_dead_runs(log=self.log, owner=self.owner)
+                # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
+                await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
                 await in_database(expire_approvals)
                 await self.seats.renew()
             except (DatabaseError, OSError):

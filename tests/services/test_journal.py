@@ -53,9 +53,9 @@ def _dies_when_looked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lease runs out in the transaction that takes it over, lest a server of the test run comes first."""
 
     @transaction.atomic
-    def expire_and_take_over(*, owner: str) -> list[DeadRun]:
+    def expire_and_take_over(*, owner: str, **choice: Any) -> list[DeadRun]:
         Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
-        return take_over_dead_runs(owner=owner)
+        return take_over_dead_runs(owner=owner, **choice)
 
     monkeypatch.setattr(recovery, "take_over_dead_runs", expire_and_take_over)
 
