@@ -31,6 +31,10 @@ SILENCE_SECONDS = 8.0
 PICTURE_SECONDS = 30.0
 
 
+class LatePicture(Exception):
+    """A picture was not made and taken in `PICTURE_SECONDS`."""
+
+
 class Follower:
     """Follows a thread from a position on.
 
@@ -190,8 +194,12 @@ class Follower:
             await self._send(numbering.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
     async def _send_picture(self) -> Position:
-        async with self._gate, asyncio.timeout(PICTURE_SECONDS):
-            return await self._paint()
+        async with self._gate:
+            try:
+                async with asyncio.timeout(PICTURE_SECONDS):
+                    return await self._paint()
+            except TimeoutError as exc:
+                raise LatePicture from exc
 
     async def _paint(self) -> Position:
         picture = await self._refresh()

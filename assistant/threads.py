@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from django.db import DatabaseError
 
-from assistant.following import Follower, Send
+from assistant.following import PICTURE_SECONDS, Follower, LatePicture, Send
 from assistant.services.database import in_database
 from assistant.services.eventlog import Position
 from assistant.services.inputs import Refused
@@ -81,10 +81,15 @@ class FollowedThreads:
             await asyncio.gather(task, return_exceptions=True)
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and task.exception() is not None:
-            logger.error("Following a thread of tenant %s failed", self._member.tenant_id, exc_info=task.exception())
-            # The client reconnects and attaches again; a silent connection would look alive for ever.
-            self._on_failure()
+        if task.cancelled() or (failure := task.exception()) is None:
+            return
+        tenant_id = self._member.tenant_id
+        if isinstance(failure, LatePicture):  # a client that does not read can bring this about at will
+            logger.warning("A client of tenant %s took no picture in %g s", tenant_id, PICTURE_SECONDS)
+        else:
+            logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)
+        # The client reconnects and attaches again; a silent connection would look alive for ever.
+        self._on_failure()
 
     async def _picture(self, thread_id: uuid.UUID) -> Picture:
         state = await in_database(thread_state, member=self._member, thread_id=thread_id)

@@ -28,7 +28,7 @@ PROMPTS = (
 )
 SLOW = "[tokens=300 rate=100]"
 _STARTED = re.compile(rb'^\{"type":"RUN_STARTED".*"id":"([^"]+)"')
-_ENDED = re.compile(rb'^\{"type":"RUN_FINISHED"')
+_ENDED = re.compile(rb'^\{"type":"RUN_(FINISHED|ERROR)"')
 
 
 def measure(bench: Bench) -> Iterator[Section]:
@@ -36,13 +36,17 @@ def measure(bench: Bench) -> Iterator[Section]:
     with ExitStack() as stack:
         made = stack.enter_context(site(bench.provider_url))
         server = stack.enter_context(product(made))
-        samples, turns = asyncio.run(_load(server, seconds))
+        samples, clients = asyncio.run(_load(server, seconds))
+    turns, failed = sum(client.turns for client in clients), [end for client in clients for end in client.failed]
     warm = samples[int(len(samples) * WARM) :]
     part = max(1, len(warm) // 5)
     early, late = mean(warm[:part]), mean(warm[-part:])
     beside = f"from {early / 2**20:.1f} to {late / 2**20:.1f} MiB over {number(turns)} turns"
     growth = (late / early - 1) * 100
-    lines = [Line("growth of memory after the first sixth of the time", growth, "%", 3, beside=beside)]
+    lines = [
+        Line("growth of memory after the first sixth of the time", growth, "%", 3, beside=beside),
+        Line("turns that ended in an error", len(failed), "", 0, beside=failed[0] if failed else ""),
+    ]
     how = (
         f"{seconds / 60:.3g} minutes of {CLIENTS} clients with three threads each: answers, tool calls, chained "
         "rounds, cancelled runs, connections that break off and catch up. The server's own memory (PSS)."
@@ -50,32 +54,38 @@ def measure(bench: Bench) -> Iterator[Section]:
     yield Section("Mixed load", how, lines)
 
 
-async def _load(server: Product, seconds: float) -> tuple[list[int], int]:
-    """Memory of the server, sampled every half second, and how many turns there were."""
+async def _load(server: Product, seconds: float) -> tuple[list[int], list[_Client]]:
+    """Memory of the server, sampled every half second, and the clients, who know how it was."""
     assert server.process is not None
     until = time.monotonic() + seconds
-    clients = [asyncio.create_task(_Client(server, number).run(until)) for number in range(CLIENTS)]
+    clients = [_Client(server, number) for number in range(CLIENTS)]
+    tasks = [asyncio.create_task(client.run(until)) for client in clients]
     samples = []
     while time.monotonic() < until:
         samples.append(server.process.memory())
         await asyncio.sleep(0.5)
-    return samples, sum(await asyncio.gather(*clients))
+    await asyncio.gather(*tasks)
+    return samples, clients
 
 
 class _Client:
-    """Somebody who asks, waits, cancels, and loses the connection; repeatable by their number."""
+    """Somebody who asks, waits, cancels, and loses the connection; repeatable by their number.
+
+    `failed` are the frames of ends that were errors.
+    """
 
     def __init__(self, server: Product, number_of_client: int) -> None:
         self._server, self._number = server, number_of_client
         self._random = random.Random(number_of_client)
         self._threads = [_uuid(self._random) for _ in range(3)]
+        self.turns = 0
+        self.failed: list[str] = []
 
-    async def run(self, until: float) -> int:
-        """Go on until then; the number of turns."""
-        turns = 0
+    async def run(self, until: float) -> None:
+        """Go on until then."""
         wire = await self._open()
         while time.monotonic() < until:
-            thread = self._threads[turns % 3]
+            thread = self._threads[self.turns % 3]
             wire.received.clear()
             match self._random.randrange(8):
                 case 0:
@@ -84,11 +94,15 @@ class _Client:
                     wire = await self._lose(wire, thread)
                 case _:
                     self._server.say(wire, self._random.choice(PROMPTS), thread=thread)
-                    await wire.until(_ENDED)
-            turns += 1
+                    await self._until_end(wire)
+            self.turns += 1
             await asyncio.sleep(self._random.random())
         await close_all([wire])
-        return turns
+
+    async def _until_end(self, wire: Socket) -> None:
+        await wire.until(_ENDED)
+        ends = (text for _, text in wire.received if (found := _ENDED.search(text)) and found[1] == b"ERROR")
+        self.failed.extend(end.decode() for end in ends)
 
     async def _open(self) -> Socket:
         wire = await self._server.open(self._number)
@@ -99,9 +113,10 @@ class _Client:
         self._server.say(wire, SLOW, thread=thread)
         await wire.until(_STARTED)
         run = next(found[1].decode() for _, text in wire.received if (found := _STARTED.search(text)))
+        ended = asyncio.create_task(self._until_end(wire))  # it may come by itself, on a busy machine
         await asyncio.sleep(0.2)
         wire.send(json.dumps({"type": "cancel", "runId": run}))
-        await wire.until(_ENDED)
+        await ended
 
     async def _lose(self, wire: Socket, thread: str) -> Socket:
         """The connection breaks off in mid-answer; the rest of it comes by another one."""
@@ -111,7 +126,7 @@ class _Client:
         wire.transport.abort()
         again = await self._open()
         again.send(json.dumps({"type": "attach", "threadId": thread}))
-        await again.until(_ENDED)
+        await self._until_end(again)
         return again
 
 

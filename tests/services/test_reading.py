@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from assistant.services.members import Member, find_member
 from assistant.services.pictures import ThreadState, paint, stored_thread
 from assistant.services.reading import run_entries, tell_stored_end
 from assistant.services.runs import get_runs
+from assistant.threads import FollowedThreads
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 
@@ -152,3 +154,22 @@ async def test_an_end_that_was_told_is_not_told_again(key: RunKey) -> None:
     assert await tell_stored_end(key=key) and await tell_stored_end(key=key)
     log = await get_runs().log.open(key.thread)
     assert [entry.seq for entry in log.read(Position(key.number, 0))] == [1, 2, 3]
+
+
+async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
+    key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(following, "PICTURE_SECONDS", 0.05)
+    dropped = asyncio.Event()
+
+    async def never_taken(frame: str) -> None:
+        await asyncio.Event().wait()
+
+    threads = FollowedThreads(alice, send=never_taken, on_failure=dropped.set)
+    await threads.follow(uuid.UUID(key.thread), None, renders=False)
+    async with asyncio.timeout(20):
+        await dropped.wait()
+    await threads.close()
+    (record,) = [record for record in caplog.records if record.name == "assistant.threads"]
+    assert (record.levelname, record.exc_info) == ("WARNING", None)
+    assert "took no picture" in record.getMessage()
