@@ -32,7 +32,7 @@ PICTURE_SECONDS = 30.0
 
 
 class LatePicture(Exception):
-    """A picture was not made and taken in `PICTURE_SECONDS`."""
+    """A client did not take the picture of a thread; its text says so."""
 
 
 class Follower:
@@ -194,15 +194,19 @@ class Follower:
             await self._send(numbering.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
     async def _send_picture(self) -> Position:
+        picture: Picture | None = None
         async with self._gate:
             try:
-                async with asyncio.timeout(PICTURE_SECONDS):
-                    return await self._paint()
+                async with asyncio.timeout(PICTURE_SECONDS) as limit:
+                    picture = await self._refresh()
+                    await self._paint(picture)
+                    return picture.position
             except TimeoutError as exc:
-                raise LatePicture from exc
+                if picture is None or not limit.expired():
+                    raise
+                raise LatePicture(f"the picture was not taken in {PICTURE_SECONDS:g} s") from exc
 
-    async def _paint(self) -> Position:
-        picture = await self._refresh()
+    async def _paint(self, picture: Picture) -> None:
         for frame in picture.frames[: picture.head]:
             await self._send(frame)
         if self._renderer is not None:
@@ -216,7 +220,6 @@ class Follower:
         for frame in picture.frames[picture.head :]:
             await self._send_event(frame)
         self._is_at_end = picture.is_end
-        return picture.position
 
     async def _prime(self, position: Position) -> None:
         """Bring the renderer to where the client is; blocks of this run are sent again, for the last may be lost."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from django.db import DatabaseError
 
-from assistant.following import PICTURE_SECONDS, Follower, LatePicture, Send
+from assistant.following import Follower, LatePicture, Send
 from assistant.services.database import in_database
 from assistant.services.eventlog import Position
 from assistant.services.inputs import Refused
@@ -85,7 +85,7 @@ class FollowedThreads:
             return
         tenant_id = self._member.tenant_id
         if isinstance(failure, LatePicture):  # a client that does not read can bring this about at will
-            logger.warning("A client of tenant %s took no picture in %g s", tenant_id, PICTURE_SECONDS)
+            logger.warning("A client of tenant %s is dropped: %s", tenant_id, failure)
         else:
             logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)
         # The client reconnects and attaches again; a silent connection would look alive for ever.

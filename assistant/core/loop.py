@@ -158,7 +158,7 @@ class _Turn:
         reply: Reply | None = None
         telling = Telling(speaker, self._transcript, self._tell)
         stream = telling.stream(plan.model, request)
-        is_text_yielded = self._tell is None
+        is_text_yielded = self._tell is None  # looked at here: nearly all deltas are text, and a call is saved for each
         try:
             while reply is None:
                 with self._deadline:

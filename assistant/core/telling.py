@@ -1,4 +1,4 @@
-"""One answer of a model on its way to who reads the run: by the run's events, or, where it can be, past them."""
+"""One answer of a model on its way to who reads the run: through the turn's generators or, if it can be, past them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Telling:
 
     Args:
         speaker: makes events of the deltas.
-        transcript: gets an event before it is told.
+        transcript: gets an event before `tell` is given it.
         tell: is given every piece of text that is one event, which is nearly all of them; None if none is to be.
     """
 
@@ -33,7 +33,7 @@ class Telling:
         return listened.stream_to(self._hear, request)
 
     def say(self, delta: Delta) -> Iterable[Event]:
-        """The events of a delta that are not told yet. Raises what went wrong while others were told."""
+        """The events of a delta that are not told yet. Raises what `tell` raised, of this delta or an earlier one."""
         if isinstance(delta, TextDelta) and self._failure is None and self._hear(delta.text):
             return ()
         if self._failure is not None:

@@ -74,7 +74,8 @@ def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool
 
 def release(*, key: RunKey) -> None:
     """Give up a run that was never begun: the next look for dead runs ends it."""
-    held(key).update(lease_until=timezone.now())
+    # No owner's any more, lest a renewal that is under way keeps it.
+    held(key).update(lease_owner="", lease_until=timezone.now())
 
 
 def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
@@ -99,13 +100,13 @@ def take_over_dead_runs(
 ) -> list[DeadRun]:
     """Take runs whose lease had run out `by` then, or by now; of all tenants: it is the deployment's own housekeeping.
 
-    Not those of `owner` that are `alive`: this process knows that it works on them, however late it says so.
+    Not those that are `alive`: this process, `owner`, knows that it works on them, however late it says so.
     """
     now = timezone.now()
     expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=by or now)
     expired = expired.select_for_update(skip_locked=True)
     if alive:
-        expired = expired.exclude(lease_owner=owner, pk__in=alive)
+        expired = expired.exclude(pk__in=alive)
     runs = list(expired.order_by("lease_until")[:limit])
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + RECOVERY_LEASE)
     # An approved call runs in the row of the run that asked, and of a conversation one run runs at a time.

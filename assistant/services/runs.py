@@ -24,11 +24,11 @@ from assistant.services.eventlog import EventLog, MemoryLog
 from assistant.services.expiry import expire_approvals
 from assistant.services.filelog import FileLog, events_folder
 from assistant.services.inputs import RunInput
-from assistant.services.leases import release, renew_leases, request_cancel
+from assistant.services.leases import RunKey, release, renew_leases, request_cancel
 from assistant.services.limits import hold_back
 from assistant.services.mcpcalls import session_pool
 from assistant.services.members import Member
-from assistant.services.opening import OpenedRun, open_run
+from assistant.services.opening import OpenedRun, RunSetup, open_run
 from assistant.services.planning import plan_of
 from assistant.services.quotas import QuotaReached
 from assistant.services.quotause import tell_reached
@@ -46,6 +46,8 @@ logger = logging.getLogger(__name__)
 
 # Leases last three of these, so two missed turns do not cost a run.
 HOUSEKEEPING_SECONDS = 5.0
+# A log that is longer in the way than this has failed; until then it was tried again and again.
+BEGIN_SECONDS = 60.0
 # How long a process that is asked to end waits for its runs.
 DRAIN_SECONDS = 10.0
 
@@ -124,30 +126,34 @@ class Runs:
             raise
         self._refusals.lift(member)
         if opened.setup is not None:
-            self._beginning.add(opened.key.pk)
             try:
-                await self.log.start_run(opened.key.thread, opened.key.number)
-                plan = plan_of(key=opened.key, setup=opened.setup, member=member)
-                run = RunTask(
-                    opened.key,
-                    plan,
-                    self.log,
-                    self._checkpoints,
-                    position=opened.setup.position,
-                    has_webhooks=opened.setup.has_webhooks,
-                    is_stateless=opened.setup.is_stateless,
-                )
+                run = await self._begin(opened.key, opened.setup, member)
             except Exception:
                 # The run is stored, and would keep its thread busy until its lease ends.
                 await in_database(release, key=opened.key)
                 raise
-            finally:
-                self._beginning.discard(opened.key.pk)
             self._tasks[opened.key.pk] = run
             task = run.start()
             self._work.add(task)
             task.add_done_callback(lambda done: self._forget(run, done))
         return opened
+
+    async def _begin(self, key: RunKey, setup: RunSetup, member: Member) -> RunTask:
+        self._beginning.add(key.pk)
+        try:
+            async with asyncio.timeout(BEGIN_SECONDS):
+                await self.log.start_run(key.thread, key.number)
+            return RunTask(
+                key,
+                plan_of(key=key, setup=setup, member=member),
+                self.log,
+                self._checkpoints,
+                position=setup.position,
+                has_webhooks=setup.has_webhooks,
+                is_stateless=setup.is_stateless,
+            )
+        finally:
+            self._beginning.discard(key.pk)
 
     async def cancel(self, *, member: Member, run_id: str) -> bool:
         """Stop a member's running run, wherever it runs. Returns whether there was one."""

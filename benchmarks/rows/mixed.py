@@ -28,6 +28,7 @@ PROMPTS = (
 )
 SLOW = "[tokens=300 rate=100]"
 _STARTED = re.compile(rb'^\{"type":"RUN_STARTED".*"id":"([^"]+)"')
+_BEGUN = re.compile(rb'^\{"type":"RUN_(?:STARTED|ERROR)"')
 _ENDED = re.compile(rb'^\{"type":"RUN_(FINISHED|ERROR)"')
 
 
@@ -100,7 +101,8 @@ class _Client:
         await close_all([wire])
 
     async def _until_end(self, wire: Socket) -> None:
-        await wire.until(_ENDED)
+        if not any(_ENDED.search(text) for _, text in wire.received):  # else it came meanwhile
+            await wire.until(_ENDED)
         ends = (text for _, text in wire.received if (found := _ENDED.search(text)) and found[1] == b"ERROR")
         self.failed.extend(end.decode() for end in ends)
 
@@ -111,17 +113,20 @@ class _Client:
 
     async def _cancel(self, wire: Socket, thread: str) -> None:
         self._server.say(wire, SLOW, thread=thread)
-        await wire.until(_STARTED)
-        run = next(found[1].decode() for _, text in wire.received if (found := _STARTED.search(text)))
-        ended = asyncio.create_task(self._until_end(wire))  # it may come by itself, on a busy machine
-        await asyncio.sleep(0.2)
-        wire.send(json.dumps({"type": "cancel", "runId": run}))
-        await ended
+        await wire.until(_BEGUN)
+        run = next((found[1].decode() for _, text in wire.received if (found := _STARTED.search(text))), "")
+        if run:
+            await asyncio.sleep(0.2)
+            wire.send(json.dumps({"type": "cancel", "runId": run}))
+        await self._until_end(wire)
 
     async def _lose(self, wire: Socket, thread: str) -> Socket:
         """The connection breaks off in mid-answer; the rest of it comes by another one."""
         self._server.say(wire, SLOW, thread=thread)
-        await wire.until(_STARTED)
+        await wire.until(_BEGUN)
+        if any(_ENDED.search(text) for _, text in wire.received):
+            await self._until_end(wire)
+            return wire
         await asyncio.sleep(0.2)
         wire.transport.abort()
         again = await self._open()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from asgiref.sync import sync_to_async
+from django.db import transaction
 from django.utils import timezone
 
 from assistant.models import Provider, Run, ToolCall
 from assistant.services import recovery, runs
 from assistant.services.leases import DeadRun, take_over_dead_runs
 from assistant.services.members import Member, find_member
+from assistant.services.opening import OpenedRun
 from assistant.services.runs import Runs
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
@@ -32,81 +37,129 @@ def alice(cast: Cast) -> Member:
     return member
 
 
-def lapse() -> None:
-    """Let every lease have run out, as time does."""
-    Run.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
-
-
 @pytest_asyncio.fixture
 async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runs]:
-    """A process that looks every few milliseconds, and whose renewals are late by more than a lease."""
-
-    def renew_late(*, owner: str, runs: Sequence[int]) -> list[int]:
-        lapse()
-        return []
-
+    """A process that looks every few milliseconds."""
     monkeypatch.setattr(runs, "HOUSEKEEPING_SECONDS", 0.02)
-    monkeypatch.setattr(runs, "renew_leases", renew_late)
     process = Runs()
     yield process
     await process.stop()
 
 
+@dataclass
+class Looks:
+    """What each look for dead runs found; before it, all leases run out: so long ago, when `ago` is set."""
+
+    ago: timedelta | None = None
+    found: list[list[DeadRun]] = field(default_factory=list)
+
+    @transaction.atomic  # lest a server of the test run comes first
+    def take_over(self, **choice: Any) -> list[DeadRun]:
+        if self.ago is not None:
+            Run.objects.update(lease_until=timezone.now() - self.ago)
+        self.found.append(take_over_dead_runs(**choice))
+        if self.ago is not None:
+            Run.objects.update(lease_until=timezone.now() + timedelta(minutes=1))
+        return self.found[-1]
+
+    async def some_more(self) -> None:
+        before = len(self.found)
+        await until(lambda: len(self.found) > before + 3)
+
+    async def find_lapsed(self, ago: timedelta) -> None:
+        """Let some looks find leases that ran out so long ago, which takes none that had begun before."""
+        await self.some_more()
+        self.ago = ago
+        await self.some_more()
+
+
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[list[DeadRun]]:
-    """What each look for dead runs found."""
-    found = []
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    looks = Looks()
+    monkeypatch.setattr(recovery, "take_over_dead_runs", looks.take_over)
+    return looks
 
-    def look(**choice: Any) -> list[DeadRun]:
-        found.append(take_over_dead_runs(**choice))
-        return found[-1]
 
-    monkeypatch.setattr(recovery, "take_over_dead_runs", look)
-    return found
+async def begin(alice: Member, here: Runs) -> OpenedRun:
+    return await here.open(member=alice, assistant_slug="support", given=given(uuid.uuid4()))
 
 
 async def test_a_run_is_not_taken_for_dead_by_the_process_that_works_on_it(
-    alice: Member, provider: Provider, fake_provider: FakeProvider, here: Runs, looks: list[list[DeadRun]]
+    alice: Member, provider: Provider, fake_provider: FakeProvider, here: Runs, looks: Looks
 ) -> None:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Once", gate, " more"])
-    opened = await here.open(member=alice, assistant_slug="support", given=given(uuid.uuid4()))
-    before = len(looks)
-    await until(lambda: len(looks) > before + 3)
+    opened = await begin(alice, here)
+    await looks.find_lapsed(timedelta(minutes=1))
     gate.release()
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
     assert (run.pk, run.status) == (opened.key.pk, Run.Status.FINISHED)
-    assert not any(looks)
+    assert not any(looks.found)
 
 
-async def test_a_run_that_nobody_works_on_is_taken_over_also_if_this_process_began_it(
-    alice: Member, provider: Provider, fake_provider: FakeProvider, here: Runs, monkeypatch: pytest.MonkeyPatch
+async def test_nor_one_that_it_is_about_to_begin(
+    alice: Member,
+    provider: Provider,
+    fake_provider: FakeProvider,
+    here: Runs,
+    looks: Looks,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(**parts: Any) -> None:
-        raise RuntimeError("no plan")
+    fake_provider.reply("Hello")
+    is_stored, can_begin, start_run = asyncio.Event(), asyncio.Event(), here.log.start_run
 
-    monkeypatch.setattr(runs, "plan_of", refuse)
-    with pytest.raises(RuntimeError, match="no plan"):
-        await here.open(member=alice, assistant_slug="support", given=given(uuid.uuid4()))
+    async def start_later(thread: str, number: int) -> None:
+        is_stored.set()
+        await can_begin.wait()
+        await start_run(thread, number)
+
+    monkeypatch.setattr(here.log, "start_run", start_later)
+    opening = asyncio.create_task(begin(alice, here))
+    await is_stored.wait()
+    await looks.find_lapsed(timedelta(minutes=1))
+    can_begin.set()
+    await opening
+    run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
+    assert run.status == Run.Status.FINISHED
+    assert not any(looks.found)
+
+
+async def test_nor_one_whose_lease_ran_out_after_the_look_began(cast: Cast, here: Runs, looks: Looks) -> None:
+    await sync_to_async(make_running)(cast, "me")
+    await here.start()
+    await looks.find_lapsed(timedelta(0))
+    assert not any(looks.found)
+
+
+async def test_a_run_that_cannot_be_begun_is_taken_over(
+    alice: Member,
+    provider: Provider,
+    here: Runs,
+    looks: Looks,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(thread: str, number: int) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(here.log, "start_run", never)
+    monkeypatch.setattr(runs, "BEGIN_SECONDS", 0.2)
+    with pytest.raises(TimeoutError):
+        await begin(alice, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
     assert run.status == Run.Status.INTERRUPTED
+    assert any(looks.found)
 
 
-@pytest.mark.parametrize(("owner", "alive", "taken"), [("me", True, 0), ("me", False, 1), ("another", True, 1)])
-def test_whose_runs_are_taken(cast: Cast, owner: str, alive: bool, taken: int) -> None:
-    run = make_running(cast, owner)
+@pytest.mark.parametrize(("alive", "taken"), [(True, 0), (False, 1)])
+def test_whose_runs_are_taken(cast: Cast, looks: Looks, alive: bool, taken: int) -> None:
+    run = make_running(cast, "another")
     ToolCall.objects.create(tenant_id=run.tenant_id, run=run, call_id="c", name="pay", status=ToolCall.Status.RUNNING)
-    assert len(take_over_dead_runs(owner="me", alive=[run.pk] if alive else [])) == taken
+    looks.ago = timedelta(minutes=1)
+    assert len(looks.take_over(owner="me", alive=[run.pk] if alive else [])) == taken
     assert ToolCall.objects.get().status == (ToolCall.Status.INTERRUPTED if taken else ToolCall.Status.RUNNING)
 
 
-def test_a_lease_that_ran_out_after_the_look_began_has_not_run_out(cast: Cast) -> None:
-    make_running(cast, "me")
-    assert not take_over_dead_runs(owner="me", by=timezone.now() - timedelta(minutes=2))
-    assert take_over_dead_runs(owner="me")
-
-
 def make_running(cast: Cast, owner: str) -> Run:
-    run = make_run(make_conversation(cast.alice, cast.support), status=Run.Status.RUNNING, lease_owner=owner)
-    lapse()
-    return run
+    held = timezone.now() + timedelta(hours=1)
+    conversation = make_conversation(cast.alice, cast.support)
+    return make_run(conversation, status=Run.Status.RUNNING, lease_owner=owner, lease_until=held)

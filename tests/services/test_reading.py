@@ -159,10 +159,11 @@ async def test_an_end_that_was_told_is_not_told_again(key: RunKey) -> None:
 async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
     key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(following, "PICTURE_SECONDS", 0.05)
-    dropped = asyncio.Event()
+    monkeypatch.setattr(following, "PICTURE_SECONDS", 0.5)
+    offered, dropped = asyncio.Event(), asyncio.Event()
 
     async def never_taken(frame: str) -> None:
+        offered.set()
         await asyncio.Event().wait()
 
     threads = FollowedThreads(alice, send=never_taken, on_failure=dropped.set)
@@ -172,4 +173,28 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
     await threads.close()
     (record,) = [record for record in caplog.records if record.name == "assistant.threads"]
     assert (record.levelname, record.exc_info) == ("WARNING", None)
-    assert "took no picture" in record.getMessage()
+    assert record.getMessage() == f"A client of tenant {alice.tenant_id} is dropped: the picture was not taken in 0.5 s"
+    assert offered.is_set()
+
+
+async def test_a_picture_that_cannot_be_made_in_time_is_a_failure_of_ours(
+    key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "PICTURE_SECONDS", 0.05)
+
+    async def never(*_: object) -> Any:
+        await asyncio.Event().wait()
+
+    follower = Follower(
+        thread=key.thread,
+        log=await get_runs().log.open(key.thread),
+        send=never,
+        refresh=never,
+        settle=never,
+        summary=never,
+        gate=asyncio.Semaphore(),
+        renders=False,
+        speaks_outcomes=True,
+    )
+    with pytest.raises(TimeoutError):
+        await follower.follow(None)
