@@ -49,8 +49,9 @@ def measure(bench: Bench) -> Iterator[Section]:
         Line("turns that ended in an error", len(failed), "", 0, beside=failed[0] if failed else ""),
     ]
     how = (
-        f"{seconds / 60:.3g} minutes of {CLIENTS} clients with three threads each: answers, tool calls, chained "
-        "rounds, cancelled runs, connections that break off and catch up. The server's own memory (PSS)."
+        f"{seconds / 60:.3g} minutes of {CLIENTS} clients with a thread each: answers, tool calls, chained "
+        "rounds, cancelled runs, connections that break off and catch up. The server's own memory (PSS). What running "
+        "runs hold grows until a thread has the 400 messages of which a question is made at most: after 115 turns."
     )
     yield Section("Mixed load", how, lines)
 
@@ -78,7 +79,7 @@ class _Client:
     def __init__(self, server: Product, number_of_client: int) -> None:
         self._server, self._number = server, number_of_client
         self._random = random.Random(number_of_client)
-        self._threads = [_uuid(self._random) for _ in range(3)]
+        self._thread = _uuid(self._random)
         self.turns = 0
         self.failed: list[str] = []
 
@@ -86,15 +87,14 @@ class _Client:
         """Go on until then."""
         wire = await self._open()
         while time.monotonic() < until:
-            thread = self._threads[self.turns % 3]
             wire.received.clear()
             match self._random.randrange(8):
                 case 0:
-                    await self._cancel(wire, thread)
+                    await self._cancel(wire)
                 case 1:
-                    wire = await self._lose(wire, thread)
+                    wire = await self._lose(wire)
                 case _:
-                    self._server.say(wire, self._random.choice(PROMPTS), thread=thread)
+                    self._server.say(wire, self._random.choice(PROMPTS), thread=self._thread)
                     await self._until_end(wire)
             self.turns += 1
             await asyncio.sleep(self._random.random())
@@ -111,8 +111,8 @@ class _Client:
         assert isinstance(wire, Socket)
         return wire
 
-    async def _cancel(self, wire: Socket, thread: str) -> None:
-        self._server.say(wire, SLOW, thread=thread)
+    async def _cancel(self, wire: Socket) -> None:
+        self._server.say(wire, SLOW, thread=self._thread)
         await wire.until(_BEGUN)
         run = next((found[1].decode() for _, text in wire.received if (found := _STARTED.search(text))), "")
         if run:
@@ -120,9 +120,9 @@ class _Client:
             wire.send(json.dumps({"type": "cancel", "runId": run}))
         await self._until_end(wire)
 
-    async def _lose(self, wire: Socket, thread: str) -> Socket:
+    async def _lose(self, wire: Socket) -> Socket:
         """The connection breaks off in mid-answer; the rest of it comes by another one."""
-        self._server.say(wire, SLOW, thread=thread)
+        self._server.say(wire, SLOW, thread=self._thread)
         await wire.until(_BEGUN)
         if any(_ENDED.search(text) for _, text in wire.received):
             await self._until_end(wire)
@@ -130,7 +130,7 @@ class _Client:
         await asyncio.sleep(0.2)
         wire.transport.abort()
         again = await self._open()
-        again.send(json.dumps({"type": "attach", "threadId": thread}))
+        again.send(json.dumps({"type": "attach", "threadId": self._thread}))
         await self._until_end(again)
         return again
 
