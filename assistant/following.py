@@ -20,7 +20,7 @@ from assistant.stepping import Rest, begin
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Picture]]
-Settle = Callable[[], Awaitable[bool]]
+Settle = Callable[[], Awaitable[Position | Entry | None]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 
 # Rendering a long history is work: other connections get their turn after this many texts.
@@ -39,9 +39,9 @@ class Follower:
     """Follows a thread from a position on.
 
     `refresh` paints a fresh picture when the reader has fallen out of the log. `settle` is asked when a run says
-    nothing for long: it puts the run's end into the log if that is missing there, and returns whether the run has
-    ended. `summary` is asked for the id of a run, by its number, and what the thread's older part has become; whoever
-    wants rendered text is told of that. `gate` lets a member's connections get pictures one after the other. A
+    nothing for long: it puts the run's end into the log if that is missing there, and returns it, or None while the
+    run is running. `summary` is asked for the id of a run, by its number, and what the thread's older part has become;
+    whoever wants rendered text is told of that. `gate` lets a member's connections get pictures one after the other. A
     client that did not say which protocol version it speaks does not get what its own does not know
     (`for_earlier_clients`).
     """
@@ -136,7 +136,12 @@ class Follower:
             raise self._failure
         if self._is_silent_for_long:
             self._is_silent_for_long = False
-            self._is_at_end = await self._settle()
+            end = await self._settle()
+            self._is_at_end = end is not None
+            number, seq = self._position
+            if end is not None and end.number == number and end.seq < seq:
+                # More was shown than was kept. What the log has of this run is nothing to go on with.
+                self._position = max(self._position, await self._send_picture())
 
     def _on_silence(self) -> None:
         self._is_silent_for_long = True

@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from assistant.following import Follower, LatePicture, Send
 from assistant.services.database import in_database
-from assistant.services.eventlog import Position
+from assistant.services.eventlog import Entry, Position
 from assistant.services.inputs import Refused
 from assistant.services.leases import key_of
 from assistant.services.limits import picture_gate
@@ -98,9 +98,11 @@ class FollowedThreads:
         stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
         return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
 
-    async def _settle(self, thread_id: uuid.UUID) -> bool:
+    async def _settle(self, thread_id: uuid.UUID) -> Position | Entry | None:
         try:
             state = await in_database(thread_state, member=self._member, thread_id=thread_id)
-            return state is None or await tell_stored_end(key=key_of(state.run, ""))
+            if state is None:
+                return Position(0, 0)
+            return await tell_stored_end(key=key_of(state.run, ""))
         except DatabaseError:
-            return False  # away for a moment: it is asked again
+            return None  # away for a moment: it is asked again

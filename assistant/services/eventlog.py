@@ -120,6 +120,12 @@ class ThreadLog:
         while self._entries and self._entries[0].number < number:
             self.bytes -= len(self._entries.popleft().frame)
 
+    def forget_after(self, end: Position) -> None:
+        """Drop the events of a run that come after its end; with whatever stands in the end's own place then."""
+        if self._entries and self._entries[-1].position > end:
+            while self._entries and not is_past(self._entries[-1], Position(end.number, end.seq - 1)):
+                self.bytes -= len(self._entries.pop().frame)
+
     @property
     def last(self) -> Position | None:
         return self._entries[-1].position if self._entries else None

@@ -30,20 +30,16 @@ async def run_entries(
             entries = log.read(position)
             if not log.holds(position if entries else Position(key.number, 0)):
                 ending = await in_database(run_ending, key=key)
-                if ending is not None and ending[0] <= position.seq:
+                if ending is not None and ending[0] == position.seq:
                     return
-                if member is not None and (ending is not None or entries):
-                    picture = await _picture(member, key)
-                    position = picture.position
-                    for frame in picture.frames[:-1]:
-                        yield Entry(key.number, 0, frame)
-                    yield Entry(*position, picture.frames[-1])
-                    if picture.is_end:
+                if ending is not None or (member is not None and entries):
+                    shown = await _shown(key, ending, member)
+                    for entry in shown:
+                        yield entry
+                    position = shown[-1].position
+                    if shown[-1].is_end:
                         return
                     continue
-                if ending is not None:
-                    yield Entry(key.number, *ending)
-                    return
             for entry in entries:
                 if entry.number != key.number:
                     return
@@ -55,8 +51,13 @@ async def run_entries(
                 async with asyncio.timeout(patience):
                     await changed.wait()
             except TimeoutError:
-                if await tell_stored_end(key=key) and not log.read(position):
-                    return  # the reader had seen its end already
+                end = await tell_stored_end(key=key)
+                if end is not None and not log.read(position):
+                    # The reader has seen its end already, or more of the run than was kept.
+                    seen = end.position == position
+                    for entry in [] if seen else await _shown(key, (end.seq, end.frame), member):
+                        yield entry
+                    return
                 yield None
 
 
@@ -67,19 +68,31 @@ async def _picture(member: Member, key: RunKey) -> Picture:
     return paint(state=state, log=await get_runs().log.open(key.thread), stored=stored)
 
 
-async def tell_stored_end(*, key: RunKey) -> bool:
-    """Put a stored run's last event into the log if it is missing there; returns whether the run is stored.
+async def _shown(key: RunKey, ending: tuple[int, str] | None, member: Member | None) -> list[Entry]:
+    """What stands for events that are not there any more: a picture, or, if there is no member, the run's end alone."""
+    if member is None:
+        return [Entry(key.number, *ending)] if ending is not None else []
+    picture = await _picture(member, key)
+    *frames, last = picture.frames
+    return [*(Entry(key.number, 0, frame) for frame in frames), Entry(*picture.position, last)]
+
+
+async def tell_stored_end(*, key: RunKey) -> Entry | None:
+    """Put a stored run's last event into the log if it is missing there; returns it, or None while the run is running.
 
     A process can be killed after it has stored a run and before it has told of that. Nobody finishes such a run again.
+    And Redis can lose events that were shown: whoever finished the run then did so before them.
     """
     ending = await in_database(run_ending, key=key)
     if ending is None:
-        return False
+        return None
     end = Entry(key.number, *ending)
     log = await get_runs().log.open(key.thread)
+    if log.last is not None and log.last.number == key.number:
+        log.forget_after(end.position)
     if log.last is None or log.last < end.position:
         writer = get_runs().log.writer(key.thread, lambda: None)
         writer.write(end)
         with suppress(Fenced):  # it was told in this moment
             await writer.flush()
-    return True
+    return end

@@ -156,6 +156,49 @@ async def test_an_end_that_was_told_is_not_told_again(key: RunKey) -> None:
     assert [entry.seq for entry in log.read(Position(key.number, 0))] == [1, 2, 3]
 
 
+async def say_too_much(key: RunKey) -> None:
+    """Show seven events of the run, of which the process that finished it knew two."""
+    log = await get_runs().log.open(key.thread)
+    log.append([Entry(key.number, seq, f'{{"seq":{seq}}}') for seq in range(1, 8)])
+
+
+@pytest.mark.usefixtures("unrecorded")
+async def test_who_saw_more_than_was_kept_is_shown_what_was_kept(
+    key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
+    await say_too_much(key)
+    sent: list[str] = []
+
+    async def send(frame: str) -> None:
+        sent.append(json.loads(frame)["type"])
+
+    threads = FollowedThreads(alice, send=send, on_failure=lambda: sent.append("failed"))
+    await threads.follow(uuid.UUID(key.thread), Position(key.number, 7), renders=False)
+    async with asyncio.timeout(20):
+        while "RUN_FINISHED" not in sent:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    next_run = Entry(key.number + 1, 1, '{"type":"RUN_STARTED"}')
+    log = await get_runs().log.open(key.thread)
+    log.append([next_run])
+    await asyncio.sleep(0.1)
+    await threads.close()
+    assert sent == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED", "RUN_STARTED"]
+    assert [entry.seq for entry in log.read(Position(key.number, 0))] == [1, 2, 3, 1]
+
+
+@pytest.mark.usefixtures("unrecorded")
+async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(key: RunKey, alice: Member) -> None:
+    await say_too_much(key)
+    reader = run_entries(key=key, after=7, patience=0.01, member=alice)
+    entries = [entry async for entry in reader if entry]
+    assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    await say_too_much(key)
+    (end,) = [entry async for entry in run_entries(key=key, after=7, patience=0.01) if entry]
+    assert end.is_end and end.seq == 3
+
+
 async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
     key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
