@@ -140,8 +140,8 @@ class Follower:
             self._is_at_end = end is not None
             number, seq = self._position
             if end is not None and end.number == number and end.seq < seq:
-                # More was shown than was kept. What the log has of this run is nothing to go on with.
-                self._position = max(self._position, await self._send_picture())
+                # More was shown than was kept.
+                self._position = await self._send_picture()
 
     def _on_silence(self) -> None:
         self._is_silent_for_long = True
