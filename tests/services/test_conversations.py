@@ -29,11 +29,6 @@ def member_of(user: User, slug: str) -> Member:
 
 
 @pytest.fixture
-def alice_member(cast: Cast) -> Member:
-    return member_of(cast.alice, "acme")
-
-
-@pytest.fixture
 def talk(cast: Cast) -> Conversation:
     return make_conversation(cast.alice, cast.support, title="Refund")
 

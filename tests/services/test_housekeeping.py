@@ -18,7 +18,7 @@ from django.utils import timezone
 from assistant.models import Provider, Run, ToolCall
 from assistant.services import recovery, runs
 from assistant.services.leases import DeadRun, take_over_dead_runs
-from assistant.services.members import Member, find_member
+from assistant.services.members import Member
 from assistant.services.opening import OpenedRun
 from assistant.services.runs import Runs
 from tests.base import Cast
@@ -28,13 +28,6 @@ from tests.services.test_turns import given
 from tests.test_websocket import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def alice(cast: Cast) -> Member:
-    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
-    assert member is not None
-    return member
 
 
 @pytest_asyncio.fixture
@@ -80,16 +73,16 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     return looks
 
 
-async def begin(alice: Member, here: Runs) -> OpenedRun:
-    return await here.open(member=alice, assistant_slug="support", given=given(uuid.uuid4()))
+async def begin(alice_member: Member, here: Runs) -> OpenedRun:
+    return await here.open(member=alice_member, assistant_slug="support", given=given(uuid.uuid4()))
 
 
 async def test_a_run_is_not_taken_for_dead_by_the_process_that_works_on_it(
-    alice: Member, provider: Provider, fake_provider: FakeProvider, here: Runs, looks: Looks
+    alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs, looks: Looks
 ) -> None:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Once", gate, " more"])
-    opened = await begin(alice, here)
+    opened = await begin(alice_member, here)
     await looks.find_lapsed(timedelta(minutes=1))
     gate.release()
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
@@ -98,7 +91,7 @@ async def test_a_run_is_not_taken_for_dead_by_the_process_that_works_on_it(
 
 
 async def test_nor_one_that_it_is_about_to_begin(
-    alice: Member,
+    alice_member: Member,
     provider: Provider,
     fake_provider: FakeProvider,
     here: Runs,
@@ -114,7 +107,7 @@ async def test_nor_one_that_it_is_about_to_begin(
         await start_run(thread, number)
 
     monkeypatch.setattr(here.log, "start_run", start_later)
-    opening = asyncio.create_task(begin(alice, here))
+    opening = asyncio.create_task(begin(alice_member, here))
     await is_stored.wait()
     await looks.find_lapsed(timedelta(minutes=1))
     can_begin.set()
@@ -132,7 +125,7 @@ async def test_nor_one_whose_lease_ran_out_after_the_look_began(cast: Cast, here
 
 
 async def test_a_run_that_cannot_be_begun_is_taken_over(
-    alice: Member,
+    alice_member: Member,
     provider: Provider,
     here: Runs,
     looks: Looks,
@@ -144,7 +137,7 @@ async def test_a_run_that_cannot_be_begun_is_taken_over(
     monkeypatch.setattr(here.log, "start_run", never)
     monkeypatch.setattr(runs, "BEGIN_SECONDS", 0.2)
     with pytest.raises(TimeoutError):
-        await begin(alice, here)
+        await begin(alice_member, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
     assert run.status == Run.Status.INTERRUPTED
     assert any(looks.found)

@@ -17,7 +17,7 @@ from assistant.models import Conversation, Run
 from assistant.services.eventlog import Entry, Position
 from assistant.services.frames import Numbering
 from assistant.services.leases import RunKey, key_of
-from assistant.services.members import Member, find_member
+from assistant.services.members import Member
 from assistant.services.pictures import ThreadState, paint, stored_thread
 from assistant.services.reading import run_entries, tell_stored_end
 from assistant.services.runs import get_runs
@@ -56,27 +56,22 @@ async def test_who_reads_a_run_is_told_its_stored_end(key: RunKey) -> None:
     assert entries[-1].is_end
 
 
-@pytest.fixture
-def alice(cast: Cast) -> Member:
-    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
-    assert member is not None
-    return member
-
-
 def kinds(entries: list[Entry]) -> list[tuple[int, str]]:
     return [(entry.seq, json.loads(entry.frame)["type"]) for entry in entries]
 
 
-async def test_who_reads_a_run_whose_events_are_gone_gets_a_picture(key: RunKey, alice: Member) -> None:
+async def test_who_reads_a_run_whose_events_are_gone_gets_a_picture(key: RunKey, alice_member: Member) -> None:
     picture = [(0, "RUN_STARTED"), (0, "MESSAGES_SNAPSHOT"), (3, "RUN_FINISHED")]
     for after in (0, 2):
-        entries = [entry async for entry in run_entries(key=key, after=after, patience=0.01, member=alice) if entry]
+        entries = [
+            entry async for entry in run_entries(key=key, after=after, patience=0.01, member=alice_member) if entry
+        ]
         assert kinds(entries) == picture
-    assert [entry async for entry in run_entries(key=key, after=3, patience=0.01, member=alice)] == []
+    assert [entry async for entry in run_entries(key=key, after=3, patience=0.01, member=alice_member)] == []
 
 
 async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_to_come(
-    cast: Cast, alice: Member
+    cast: Cast, alice_member: Member
 ) -> None:
     run = await sync_to_async(running_run)(cast)
     key = key_of(run, "")
@@ -93,13 +88,13 @@ async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_t
         writer.write(Entry(key.number, seq, numbering.frame(event, seq)))
     await writer.flush()
     log = await get_runs().log.open(key.thread)
-    stored = await sync_to_async(stored_thread)(member=alice, thread_id=run.conversation_id)
+    stored = await sync_to_async(stored_thread)(member=alice_member, thread_id=run.conversation_id)
     picture = paint(state=ThreadState(run, None), log=log, stored=stored)
     assert picture.texts == [("m", "Done.")]
     assert [entry.is_end for entry in log.read(picture.position)] == [True]
 
 
-async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: RunKey, alice: Member) -> None:
+async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: RunKey, alice_member: Member) -> None:
     talk = await Conversation.objects.aget(pk=key.thread)
     first = await Run.objects.aget(pk=key.pk)
     await sync_to_async(make_message)(talk, "user", "How long?", run=first)
@@ -108,7 +103,7 @@ async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: R
     writer = get_runs().log.writer(key.thread, lambda: None)
     writer.write(Entry(later.number, 1, '{"type":"RUN_STARTED"}'))
     await writer.flush()
-    reader = run_entries(key=key, patience=0.01, member=alice)
+    reader = run_entries(key=key, patience=0.01, member=alice_member)
     entries = [entry async for entry in reader if entry]
     assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     assert [said["content"] for said in json.loads(entries[1].frame)["messages"]] == ["How long?"]
@@ -164,7 +159,7 @@ async def say_too_much(key: RunKey) -> None:
 
 @pytest.mark.usefixtures("unrecorded")
 async def test_who_saw_more_than_was_kept_is_shown_what_was_kept(
-    key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch
+    key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
     await say_too_much(key)
@@ -173,7 +168,7 @@ async def test_who_saw_more_than_was_kept_is_shown_what_was_kept(
     async def send(frame: str) -> None:
         sent.append(json.loads(frame)["type"])
 
-    threads = FollowedThreads(alice, send=send, on_failure=lambda: sent.append("failed"))
+    threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
     await threads.follow(uuid.UUID(key.thread), Position(key.number, 7), renders=False)
     async with asyncio.timeout(20):
         while "RUN_FINISHED" not in sent:
@@ -189,9 +184,9 @@ async def test_who_saw_more_than_was_kept_is_shown_what_was_kept(
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(key: RunKey, alice: Member) -> None:
+async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(key: RunKey, alice_member: Member) -> None:
     await say_too_much(key)
-    reader = run_entries(key=key, after=7, patience=0.01, member=alice)
+    reader = run_entries(key=key, after=7, patience=0.01, member=alice_member)
     entries = [entry async for entry in reader if entry]
     assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     await say_too_much(key)
@@ -200,7 +195,7 @@ async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(key: RunKe
 
 
 async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
-    key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(following, "PICTURE_SECONDS", 0.5)
     offered, dropped = asyncio.Event(), asyncio.Event()
@@ -209,19 +204,22 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
         offered.set()
         await asyncio.Event().wait()
 
-    threads = FollowedThreads(alice, send=never_taken, on_failure=dropped.set)
+    threads = FollowedThreads(alice_member, send=never_taken, on_failure=dropped.set)
     await threads.follow(uuid.UUID(key.thread), None, renders=False)
     async with asyncio.timeout(20):
         await dropped.wait()
     await threads.close()
     (record,) = [record for record in caplog.records if record.name == "assistant.threads"]
     assert (record.levelname, record.exc_info) == ("WARNING", None)
-    assert record.getMessage() == f"A client of tenant {alice.tenant_id} is dropped: the picture was not taken in 0.5 s"
+    assert (
+        record.getMessage()
+        == f"A client of tenant {alice_member.tenant_id} is dropped: the picture was not taken in 0.5 s"
+    )
     assert offered.is_set()
 
 
 async def test_a_picture_that_cannot_be_made_in_time_is_a_failure_of_ours(
-    key: RunKey, alice: Member, monkeypatch: pytest.MonkeyPatch
+    key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "PICTURE_SECONDS", 0.05)
 

@@ -17,7 +17,7 @@ from assistant.models import Conversation, Run, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
 from assistant.services.closing import Ending, close_run
 from assistant.services.inputs import Refused, RunInput, TextMessage
-from assistant.services.members import Member, find_member
+from assistant.services.members import Member
 from assistant.services.opening import OpenedRun, open_run
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -39,19 +39,12 @@ def given(thread: uuid.UUID, run_id: str = "", message_id: str = "") -> RunInput
     )
 
 
-@pytest.fixture
-def alice(cast: Cast) -> Member:
-    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
-    assert member is not None
-    return member
+def begin(alice_member: Member, thread: uuid.UUID, run_id: str = "") -> OpenedRun:
+    return open_run(member=alice_member, assistant_slug="support", given=given(thread, run_id), owner="here")
 
 
-def begin(alice: Member, thread: uuid.UUID, run_id: str = "") -> OpenedRun:
-    return open_run(member=alice, assistant_slug="support", given=given(thread, run_id), owner="here")
-
-
-def take_turn(alice: Member, thread: uuid.UUID) -> None:
-    opened = begin(alice, thread)
+def take_turn(alice_member: Member, thread: uuid.UUID) -> None:
+    opened = begin(alice_member, thread)
     assert opened.setup is not None
     answer = Message("assistant", "Hi", id=str(uuid.uuid4()))
     usage = {("provider", "model"): Usage(10, 5)}
@@ -82,15 +75,15 @@ def lengthen(thread: uuid.UUID, messages: int) -> None:
 
 
 @pytest.mark.parametrize("before", [0, 2, 500])
-def test_a_turn_takes_the_same_few_queries_with_any_history(alice: Member, before: int) -> None:
+def test_a_turn_takes_the_same_few_queries_with_any_history(alice_member: Member, before: int) -> None:
     switch_tool(Tenant.objects.get(slug="acme"), "current_time")
-    take_turn(alice, uuid.uuid4())  # Django looks once at what the database can do
+    take_turn(alice_member, uuid.uuid4())  # Django looks once at what the database can do
     thread = uuid.uuid4()
     if before:
-        take_turn(alice, thread)
+        take_turn(alice_member, thread)
         lengthen(thread, before - 2)
     with CaptureQueriesContext(connection) as queries:
-        take_turn(alice, thread)
+        take_turn(alice_member, thread)
     asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]  # those are the test's transaction's
     assert len(asked) == QUERIES_OF_A_TURN, "\n".join(asked)
     positions = MessageRow.objects.filter(conversation=thread).values_list("position", flat=True)
@@ -99,10 +92,10 @@ def test_a_turn_takes_the_same_few_queries_with_any_history(alice: Member, befor
     assert (conversation.run_count, conversation.message_count) == (2 if before else 1, before + 2)
 
 
-def test_a_turn_costs_a_bounded_number_of_calls(alice: Member) -> None:
+def test_a_turn_costs_a_bounded_number_of_calls(alice_member: Member) -> None:
     thread, calls = uuid.uuid4(), 0
     for _ in range(2):  # SQL is written at first use
-        take_turn(alice, thread)
+        take_turn(alice_member, thread)
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal calls
@@ -110,40 +103,40 @@ def test_a_turn_costs_a_bounded_number_of_calls(alice: Member) -> None:
 
     sys.setprofile(note)
     try:
-        take_turn(alice, thread)
+        take_turn(alice_member, thread)
     finally:
         sys.setprofile(None)
     assert calls <= CALLS_OF_A_TURN[connection.vendor]
 
 
-def test_a_run_that_another_process_ends_is_counted_all_the_same(alice: Member) -> None:
+def test_a_run_that_another_process_ends_is_counted_all_the_same(alice_member: Member) -> None:
     thread = uuid.uuid4()
-    opened = begin(alice, thread)
+    opened = begin(alice_member, thread)
     close_run(key=opened.key, messages=[Message("assistant", "Hi", id="a")], usage={}, ending=FINISHED, last_seq=3)
-    take_turn(alice, thread)
+    take_turn(alice_member, thread)
     assert MessageRow.objects.filter(conversation=thread).count() == 4
     assert Conversation.objects.get(pk=thread).message_count == 4
 
 
-def test_who_is_no_member_any_more_opens_nothing(alice: Member, cast: Cast) -> None:
+def test_who_is_no_member_any_more_opens_nothing(alice_member: Member, cast: Cast) -> None:
     thread = uuid.uuid4()
-    take_turn(alice, thread)
+    take_turn(alice_member, thread)
     cast.alice.memberships.all().delete()
     with pytest.raises(Refused, match="not available"):
-        begin(alice, thread)
+        begin(alice_member, thread)
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_known", [True, False], ids=["a known thread", "a new thread"])
-def test_of_many_runs_at_once_one_is_begun(alice: Member, is_known: bool) -> None:
+def test_of_many_runs_at_once_one_is_begun(alice_member: Member, is_known: bool) -> None:
     thread = uuid.uuid4()
     if is_known:
-        take_turn(alice, thread)
+        take_turn(alice_member, thread)
     before = Run.objects.count()
 
     def attempt(number: int) -> str:
         try:
-            return "begun" if begin(alice, thread, f"run-{number % 4}").setup else "found"
+            return "begun" if begin(alice_member, thread, f"run-{number % 4}").setup else "found"
         except Refused as exc:
             return exc.code
         finally:
