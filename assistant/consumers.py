@@ -236,7 +236,8 @@ class ChatConsumer(LeanConsumer):
         if state.after is not None and not state.is_running and log.last is not None:
             await tell_stored_end(key=key_of(state.run, ""))
         position = state.after if can_catch_up(state, log) else None
-        await self._threads.follow(thread_id, position, renders=frame.get("render") == "html")
+        renders = frame.get("render") == "html"
+        await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end)
 
     def _learn(self, frame: Mapping[str, Any]) -> None:
         if frame.get("protocolVersion"):

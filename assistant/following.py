@@ -20,7 +20,7 @@ from assistant.stepping import Rest, begin
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Picture]]
-Settle = Callable[[], Awaitable[Position | Entry | None]]
+Settle = Callable[[], Awaitable[Position | None]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 
 # Rendering a long history is work: other connections get their turn after this many texts.
@@ -39,10 +39,10 @@ class Follower:
     """Follows a thread from a position on.
 
     `refresh` paints a fresh picture when the reader has fallen out of the log. `settle` is asked when a run says
-    nothing for long: it puts the run's end into the log if that is missing there, and returns it, or None while the
-    run is running. `summary` is asked for the id of a run, by its number, and what the thread's older part has become;
-    whoever wants rendered text is told of that. `gate` lets a member's connections get pictures one after the other. A
-    client that did not say which protocol version it speaks does not get what its own does not know
+    nothing for long: it puts the run's end into the log if that is missing there, and returns its place, or None while
+    the run is running. `summary` is asked for the id of a run, by its number, and what the thread's older part has
+    become; whoever wants rendered text is told of that. `gate` lets a member's connections get pictures one after the
+    other. A client that did not say which protocol version it speaks does not get what its own does not know
     (`for_earlier_clients`).
     """
 
@@ -78,8 +78,12 @@ class Follower:
         self._failure: Exception | None = None
         self._context = contextvars.copy_context()
 
-    async def follow(self, position: Position | None) -> None:
-        """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled."""
+    async def follow(self, position: Position | None, *, is_at_end: bool = False) -> None:
+        """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled.
+
+        `is_at_end` says that `position` is the end of its run.
+        """
+        self._is_at_end = is_at_end
         take = self._take if self._renderer is None else None
         with self._log.watching(take) as changed, closing(Silence(SILENCE_SECONDS, self._on_silence)) as self._silence:
             self._changed = changed
@@ -138,9 +142,8 @@ class Follower:
             self._is_silent_for_long = False
             end = await self._settle()
             self._is_at_end = end is not None
-            number, seq = self._position
-            if end is not None and end.number == number and end.seq < seq:
-                # More was shown than was kept.
+            if end is not None and end.number == self._position.number and end <= self._position:
+                # It is not the end that was shown in this place: as much was shown as was kept, or more.
                 self._position = await self._send_picture()
 
     def _on_silence(self) -> None:
@@ -172,7 +175,7 @@ class Follower:
     def _is_reachable(self, position: Position) -> bool:
         """Whether the log has all that follows: a run's last event is followed by the next run's first."""
         last = self._log.last
-        if last is None or last <= position or position.seq == 0 or self._log.holds(position):
+        if last is None or last <= position or self._log.holds(position):
             return True
         return self._is_at_end and self._log.holds(Position(position.number + 1, 0))
 

@@ -7,11 +7,10 @@ import logging
 import uuid
 from collections.abc import Callable
 
-from django.db import DatabaseError
-
 from assistant.following import Follower, LatePicture, Send
 from assistant.services.database import in_database
-from assistant.services.eventlog import Entry, Position
+from assistant.services.eventlog import Position
+from assistant.services.failures import OUTAGES
 from assistant.services.inputs import Refused
 from assistant.services.leases import key_of
 from assistant.services.limits import picture_gate
@@ -46,8 +45,13 @@ class FollowedThreads:
         for follower, _ in self._followers.values():
             follower.speaks_outcomes = True
 
-    async def follow(self, thread_id: uuid.UUID, position: Position | None, *, renders: bool) -> None:
-        """Send what comes after `position`, or a fresh picture first if there is none; the thread has one reader."""
+    async def follow(
+        self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
+    ) -> None:
+        """Send what comes after `position`, or a fresh picture first if there is none; the thread has one reader.
+
+        `is_at_end` says that `position` is the end of its run.
+        """
         thread = str(thread_id)
         await self._unfollow(thread)
         if len(self._followers) >= MAX_FOLLOWED:
@@ -63,7 +67,7 @@ class FollowedThreads:
             renders=renders,
             speaks_outcomes=self._speaks_outcomes,
         )
-        task = asyncio.create_task(follower.follow(position), name=f"follow-{thread}")
+        task = asyncio.create_task(follower.follow(position, is_at_end=is_at_end), name=f"follow-{thread}")
         task.add_done_callback(self._on_done)
         self._followers[thread] = (follower, task)
 
@@ -98,11 +102,12 @@ class FollowedThreads:
         stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
         return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
 
-    async def _settle(self, thread_id: uuid.UUID) -> Position | Entry | None:
+    async def _settle(self, thread_id: uuid.UUID) -> Position | None:
         try:
             state = await in_database(thread_state, member=self._member, thread_id=thread_id)
             if state is None:
                 return Position(0, 0)
-            return await tell_stored_end(key=key_of(state.run, ""))
-        except DatabaseError:
+            end = await tell_stored_end(key=key_of(state.run, ""))
+        except OUTAGES:
             return None  # away for a moment: it is asked again
+        return end.position if end is not None else None

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from django.db import connection
 
-from assistant.services.eventlog import Entry, MemoryLog, ThreadLog
+from assistant.services.eventlog import Entry, ThreadLog
+from assistant.services.memorylog import MemoryLog
 
 logger = logging.getLogger(__name__)
 

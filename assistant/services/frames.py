@@ -21,8 +21,8 @@ class Numbering:
     def __init__(self, *, run_id: str, thread: str) -> None:
         self._tail = f',"metadata":{{"run":{{"id":{_text(run_id)},"thread":{_text(thread)},"seq":'
 
-    def frame(self, event: Event | Mapping[str, Any], seq: int) -> str:
-        """The frame of an event (or of a stored one, as a mapping with AG-UI's names) with its number."""
+    def frame(self, event: Event, seq: int) -> str:
+        """The frame of an event with its number."""
         return f"{_encode(event)[:-1].decode()}{self._tail}{seq}}}}}}}"
 
 
@@ -56,6 +56,11 @@ def _given_id(given: Mapping[str, Any], name: str) -> str:
 def as_mapping(event: Event) -> dict[str, Any]:
     """An event with AG-UI's names, for storing."""
     return msgspec.json.decode(_encode(event), type=dict[str, Any])
+
+
+def stored_event(stored: Mapping[str, Any]) -> Event:
+    """An event that was stored `as_mapping`: databases keep no order of names, and a frame's first is its type."""
+    return msgspec.convert(stored, events.AnyEvent)  # type: ignore[no-any-return]
 
 
 decode_event = msgspec.json.Decoder(events.AnyEvent).decode

@@ -17,7 +17,7 @@ from assistant.core.transcript import Transcript
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.eventlog import Position, ThreadLog
-from assistant.services.frames import Numbering, decode_event
+from assistant.services.frames import Numbering, decode_event, stored_event
 from assistant.services.history import to_message
 from assistant.services.leases import RunKey, key_of
 from assistant.services.members import Member
@@ -37,6 +37,11 @@ class ThreadState:
     @property
     def is_running(self) -> bool:
         return self.run.status == Run.Status.RUNNING
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether `after` is the end of the last run: there is nothing to catch up with."""
+        return not self.is_running and self.after == Position(self.run.number, self.run.checkpoint_seq)
 
 
 def thread_state(
@@ -85,20 +90,15 @@ def run_ending(*, key: RunKey) -> tuple[int, str] | None:
     run = Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).only("ending", "checkpoint_seq").first()
     if run is None or run.ending is None:
         return None
-    frame = Numbering(run_id=key.run_id, thread=key.thread).frame(run.ending, run.checkpoint_seq)
+    frame = Numbering(run_id=key.run_id, thread=key.thread).frame(stored_event(run.ending), run.checkpoint_seq)
     return run.checkpoint_seq, frame
 
 
 def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
     """Whether every event after the client's position can be sent."""
-    after = state.after
-    if after is None:
-        return False
-    end = Position(state.run.number, state.run.checkpoint_seq)
-    if not state.is_running and after == end:
-        return True
-    last = log.last
-    return last is not None and after <= last and log.holds(after)
+    if state.after is None or state.is_at_end:
+        return state.is_at_end
+    return log.last is not None and state.after <= log.last and log.holds(state.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def paint(*, state: ThreadState, log: ThreadLog, stored: Stored) -> Picture:
     frames = [numbering.frame(event, seq) for event in events]
     head = len(frames)
     if not state.is_running and run.ending is not None:
-        frames.append(numbering.frame(run.ending, seq))
+        frames.append(numbering.frame(stored_event(run.ending), seq))
     return Picture(
         frames=frames,
         head=head,

@@ -24,19 +24,22 @@ async def run_entries(
     """
     log = await get_runs().log.open(key.thread)
     position = Position(key.number, after)
+    # Whoever asks for what comes after the end has seen it. But if Redis lost data, the end may have a number that
+    # something else had before, which the reader has seen.
+    may_have_seen_end = True
     with log.watching() as changed:
         while True:
             changed.clear()
             entries = log.read(position)
             if not log.holds(position if entries else Position(key.number, 0)):
                 ending = await in_database(run_ending, key=key)
-                if ending is not None and ending[0] == position.seq:
+                if ending is not None and ending[0] == position.seq and may_have_seen_end:
                     return
                 if ending is not None or (member is not None and entries):
                     shown = await _shown(key, ending, member)
                     for entry in shown:
                         yield entry
-                    position = shown[-1].position
+                    position, may_have_seen_end = shown[-1].position, False
                     if shown[-1].is_end:
                         return
                     continue
@@ -44,7 +47,7 @@ async def run_entries(
                 if entry.number != key.number:
                     return
                 yield entry
-                position = entry.position
+                position, may_have_seen_end = entry.position, False
                 if entry.is_end:
                     return
             try:
@@ -53,11 +56,12 @@ async def run_entries(
             except TimeoutError:
                 end = await tell_stored_end(key=key)
                 if end is not None and not log.read(position):
-                    # The reader has seen its end already, or more of the run than was kept.
-                    seen = end.position == position
-                    for entry in [] if seen else await _shown(key, (end.seq, end.frame), member):
+                    # The reader has seen its end already, or as much of the run as was kept, or more.
+                    is_seen = end.position == position and may_have_seen_end
+                    for entry in [] if is_seen else await _shown(key, (end.seq, end.frame), member):
                         yield entry
                     return
+                may_have_seen_end = False
                 yield None
 
 

@@ -21,6 +21,9 @@ from assistant.services.runtask import INTERRUPTED, ending_of
 
 logger = logging.getLogger(__name__)
 
+# A run tells less than this between two of its checkpoints.
+UNKNOWN_EVENTS = 1_000_000
+
 
 async def recover_dead_runs(
     *, log: EventLog, owner: str, alive: Collection[int] = (), by: datetime | None = None
@@ -53,6 +56,10 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         if entry.number == key.number and entry.seq == seq + 1:
             transcript.apply(decode_event(entry.frame))
             seq = entry.seq
+    if seq and (thread_log.last is None or thread_log.last < Position(key.number, seq)):
+        # What was told after the checkpoint is lost. Its numbers are not given again: whoever saw it could not tell
+        # this end from that. Everybody is shown a fresh picture in place of what is missing in between.
+        seq += UNKNOWN_EVENTS
     numbering = Numbering(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
     # A process may die between opening a run and telling of it.

@@ -20,7 +20,8 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from assistant.services.eventlog import Entry, Fenced, MemoryLog, Position, ThreadLog, follows
+from assistant.services.eventlog import Entry, Fenced, Position, ThreadLog, follows
+from assistant.services.memorylog import MemoryLog
 from assistant.services.redisappends import APPEND, Batch, RedisWriter, Rounds
 from assistant.services.subscriptions import AWAY, Subscriptions
 

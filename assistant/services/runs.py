@@ -20,7 +20,7 @@ from assistant.services.completions import StatelessInput
 from assistant.services.courier import Courier
 from assistant.services.database import in_database
 from assistant.services.draining import stop_with_daphne
-from assistant.services.eventlog import EventLog, MemoryLog
+from assistant.services.eventlog import EventLog
 from assistant.services.expiry import expire_approvals
 from assistant.services.filelog import FileLog, events_folder
 from assistant.services.inputs import RunInput
@@ -28,6 +28,7 @@ from assistant.services.leases import RunKey, release, renew_leases, request_can
 from assistant.services.limits import hold_back
 from assistant.services.mcpcalls import session_pool
 from assistant.services.members import Member
+from assistant.services.memorylog import MemoryLog
 from assistant.services.opening import OpenedRun, RunSetup, open_run
 from assistant.services.planning import plan_of
 from assistant.services.quotas import QuotaReached

@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from assistant.services import eventlog, filelog, redislog
-from assistant.services.eventlog import Entry, EventLog, Fenced, MemoryLog, Position, ThreadLog
+from assistant.services import eventlog, filelog, memorylog, redislog
+from assistant.services.eventlog import Entry, EventLog, Fenced, Position, ThreadLog
 from assistant.services.filelog import WINDOW_BYTES, FileLog
+from assistant.services.memorylog import MemoryLog
 from assistant.services.redisappends import Batch
 from assistant.services.redislog import READERS, RedisLog
 from tests.line import Line
@@ -123,7 +124,7 @@ async def test_a_silent_run_keeps_its_log_while_idle_threads_are_forgotten(monke
     log = MemoryLog()
     writer = log.writer("busy", lambda: None)
     busy, idle = log.thread("busy"), log.thread("idle")
-    monkeypatch.setattr(eventlog, "IDLE_SECONDS", -1.0)
+    monkeypatch.setattr(memorylog, "IDLE_SECONDS", -1.0)
     monkeypatch.setattr(log, "_swept_at", -1000.0)
     assert log.sweep() == ["idle"]
     assert log.thread("busy") is busy and log.thread("idle") is not idle
@@ -135,7 +136,7 @@ def test_the_longest_idle_threads_go_first_where_memory_is_short(monkeypatch: py
     log = MemoryLog()
     for thread in ("first", "second", "third"):
         log.thread(thread).append(entries(1, 1, 10))
-    monkeypatch.setattr(eventlog, "MAX_TOTAL_BYTES", 2 * log.thread("first").bytes)
+    monkeypatch.setattr(memorylog, "MAX_TOTAL_BYTES", 2 * log.thread("first").bytes)
     monkeypatch.setattr(log, "_swept_at", -1000.0)
     assert log.sweep() == ["first"]
 
@@ -284,7 +285,7 @@ if REDIS_URL:
     ) -> None:
         here, there = two_processes
         await there.open(thread)
-        monkeypatch.setattr(eventlog, "IDLE_SECONDS", -1.0)
+        monkeypatch.setattr(memorylog, "IDLE_SECONDS", -1.0)
         monkeypatch.setattr(there._memory, "_swept_at", -1000.0)
         async with Redis.from_url(REDIS_URL) as client:
             assert await client.scard(READERS + thread) == 1

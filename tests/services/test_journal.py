@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.core.deadline import Deadline
+from assistant.core.events import Event, RunStarted, TextMessageContent, TextMessageStart
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.messages import ToolCall as Call
@@ -18,10 +19,15 @@ from assistant.core.toolbox import FixedToolset
 from assistant.core.transcript import Transcript
 from assistant.models import Message, Run, ToolCall
 from assistant.services import recovery
-from assistant.services.eventlog import MemoryLog, Position
+from assistant.services.eventlog import Entry, Position
+from assistant.services.frames import Numbering
 from assistant.services.journal import AuditJournal
 from assistant.services.leases import DeadRun, RunKey, key_of, take_over_dead_runs
+from assistant.services.members import Member
+from assistant.services.memorylog import MemoryLog
+from assistant.services.reading import run_entries
 from assistant.services.recovery import recover_dead_runs
+from assistant.services.runs import get_runs
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 from tests.test_websocket import in_db
@@ -130,6 +136,30 @@ async def test_a_run_that_told_nothing_before_the_crash_begins_and_ends(run: Run
     entries = (await log.open(str(run.conversation_id))).read(Position(run.number, 0))
     assert [json.loads(entry.frame)["type"] for entry in entries] == ["RUN_STARTED", "RUN_ERROR"]
     assert [entry.seq for entry in entries] == [1, 2]
+
+
+@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.parametrize("seen", [4, 5, 6])
+async def test_numbers_of_what_was_seen_of_a_lost_log_are_not_given_again(
+    run: Run, alice_member: Member, seen: int
+) -> None:
+    key = key_of(run, "dead")
+    said: list[Event] = [RunStarted(key.thread, key.run_id), TextMessageStart("m", "assistant")]
+    said += [TextMessageContent("m", f"word{n} ") for n in range(seen - len(said))]
+    kept = Transcript()
+    for event in said[:3]:
+        kept.apply(event)
+    await Run.objects.filter(pk=run.pk).aupdate(partial=kept.to_state(), checkpoint_seq=3)
+    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    shown = await get_runs().log.open(key.thread)
+    shown.append([Entry(key.number, seq, numbering.frame(event, seq)) for seq, event in enumerate(said, 1)])
+    lost = MemoryLog()
+    assert await recover_dead_runs(log=lost, owner="heir") == 1
+    shown.append((await lost.open(key.thread)).read(Position(key.number, 3)))
+    reader = run_entries(key=key, after=seen, patience=0.01, member=alice_member)
+    told = [json.loads(entry.frame) async for entry in reader if entry]
+    assert [event["type"] for event in told] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_ERROR"]
+    assert told[1]["messages"][-1]["content"] == "word0 "
 
 
 @pytest.mark.usefixtures("unrecorded")

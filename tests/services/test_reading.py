@@ -9,9 +9,18 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import OperationalError
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from assistant import following
-from assistant.core.events import RunFinished, RunStarted, TextMessageContent, TextMessageEnd, TextMessageStart
+from assistant.core.events import (
+    RunError,
+    RunFinished,
+    RunStarted,
+    TextMessageContent,
+    TextMessageEnd,
+    TextMessageStart,
+)
 from assistant.following import Follower
 from assistant.models import Conversation, Run
 from assistant.services.eventlog import Entry, Position
@@ -123,6 +132,10 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
     async def refresh() -> Any:
         raise AssertionError("nothing is missing but the end")
 
+    async def settle() -> Position | None:
+        end = await tell_stored_end(key=key)
+        return end and end.position
+
     async def no_summary(number: int) -> None:
         raise AssertionError("nobody wants rendered text")
 
@@ -132,7 +145,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
         log=log,
         send=send,
         refresh=refresh,
-        settle=lambda: tell_stored_end(key=key),
+        settle=settle,
         summary=no_summary,
         gate=asyncio.Semaphore(),
         renders=False,
@@ -151,25 +164,26 @@ async def test_an_end_that_was_told_is_not_told_again(key: RunKey) -> None:
     assert [entry.seq for entry in log.read(Position(key.number, 0))] == [1, 2, 3]
 
 
-async def say_too_much(key: RunKey) -> None:
-    """Show seven events of the run, of which the process that finished it knew two."""
+async def say_too_much(key: RunKey, count: int = 7) -> None:
+    """Show more events of the run than the two that the process that finished it knew."""
     log = await get_runs().log.open(key.thread)
-    log.append([Entry(key.number, seq, f'{{"seq":{seq}}}') for seq in range(1, 8)])
+    log.append([Entry(key.number, seq, f'{{"seq":{seq}}}') for seq in range(1, count + 1)])
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_who_saw_more_than_was_kept_is_shown_what_was_kept(
-    key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seen", [3, 4, 7])
+async def test_who_saw_as_much_as_was_kept_or_more_is_shown_what_was_kept(
+    key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, seen: int
 ) -> None:
     monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
-    await say_too_much(key)
+    await say_too_much(key, seen)
     sent: list[str] = []
 
     async def send(frame: str) -> None:
         sent.append(json.loads(frame)["type"])
 
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
-    await threads.follow(uuid.UUID(key.thread), Position(key.number, 7), renders=False)
+    await threads.follow(uuid.UUID(key.thread), Position(key.number, seen), renders=False)
     async with asyncio.timeout(20):
         while "RUN_FINISHED" not in sent:
             await asyncio.sleep(0.01)
@@ -184,14 +198,71 @@ async def test_who_saw_more_than_was_kept_is_shown_what_was_kept(
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(key: RunKey, alice_member: Member) -> None:
-    await say_too_much(key)
-    reader = run_entries(key=key, after=7, patience=0.01, member=alice_member)
+@pytest.mark.parametrize("seen", [3, 4, 7])
+async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(
+    key: RunKey, alice_member: Member, seen: int
+) -> None:
+    await say_too_much(key, seen)
+    reader = run_entries(key=key, after=2, patience=0.01, member=alice_member)
     entries = [entry async for entry in reader if entry]
-    assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    assert [kind for _, kind in kinds(entries[seen - 2 :])] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     await say_too_much(key)
     (end,) = [entry async for entry in run_entries(key=key, after=7, patience=0.01) if entry]
     assert end.is_end and end.seq == 3
+
+
+@pytest.mark.parametrize("away", [OperationalError, RedisConnectionError])
+async def test_who_waits_for_an_end_while_it_cannot_be_asked_for_is_told_later(
+    key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, away: type[Exception]
+) -> None:
+    monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
+    await say_two(key)
+    sent: list[str] = []
+    tries: list[RunKey] = []
+
+    async def send(frame: str) -> None:
+        sent.append(json.loads(frame).get("type"))
+
+    async def away_at_first(*, key: RunKey) -> Entry | None:
+        tries.append(key)
+        if len(tries) < 3:
+            raise away
+        return await tell_stored_end(key=key)
+
+    monkeypatch.setattr("assistant.threads.tell_stored_end", away_at_first)
+    threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
+    await threads.follow(uuid.UUID(key.thread), Position(key.number, 2), renders=False)
+    async with asyncio.timeout(20):
+        while not sent:
+            await asyncio.sleep(0.01)
+    await threads.close()
+    assert sent == ["RUN_FINISHED"]
+    assert len(tries) == 3
+
+
+async def test_who_asks_for_what_comes_after_the_end_is_shown_nothing(
+    key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
+    sent: list[str] = []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
+    await threads.follow(uuid.UUID(key.thread), Position(key.number, 3), renders=False, is_at_end=True)
+    await asyncio.sleep(0.2)
+    await threads.close()
+    assert sent == []
+
+
+async def test_an_end_is_told_as_it_was_whatever_order_the_database_keeps(key: RunKey) -> None:
+    error = RunError("The run was interrupted.", code="interrupted")
+    stored = {"code": "interrupted", "type": "RUN_ERROR", "message": "The run was interrupted."}  # as in a jsonb
+    await Run.objects.filter(pk=key.pk).aupdate(ending=stored)
+    end = await tell_stored_end(key=key)
+    assert end is not None and end.is_end
+    assert end.frame == Numbering(run_id=key.run_id, thread=key.thread).frame(error, 3)
 
 
 async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
