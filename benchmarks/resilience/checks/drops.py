@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
@@ -36,8 +37,9 @@ def skip_an_event() -> None:
 
     follow = Follower.follow
 
-    async def careless(self: Follower, position: Position | None) -> None:
-        await follow(self, Position(position.number, position.seq + 1) if position and position.seq else position)
+    async def careless(self: Follower, position: Position | None, **about: Any) -> None:
+        late = Position(position.number, position.seq + 1) if position and position.seq else position
+        await follow(self, late, **about)
 
     Follower.follow = careless  # type: ignore[method-assign]
 
