@@ -13,6 +13,7 @@ from assistant.core.events import Custom
 from assistant.handshake import PROTOCOL, Caller, identify, shown_credential
 from assistant.services import draining, presence
 from assistant.services.database import in_database
+from assistant.services.ends import tell_stored_end
 from assistant.services.eventlog import Position
 from assistant.services.failures import OUTAGES, note_failure
 from assistant.services.frames import bare_frame, refusal_frame
@@ -30,7 +31,6 @@ from assistant.services.limits import (
 from assistant.services.members import Member
 from assistant.services.pictures import can_catch_up, thread_state
 from assistant.services.presence import Presence, is_full
-from assistant.services.reading import tell_stored_end
 from assistant.services.runs import get_runs
 from assistant.services.seats import NoSeat, Seat
 from assistant.services.tenancy import enter
@@ -207,7 +207,7 @@ class ChatConsumer(LeanConsumer):
             if opened.is_fresh:
                 await log.begun(opened.key.number)
             elif opened.setup is None and log.last is not None:
-                await tell_stored_end(key=opened.key)
+                await tell_stored_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
             await self._threads.follow(given.thread_id, start if is_whole else None, renders=renders)
 
@@ -234,7 +234,7 @@ class ChatConsumer(LeanConsumer):
         if state.run.is_fresh:
             await log.begun(state.run.number)
         if state.after is not None and not state.is_running and log.last is not None:
-            await tell_stored_end(key=key_of(state.run, ""))
+            await tell_stored_end(key=key_of(state.run, ""), log=get_runs().log)
         position = state.after if can_catch_up(state, log) else None
         renders = frame.get("render") == "html"
         await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end)

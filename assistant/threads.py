@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from assistant.following import Follower, LatePicture, Send
 from assistant.services.database import in_database
+from assistant.services.ends import tell_stored_end
 from assistant.services.eventlog import Position
 from assistant.services.failures import OUTAGES
 from assistant.services.inputs import Refused
@@ -16,7 +17,6 @@ from assistant.services.leases import key_of
 from assistant.services.limits import picture_gate
 from assistant.services.members import Member
 from assistant.services.pictures import Picture, paint, stored_thread, thread_state, thread_summary
-from assistant.services.reading import tell_stored_end
 from assistant.services.runs import get_runs
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class FollowedThreads:
             state = await in_database(thread_state, member=self._member, thread_id=thread_id)
             if state is None:
                 return Position(0, 0)
-            end = await tell_stored_end(key=key_of(state.run, ""))
+            end = await tell_stored_end(key=key_of(state.run, ""), log=get_runs().log)
         except OUTAGES:
             return None  # away for a moment: it is asked again
         return end.position if end is not None else None

@@ -20,7 +20,8 @@ _THREAD_ID: Schema = {"type": "string", "format": "uuid"}
 _SEQ: Schema = {"type": "integer", "minimum": 0}
 _METADATA: Schema = {
     "type": "object",
-    "description": "Which event of which run this is; `seq` counts from 1 within the run, without gaps.",
+    "description": "Which event of which run this is; `seq` counts from 1 within the run, without "
+    "gaps but for what a fresh picture stands for.",
     "properties": {
         "run": {
             "type": "object",

@@ -125,6 +125,10 @@ class ThreadLog:
     def last(self) -> Position | None:
         return self._entries[-1].position if self._entries else None
 
+    def lacks_end_of(self, number: int) -> bool:
+        """Whether the last event is one of run `number`, and not its end."""
+        return bool(self._entries) and self._entries[-1].number == number and not self._entries[-1].is_end
+
     @property
     def is_watched(self) -> bool:
         return bool(self._waiters)
@@ -201,8 +205,8 @@ class EventLog(Protocol):
     async def salvage(self, thread: str, number: int) -> ThreadLog:
         """As `open`, with what a process that died had written of its run `number`."""
 
-    async def start_run(self, thread: str, number: int) -> None:
-        """Make room: of the runs before `number` only the last one is kept.
+    async def start_run(self, thread: str, number: int) -> ThreadLog:
+        """Make room: of the runs before `number` only the last one is kept. Returns what is known of the thread.
 
         A first run begins a new log: readers of a deleted conversation that had the same id see nothing of it.
         """

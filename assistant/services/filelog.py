@@ -150,9 +150,9 @@ class FileLog(MemoryLog):
     def writer(self, thread: str, on_failure: Callable[[], object]) -> FileWriter:
         return FileWriter(self.thread(thread), self._path(thread))
 
-    async def start_run(self, thread: str, number: int) -> None:
-        await super().start_run(thread, number)
+    async def start_run(self, thread: str, number: int) -> ThreadLog:
         self._path(thread).unlink(missing_ok=True)
+        return await super().start_run(thread, number)
 
     async def salvage(self, thread: str, number: int) -> ThreadLog:
         log = self.thread(thread)

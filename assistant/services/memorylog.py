@@ -56,11 +56,13 @@ class MemoryLog:
     async def salvage(self, thread: str, number: int) -> ThreadLog:
         return self.thread(thread)
 
-    async def start_run(self, thread: str, number: int) -> None:
+    async def start_run(self, thread: str, number: int) -> ThreadLog:
         if number == 1:
             self.forget(thread)
-        self.thread(thread).forget_before(number - 1)
+        log = self.thread(thread)
+        log.forget_before(number - 1)
         self.sweep()
+        return log
 
     async def tell_summary(self, thread: str) -> None:
         self.note_summary(thread)

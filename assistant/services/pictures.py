@@ -94,11 +94,19 @@ def run_ending(*, key: RunKey) -> tuple[int, str] | None:
     return run.checkpoint_seq, frame
 
 
+def run_before(*, key: RunKey) -> RunKey | None:
+    """The run before this one in its thread; None if that is deleted."""
+    runs = Run.objects.filter(tenant_id=key.tenant_id, conversation_id=key.thread, number=key.number - 1)
+    run = runs.first()
+    return key_of(run, "") if run else None
+
+
 def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
     """Whether every event after the client's position can be sent."""
-    if state.after is None or state.is_at_end:
-        return state.is_at_end
-    return log.last is not None and state.after <= log.last and log.holds(state.after)
+    if state.is_at_end:
+        return True
+    after, last = state.after, log.last
+    return after is not None and last is not None and after <= last and log.holds(after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 
 from assistant.services.database import in_database
-from assistant.services.eventlog import Entry, Fenced, Position
+from assistant.services.ends import tell_stored_end
+from assistant.services.eventlog import Entry, Position
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
 from assistant.services.pictures import Picture, paint, run_ending, run_state, stored_thread
@@ -54,7 +54,7 @@ async def run_entries(
                 async with asyncio.timeout(patience):
                     await changed.wait()
             except TimeoutError:
-                end = await tell_stored_end(key=key)
+                end = await tell_stored_end(key=key, log=get_runs().log)
                 if end is not None and not log.read(position):
                     # The reader has seen its end already, or as much of the run as was kept, or more.
                     is_seen = end.position == position and may_have_seen_end
@@ -79,24 +79,3 @@ async def _shown(key: RunKey, ending: tuple[int, str] | None, member: Member | N
     picture = await _picture(member, key)
     *frames, last = picture.frames
     return [*(Entry(key.number, 0, frame) for frame in frames), Entry(*picture.position, last)]
-
-
-async def tell_stored_end(*, key: RunKey) -> Entry | None:
-    """Put a stored run's last event into the log if it is missing there; returns it, or None while the run is running.
-
-    A process can be killed after it has stored a run and before it has told of that. Nobody finishes such a run again.
-    And Redis can lose events that were shown: whoever finished the run then did so before them.
-    """
-    ending = await in_database(run_ending, key=key)
-    if ending is None:
-        return None
-    end = Entry(key.number, *ending)
-    log = await get_runs().log.open(key.thread)
-    if log.last is not None and log.last.number == key.number:
-        log.forget_after(end.position)
-    if log.last is None or log.last < end.position:
-        writer = get_runs().log.writer(key.thread, lambda: None)
-        writer.write(end)
-        with suppress(Fenced):  # it was told in this moment
-            await writer.flush()
-    return end

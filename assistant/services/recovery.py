@@ -56,14 +56,15 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         if entry.number == key.number and entry.seq == seq + 1:
             transcript.apply(decode_event(entry.frame))
             seq = entry.seq
-    if seq and (thread_log.last is None or thread_log.last < Position(key.number, seq)):
-        # What was told after the checkpoint is lost. Its numbers are not given again: whoever saw it could not tell
-        # this end from that. Everybody is shown a fresh picture in place of what is missing in between.
+    # A process may die between opening a run and telling of it.
+    is_begun = seq > 0
+    if thread_log.last != Position(key.number, seq):
+        # What was told may be lost. Its numbers are not given again: whoever saw it could not tell this end from that.
+        # Everybody is shown a fresh picture in place of what is missing in between.
         seq += UNKNOWN_EVENTS
     numbering = Numbering(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
-    # A process may die between opening a run and telling of it.
-    opening = [] if seq else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
+    opening = [] if is_begun else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
     closing = [*opening, *reconcile(transcript, await in_database(audited_calls, key=key)), ending]
     entries = [Entry(key.number, seq + n, numbering.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
     await in_database(

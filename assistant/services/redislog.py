@@ -171,7 +171,7 @@ class RedisLog:
     async def salvage(self, thread: str, number: int) -> ThreadLog:
         return await self.open(thread)
 
-    async def start_run(self, thread: str, number: int) -> None:
+    async def start_run(self, thread: str, number: int) -> ThreadLog:
         if number == 1:
             self._memory.forget(thread)
             if await self._patiently(lambda: self._redis.delete(STREAM + thread)):
@@ -180,9 +180,10 @@ class RedisLog:
         with contextlib.suppress(*AWAY):  # only room is lost: the stream expires by itself
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
         # A writer follows its thread too: events that others add after a take-over must not be missing here.
-        await self.open(thread)
-        self._memory.thread(thread).forget_before(number - 1)
+        log = await self.open(thread)
+        log.forget_before(number - 1)
         await self._let_go(self._memory.sweep())
+        return log
 
     async def _let_go(self, threads: Sequence[str]) -> None:
         """Say of threads that they are no longer read here."""

@@ -20,6 +20,7 @@ from assistant.services.completions import StatelessInput
 from assistant.services.courier import Courier
 from assistant.services.database import in_database
 from assistant.services.draining import stop_with_daphne
+from assistant.services.ends import tell_end_before
 from assistant.services.eventlog import EventLog
 from assistant.services.expiry import expire_approvals
 from assistant.services.filelog import FileLog, events_folder
@@ -143,7 +144,8 @@ class Runs:
         self._beginning.add(key.pk)
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
-                await self.log.start_run(key.thread, key.number)
+                thread_log = await self.log.start_run(key.thread, key.number)
+                await tell_end_before(key=key, log=self.log, thread_log=thread_log)
             return RunTask(
                 key,
                 plan_of(key=key, setup=setup, member=member),

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from assistant.models import Provider, Run, ToolCall
 from assistant.services import recovery, runs
+from assistant.services.eventlog import ThreadLog
 from assistant.services.leases import DeadRun, take_over_dead_runs
 from assistant.services.members import Member
 from assistant.services.opening import OpenedRun
@@ -101,10 +102,10 @@ async def test_nor_one_that_it_is_about_to_begin(
     fake_provider.reply("Hello")
     is_stored, can_begin, start_run = asyncio.Event(), asyncio.Event(), here.log.start_run
 
-    async def start_later(thread: str, number: int) -> None:
+    async def start_later(thread: str, number: int) -> ThreadLog:
         is_stored.set()
         await can_begin.wait()
-        await start_run(thread, number)
+        return await start_run(thread, number)
 
     monkeypatch.setattr(here.log, "start_run", start_later)
     opening = asyncio.create_task(begin(alice_member, here))

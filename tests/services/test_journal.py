@@ -26,7 +26,7 @@ from assistant.services.leases import DeadRun, RunKey, key_of, take_over_dead_ru
 from assistant.services.members import Member
 from assistant.services.memorylog import MemoryLog
 from assistant.services.reading import run_entries
-from assistant.services.recovery import recover_dead_runs
+from assistant.services.recovery import UNKNOWN_EVENTS, recover_dead_runs
 from assistant.services.runs import get_runs
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
@@ -135,31 +135,51 @@ async def test_a_run_that_told_nothing_before_the_crash_begins_and_ends(run: Run
     assert await recover_dead_runs(log=log, owner="heir") == 1
     entries = (await log.open(str(run.conversation_id))).read(Position(run.number, 0))
     assert [json.loads(entry.frame)["type"] for entry in entries] == ["RUN_STARTED", "RUN_ERROR"]
-    assert [entry.seq for entry in entries] == [1, 2]
+    # For all that is known, something was told, and is lost.
+    assert [entry.seq for entry in entries] == [UNKNOWN_EVENTS + 1, UNKNOWN_EVENTS + 2]
 
 
 @pytest.mark.usefixtures("unrecorded")
-@pytest.mark.parametrize("seen", [4, 5, 6])
+@pytest.mark.parametrize(
+    ("kept", "is_lost"), [([1, 2, 3], False), ([1, 2, 3, 4, 5], False), ([8, 9], True), ([], True)]
+)
+async def test_numbers_go_on_where_the_log_ends_if_it_has_all(run: Run, kept: list[int], *, is_lost: bool) -> None:
+    transcript = Transcript()
+    transcript.apply(TextMessageStart("m", "assistant"))
+    await Run.objects.filter(pk=run.pk).aupdate(partial=transcript.to_state(), checkpoint_seq=3)
+    key, log = key_of(run, "dead"), MemoryLog()
+    thread_log = await log.open(key.thread)
+    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    thread_log.append([Entry(key.number, seq, numbering.frame(TextMessageContent("m", "word "), seq)) for seq in kept])
+    assert await recover_dead_runs(log=log, owner="heir") == 1
+    text_end, end = thread_log.read(Position(key.number, max(kept, default=3)))
+    assert end.is_end
+    assert end.seq == text_end.seq + 1 == (3 + UNKNOWN_EVENTS if is_lost else kept[-1]) + 2
+
+
+@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.parametrize(("checkpoint", "seen"), [(3, 4), (3, 5), (3, 6), (0, 2)])
 async def test_numbers_of_what_was_seen_of_a_lost_log_are_not_given_again(
-    run: Run, alice_member: Member, seen: int
+    run: Run, alice_member: Member, checkpoint: int, seen: int
 ) -> None:
     key = key_of(run, "dead")
     said: list[Event] = [RunStarted(key.thread, key.run_id), TextMessageStart("m", "assistant")]
     said += [TextMessageContent("m", f"word{n} ") for n in range(seen - len(said))]
     kept = Transcript()
-    for event in said[:3]:
+    for event in said[:checkpoint]:
         kept.apply(event)
-    await Run.objects.filter(pk=run.pk).aupdate(partial=kept.to_state(), checkpoint_seq=3)
+    partial = kept.to_state() if checkpoint else None
+    await Run.objects.filter(pk=run.pk).aupdate(partial=partial, checkpoint_seq=checkpoint)
     numbering = Numbering(run_id=key.run_id, thread=key.thread)
     shown = await get_runs().log.open(key.thread)
     shown.append([Entry(key.number, seq, numbering.frame(event, seq)) for seq, event in enumerate(said, 1)])
     lost = MemoryLog()
     assert await recover_dead_runs(log=lost, owner="heir") == 1
-    shown.append((await lost.open(key.thread)).read(Position(key.number, 3)))
+    shown.append((await lost.open(key.thread)).read(Position(key.number, 0)))
     reader = run_entries(key=key, after=seen, patience=0.01, member=alice_member)
     told = [json.loads(entry.frame) async for entry in reader if entry]
     assert [event["type"] for event in told] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_ERROR"]
-    assert told[1]["messages"][-1]["content"] == "word0 "
+    assert told[1]["messages"][-1]["content"] == ("word0 " if checkpoint else "Hello")
 
 
 @pytest.mark.usefixtures("unrecorded")

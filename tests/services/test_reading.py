@@ -23,16 +23,19 @@ from assistant.core.events import (
 )
 from assistant.following import Follower
 from assistant.models import Conversation, Run
-from assistant.services.eventlog import Entry, Position
+from assistant.services.ends import tell_stored_end
+from assistant.services.eventlog import Entry, EventLog, Position
 from assistant.services.frames import Numbering
 from assistant.services.leases import RunKey, key_of
 from assistant.services.members import Member
 from assistant.services.pictures import ThreadState, paint, stored_thread
-from assistant.services.reading import run_entries, tell_stored_end
+from assistant.services.reading import run_entries
 from assistant.services.runs import get_runs
 from assistant.threads import FollowedThreads
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
+from tests.fake_provider import FakeProvider
+from tests.services.test_turns import given
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -133,7 +136,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
         raise AssertionError("nothing is missing but the end")
 
     async def settle() -> Position | None:
-        end = await tell_stored_end(key=key)
+        end = await tell_stored_end(key=key, log=get_runs().log)
         return end and end.position
 
     async def no_summary(number: int) -> None:
@@ -159,8 +162,9 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
 
 async def test_an_end_that_was_told_is_not_told_again(key: RunKey) -> None:
     await say_two(key)
-    assert await tell_stored_end(key=key) and await tell_stored_end(key=key)
-    log = await get_runs().log.open(key.thread)
+    kept = get_runs().log
+    assert await tell_stored_end(key=key, log=kept) and await tell_stored_end(key=key, log=kept)
+    log = await kept.open(key.thread)
     assert [entry.seq for entry in log.read(Position(key.number, 0))] == [1, 2, 3]
 
 
@@ -223,11 +227,11 @@ async def test_who_waits_for_an_end_while_it_cannot_be_asked_for_is_told_later(
     async def send(frame: str) -> None:
         sent.append(json.loads(frame).get("type"))
 
-    async def away_at_first(*, key: RunKey) -> Entry | None:
+    async def away_at_first(*, key: RunKey, log: EventLog) -> Entry | None:
         tries.append(key)
         if len(tries) < 3:
             raise away
-        return await tell_stored_end(key=key)
+        return await tell_stored_end(key=key, log=log)
 
     monkeypatch.setattr("assistant.threads.tell_stored_end", away_at_first)
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
@@ -240,29 +244,85 @@ async def test_who_waits_for_an_end_while_it_cannot_be_asked_for_is_told_later(
     assert len(tries) == 3
 
 
-async def test_who_asks_for_what_comes_after_the_end_is_shown_nothing(
+@pytest.mark.usefixtures("unrecorded")
+async def test_who_asks_for_what_comes_after_the_end_is_shown_nothing_but_that(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "SILENCE_SECONDS", 0.01)
     sent: list[str] = []
+    begun = asyncio.Event()
 
     async def send(frame: str) -> None:
-        sent.append(frame)
+        sent.append(json.loads(frame)["type"])
+        begun.set()
 
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
     await threads.follow(uuid.UUID(key.thread), Position(key.number, 3), renders=False, is_at_end=True)
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0.1)  # ten times as long as a silence that would be looked into
+    log = await get_runs().log.open(key.thread)
+    log.append([Entry(key.number + 1, 1, '{"type":"RUN_STARTED"}')])
+    async with asyncio.timeout(20):
+        await begun.wait()
     await threads.close()
-    assert sent == []
+    assert sent == ["RUN_STARTED"]
+
+
+@pytest.mark.usefixtures("unrecorded")
+async def test_who_follows_a_run_whose_beginning_is_gone_gets_a_picture(key: RunKey, alice_member: Member) -> None:
+    log = await get_runs().log.open(key.thread)
+    log.append([Entry(key.number, 2, '{"type":"TEXT_MESSAGE_END"}')])
+    sent: list[str] = []
+    ended = asyncio.Event()
+
+    async def send(frame: str) -> None:
+        sent.append(json.loads(frame)["type"])
+        if sent[-1] == "RUN_FINISHED":
+            ended.set()
+
+    threads = FollowedThreads(alice_member, send=send, on_failure=ended.set)
+    await threads.follow(uuid.UUID(key.thread), Position(key.number, 0), renders=False)
+    async with asyncio.timeout(20):
+        await ended.wait()
+    await threads.close()
+    assert sent == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+
+
+@pytest.mark.usefixtures("unrecorded", "provider")
+async def test_the_end_of_a_run_is_told_before_the_next_one_begins(
+    key: RunKey, alice_member: Member, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Next")
+    await say_two(key)
+    await Conversation.objects.filter(pk=key.thread).aupdate(run_count=key.number)
+    asked = given(uuid.UUID(key.thread), "next")
+    opened = await get_runs().open(member=alice_member, assistant_slug="support", given=asked)
+    assert [entry async for entry in run_entries(key=opened.key) if entry][-1].is_end
+    log = await get_runs().log.open(key.thread)
+    assert [entry.position for entry in log.read(Position(key.number, 1))][:3] == [(1, 2), (1, 3), (2, 1)]
+    assert [entry.is_end for entry in log.read(Position(key.number, 1))][:3] == [False, True, False]
 
 
 async def test_an_end_is_told_as_it_was_whatever_order_the_database_keeps(key: RunKey) -> None:
     error = RunError("The run was interrupted.", code="interrupted")
     stored = {"code": "interrupted", "type": "RUN_ERROR", "message": "The run was interrupted."}  # as in a jsonb
     await Run.objects.filter(pk=key.pk).aupdate(ending=stored)
-    end = await tell_stored_end(key=key)
+    end = await tell_stored_end(key=key, log=get_runs().log)
     assert end is not None and end.is_end
     assert end.frame == Numbering(run_id=key.run_id, thread=key.thread).frame(error, 3)
+
+
+@pytest.mark.usefixtures("unrecorded")
+async def test_who_read_something_else_in_the_place_of_the_end_is_shown_what_was_kept(
+    key: RunKey, alice_member: Member
+) -> None:
+    await say_too_much(key, 3)
+    reader = run_entries(key=key, after=2, member=alice_member)
+    read = await anext(reader)
+    assert read and read.seq == 3 and not read.is_end
+    log = await get_runs().log.open(key.thread)
+    log.append([Entry(key.number, 9, "{}")])  # what came in between is unknown here
+    entries = [entry async for entry in reader if entry]
+    assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
 
 
 async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
