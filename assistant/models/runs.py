@@ -64,7 +64,6 @@ class Run(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["lease_until"], condition=Q(status="running"), name="running_leases"),
             models.Index(fields=["tenant", "-started_at"], name="runs_of_a_tenant"),
         ]
 

@@ -16,10 +16,11 @@ from assistant.services.limits import Bucket
 
 # Of each thread that is written to: its stream, and the set of processes that read it. One script, so that nobody
 # writes between the events of a thread: where the place of the first is taken, XADD raises. What was added goes to the
-# mailboxes of the processes that read it, each of which gets one message; who has none any more is struck off.
+# mailboxes of the processes that read it, each of which gets one message; who has none any more is struck off. The
+# fourth argument says with a 1 for each thread whose expiry is set anew, for that takes a third of an append.
 APPEND = """
-local keep, sender, mailbox = ARGV[1], ARGV[2], ARGV[3]
-local at, failed, mail = 4, {}, {}
+local keep, sender, mailbox, expiring = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local at, failed, mail = 5, {}, {}
 for i = 1, #KEYS, 2 do
   local number, seq, count, text = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
   local is_added = true
@@ -32,8 +33,10 @@ for i = 1, #KEYS, 2 do
   end
   at = at + 4 + count
   if is_added then
-    redis.call('EXPIRE', KEYS[i], keep)
-    redis.call('EXPIRE', KEYS[i + 1], keep)
+    if string.byte(expiring, (i + 1) / 2) == 49 then
+      redis.call('EXPIRE', KEYS[i], keep)
+      redis.call('EXPIRE', KEYS[i + 1], keep)
+    end
     for _, reader in ipairs(redis.call('SMEMBERS', KEYS[i + 1])) do
       if reader ~= sender then
         mail[reader] = mail[reader] or {}

@@ -21,7 +21,7 @@ from assistant.services.eventlog import Entry, EventLog, Fenced, Position, Threa
 from assistant.services.filelog import WINDOW_BYTES, FileLog
 from assistant.services.memorylog import MemoryLog
 from assistant.services.redisappends import Batch
-from assistant.services.redislog import READERS, RedisLog
+from assistant.services.redislog import READERS, STREAM, RedisLog
 from tests.line import Line
 
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
@@ -294,6 +294,29 @@ if REDIS_URL:
         view = await there.open(thread)
         await write(here, thread, entries(1, 1, 3))
         await until(lambda: view.last == Position(1, 3))
+
+    async def test_a_thread_expires_long_after_its_last_event(
+        two_processes: tuple[RedisLog, RedisLog], thread: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here, _ = two_processes
+
+        async def left(*written: Entry) -> int:
+            """Seconds until the thread expires, when these events are written to one that has 100 of them left."""
+            await client.expire(STREAM + thread, 100)
+            await write(here, thread, list(written))
+            return int(await client.ttl(STREAM + thread))
+
+        async with Redis.from_url(REDIS_URL) as client:
+            assert await left(Entry(1, 1, "{}")) > redislog.KEEP_SECONDS - 10
+            assert await left(Entry(1, 2, "{}")) <= 100  # not with each event
+            assert await left(Entry(1, 3, '{"type":"RUN_FINISHED"}')) > redislog.KEEP_SECONDS - 10
+            assert await left(Entry(2, 1, "{}")) > redislog.KEEP_SECONDS - 10
+            monkeypatch.setattr(redislog, "EXPIRY_KEPT_SECONDS", -1.0)
+            assert await left(Entry(2, 2, "{}")) <= 100
+            assert await left(Entry(2, 3, "{}")) <= 100
+            here._take({"type": "subscribe", "channel": b"mailbox"})  # Redis was away, and may have been restarted
+            assert await left(Entry(2, 4, "{}"), Entry(2, 5, "{}")) > redislog.KEEP_SECONDS - 10
+            assert await left(Entry(2, 6, "{}")) > redislog.KEEP_SECONDS - 10  # the time is up
 
     async def test_a_process_says_again_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(redislog, "RENEW_SECONDS", 0.05)
