@@ -194,7 +194,12 @@ class Writer(Protocol):
 
 
 class EventLog(Protocol):
-    """Where runs' events are kept, in memory or in Redis."""
+    """Where runs' events are kept, in memory or in Redis.
+
+    `outlives_process`: whether they are there for whoever finishes the runs of a process that was killed.
+    """
+
+    outlives_process: bool
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> Writer:
         """A run's writer; `on_failure` is called if its events cannot be kept any more."""

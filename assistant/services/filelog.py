@@ -139,6 +139,8 @@ def _write_at(file: FileIO, place: int, data: bytes) -> None:
 class FileLog(MemoryLog):
     """As `MemoryLog`; `folder` is where running runs are kept, and every process on the same database uses the same."""
 
+    outlives_process = True
+
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder

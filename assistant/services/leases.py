@@ -54,7 +54,7 @@ def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
     return held_by(pk=pk, tenant_id=tenant_id, owner=owner).filter(cancel_requested_at=None)
 
 
-# Of every running answer, about once a second.
+# Of every running answer, every second or few.
 _CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_until", pk=int, tenant_id=int, owner=str)
 
 

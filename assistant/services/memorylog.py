@@ -31,6 +31,8 @@ class MemoryWriter:
 class MemoryLog:
     """Everything within this process."""
 
+    outlives_process = False
+
     def __init__(self) -> None:
         self._threads: dict[str, ThreadLog] = {}
         self._swept_at = time.monotonic()

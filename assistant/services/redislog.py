@@ -71,6 +71,8 @@ class RedisLog:
     `on_control` is called with every message that `publish_control` sent in any process.
     """
 
+    outlives_process = True
+
     def __init__(self, url: str, on_control: Callable[[str], None]) -> None:
         self._redis: Redis = Redis.from_url(url, socket_keepalive=True)
         self._append_script = self._redis.register_script(APPEND)

@@ -37,8 +37,11 @@ from tools.logs import labelled
 
 logger = logging.getLogger(__name__)
 
-# While text flows the answer so far is stored this often: a killed process loses no more, whatever becomes of its log.
+# While text flows the answer so far is stored this often: a killed process loses no more.
 CHECKPOINT_SECONDS = 0.8
+# Each time, all of it is written. Where the log outlives a killed process, an answer is stored a second less often for
+# each so many characters, up to the most: they are lost only if the log is lost at the same time.
+CHARACTERS_PER_SECOND, MOST_CHECKPOINT_SECONDS = 3_000, 4.0
 
 # What begins with the first token that a model has answered.
 _ANSWER = TextMessageStart | ReasoningMessageStart | ToolCallStart
@@ -235,12 +238,14 @@ class RunTask:
         )
 
     async def _keep_checkpoints(self) -> None:
-        kept = 0
+        kept, pause = 0, CHECKPOINT_SECONDS
         while True:
-            await asyncio.sleep(CHECKPOINT_SECONDS)
+            await asyncio.sleep(pause)
             if self._seq == kept:
                 continue
             kept, partial = self._seq, self._transcript.to_state()
+            if self._log.outlives_process:
+                pause = checkpoint_pause(sum(len(message["content"]) for message in partial["messages"]))
             try:
                 await self._writer.flush()
                 if await self._checkpoints.keep(Checkpoint(self.key, partial, kept)):
@@ -250,6 +255,11 @@ class RunTask:
                 return
             except (DatabaseError, InterfaceError):
                 logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)
+
+
+def checkpoint_pause(characters: int) -> float:
+    """Seconds until the next checkpoint of an answer that is so long, where the log outlives a killed process."""
+    return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MOST_CHECKPOINT_SECONDS)
 
 
 def ending_of(event: RunFinished | RunError) -> Ending:

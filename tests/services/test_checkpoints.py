@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -11,14 +12,22 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from assistant.models import Run
-from assistant.services import checkpoints
+from assistant.models import Provider, Run
+from assistant.services import checkpoints, runtask
 from assistant.services.checkpoints import Checkpoint, Checkpoints
 from assistant.services.database import in_database
+from assistant.services.eventlog import Position
 from assistant.services.leases import LostRun, RunKey, key_of
+from assistant.services.members import Member
+from assistant.services.memorylog import MemoryLog
+from assistant.services.runs import Runs
+from assistant.services.runtask import CHECKPOINT_SECONDS, checkpoint_pause
 from assistant.services.tenancy import tenants_in_sight
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_run
+from tests.fake_provider import FakeProvider
+from tests.services.test_turns import given
+from tests.test_websocket import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -102,3 +111,42 @@ async def test_who_has_ended_meanwhile_is_left_out(keys: list[RunKey], crossings
     outcomes = await asyncio.gather(*kept, return_exceptions=True)
     assert isinstance(outcomes[0], asyncio.CancelledError)
     assert crossings == [3]
+
+
+@pytest.mark.parametrize(
+    ("characters", "seconds"), [(0, CHECKPOINT_SECONDS), (3_000, CHECKPOINT_SECONDS + 1), (1_000_000, 4.0)]
+)
+def test_the_longer_an_answer_the_rarer_it_is_stored(characters: int, seconds: float) -> None:
+    assert checkpoint_pause(characters) == seconds
+
+
+@pytest.mark.parametrize("outlives_process", [False, True])
+async def test_a_long_answer_is_stored_less_often_only_where_the_log_outlives_the_process(
+    alice_member: Member,
+    provider: Provider,
+    fake_provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    outlives_process: bool,
+) -> None:
+    monkeypatch.setattr(runtask, "CHECKPOINT_SECONDS", 0.01)
+    monkeypatch.setattr(runtask, "CHARACTERS_PER_SECOND", 0.01)
+    monkeypatch.setattr(runtask, "MOST_CHECKPOINT_SECONDS", 1000.0)
+    monkeypatch.setattr(MemoryLog, "outlives_process", outlives_process)
+    seen = {"once": fake_provider.gate(), "twice": fake_provider.gate()}
+    fake_provider.reply(chunks=["Once", seen["once"], " and twice", seen["twice"], " and more"])
+    here = Runs()
+    here.log = MemoryLog()
+    opened = await here.open(member=alice_member, assistant_slug="support", given=given(uuid.uuid4()))
+    run = Run.objects.filter(pk=opened.key.pk)
+    await until(lambda: run.filter(checkpoint_seq=3).exists())
+    seen["once"].release()
+    thread_log = await here.log.open(opened.key.thread)
+    async with asyncio.timeout(20):
+        while thread_log.last != Position(opened.key.number, 4):
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)  # twenty times as long as between two checkpoints of a short answer
+    assert (await run.aget()).checkpoint_seq == (3 if outlives_process else 4)
+    seen["twice"].release()
+    await until(lambda: run.filter(status=Run.Status.FINISHED).exists())
+    await here.stop()
