@@ -108,6 +108,8 @@ def take_over_dead_runs(
     if alive:
         expired = expired.exclude(pk__in=alive)
     runs = list(expired.order_by("lease_until")[:limit])
+    if not runs:
+        return []
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + RECOVERY_LEASE)
     # An approved call runs in the row of the run that asked, and of a conversation one run runs at a time.
     threads = [run.conversation_id for run in runs]

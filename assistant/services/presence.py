@@ -125,9 +125,8 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
             user__is_active=True,
         ).values_list("tenant_id", "user_id")
     )
-    keys = set(
-        good_keys().filter(pk__in={p.member.key_id for p in present if p.member.key_id}).values_list("tenant_id", "pk")
-    )
+    given = {p.member.key_id for p in present if p.member.key_id}
+    keys = set(good_keys().filter(pk__in=given).values_list("tenant_id", "pk")) if given else set()
     origins = _allowed_origins([p for p in present if p.origin])
     with_session = [p for p in present if p.session_key]
     sessions = set(
