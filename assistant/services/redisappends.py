@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import math
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from assistant.services.eventlog import Entry
@@ -17,7 +18,7 @@ from assistant.services.limits import Bucket
 # Of each thread that is written to: its stream, and the set of processes that read it. One script, so that nobody
 # writes between the events of a thread: where the place of the first is taken, XADD raises. What was added goes to the
 # mailboxes of the processes that read it, each of which gets one message; who has none any more is struck off. The
-# fourth argument says with a 1 for each thread whose expiry is set anew, for that takes a third of an append.
+# fourth argument says with a 1 for each thread whose expiry is set anew.
 APPEND = """
 local keep, sender, mailbox, expiring = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local at, failed, mail = 5, {}, {}
@@ -61,9 +62,41 @@ ROUNDS_PER_SECOND, ROUNDS_AT_ONCE = 300.0, 10
 # Of one round: more would keep Redis, which does one thing at a time, from the others for long.
 MOST_ENTRIES = 500
 
+# How long after an append to a thread the next one leaves its expiry as it is; threads are kept for an hour.
+EXPIRY_KEPT_SECONDS = 60.0
+
 Batch = tuple[str, Sequence[Entry]]
 # Appends the events of several threads; an exception for each whose events could not be added, else None.
 Append = Callable[[Sequence[Batch]], Awaitable[Sequence[Exception | None]]]
+
+
+class Expiries:
+    """When the expiry of each thread that is written to is to be set again."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def due(self, batches: Sequence[Batch]) -> str:
+        """For each thread a 1 if it is to expire as long from now as it is kept, once in a while and at a run's end."""
+        now = time.monotonic()
+        return "".join("1" if self._is_due(thread, entries, now) else "0" for thread, entries in batches)
+
+    def _is_due(self, thread: str, entries: Sequence[Entry], now: float) -> bool:
+        if entries[-1].is_end:
+            self.forget(thread)
+            return True
+        if self._until.get(thread, 0.0) > now:
+            return False
+        self._until[thread] = now + EXPIRY_KEPT_SECONDS
+        return True
+
+    def forget(self, thread: str) -> None:
+        """Nobody writes to the thread any more."""
+        self._until.pop(thread, None)
+
+    def clear(self) -> None:
+        """Redis may have been restarted, and know of no expiry."""
+        self._until.clear()
 
 
 class RedisWriter:

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import contextvars
 import logging
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -23,7 +22,7 @@ from redis.exceptions import ResponseError
 
 from assistant.services.eventlog import Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.memorylog import MemoryLog
-from assistant.services.redisappends import APPEND, Batch, RedisWriter, Rounds
+from assistant.services.redisappends import APPEND, Batch, Expiries, RedisWriter, Rounds
 from assistant.services.subscriptions import AWAY, Subscriptions
 
 logger = logging.getLogger(__name__)
@@ -37,8 +36,6 @@ SUMMARY = "summary "
 KEEP_SECONDS = 3600
 # A process says again what it reads, well before that would be forgotten.
 RENEW_SECONDS, RENEWED_AT_ONCE = KEEP_SECONDS / 4, 500
-# How long after an append to a thread the next one leaves its expiry as it is.
-EXPIRY_KEPT_SECONDS = KEEP_SECONDS / 60
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
 PATIENCE_SECONDS = 20.0
@@ -83,8 +80,7 @@ class RedisLog:
         self._on_control = on_control
         self._rounds = Rounds(self.append, lambda failure: isinstance(failure, AWAY))
         self._followed: set[str] = set()
-        # When the expiry of a thread that is written to is to be set again.
-        self._expiries: dict[str, float] = {}
+        self._expiries = Expiries()
         self._subscriptions = Subscriptions(url, on_message=self._take)
         self._fills: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
@@ -105,8 +101,7 @@ class RedisLog:
         An exception for each thread to which nothing could be added, else None.
         """
         keys: list[str] = []
-        expiring = "".join("1" if self._is_expiry_due(thread, entries) else "0" for thread, entries in batches)
-        arguments: list[str | bytes | int] = [KEEP_SECONDS, self._id, MAILBOX, expiring]
+        arguments: list[str | bytes | int] = [KEEP_SECONDS, self._id, MAILBOX, self._expiries.due(batches)]
         for thread, entries in batches:
             number, seq = entries[0].position
             keys += (STREAM + thread, READERS + thread)
@@ -129,17 +124,6 @@ class RedisLog:
             elif isinstance(failure, AWAY):
                 away = failure
         return failures
-
-    def _is_expiry_due(self, thread: str, entries: Sequence[Entry]) -> bool:
-        """Whether the thread is to expire as long from now as it is kept: once in a while, and at a run's end."""
-        now = time.monotonic()
-        if entries[-1].is_end:
-            self._expiries.pop(thread, None)
-            return True
-        if self._expiries.get(thread, 0.0) > now:
-            return False
-        self._expiries[thread] = now + EXPIRY_KEPT_SECONDS
-        return True
 
     async def _recover(self, thread: str, entries: Sequence[Entry]) -> Exception | None:
         """Their place is taken: by this very write, of which only the answer was lost, or by another process."""
@@ -210,7 +194,7 @@ class RedisLog:
         for thread in threads:
             if thread in self._followed:
                 continue
-            self._expiries.pop(thread, None)
+            self._expiries.forget(thread)
             with contextlib.suppress(*AWAY):  # else others send here what nobody reads, for a while
                 await self._redis.srem(READERS + thread, self._id)
             if thread in self._followed:  # again, while that was on its way

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from assistant.services import eventlog, filelog, memorylog, redislog
+from assistant.services import eventlog, filelog, memorylog, redisappends, redislog
 from assistant.services.eventlog import Entry, EventLog, Fenced, Position, ThreadLog
 from assistant.services.filelog import WINDOW_BYTES, FileLog
 from assistant.services.memorylog import MemoryLog
@@ -311,7 +311,7 @@ if REDIS_URL:
             assert await left(Entry(1, 2, "{}")) <= 100  # not with each event
             assert await left(Entry(1, 3, '{"type":"RUN_FINISHED"}')) > redislog.KEEP_SECONDS - 10
             assert await left(Entry(2, 1, "{}")) > redislog.KEEP_SECONDS - 10
-            monkeypatch.setattr(redislog, "EXPIRY_KEPT_SECONDS", -1.0)
+            monkeypatch.setattr(redisappends, "EXPIRY_KEPT_SECONDS", -1.0)
             assert await left(Entry(2, 2, "{}")) <= 100
             assert await left(Entry(2, 3, "{}")) <= 100
             here._take({"type": "subscribe", "channel": b"mailbox"})  # Redis was away, and may have been restarted
