@@ -18,7 +18,6 @@ from assistant.services.eventlog import Position
 from assistant.services.failures import OUTAGES, note_failure
 from assistant.services.frames import bare_frame, refusal_frame
 from assistant.services.inputs import BeyondBounds, Refused, parse_input, parse_run_id, parse_thread_id, read_json
-from assistant.services.keylimits import spend_on_run
 from assistant.services.leases import key_of
 from assistant.services.limits import (
     CONNECTION_BURST,
@@ -193,9 +192,8 @@ class ChatConsumer(LeanConsumer):
         if "chat" not in self.member.scopes:
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
-        await spend_on_run(member=self.member)
         self._learn(frame)
-        opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given)
+        opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
         self._arrival.is_of_use = True
         forwarded = frame.get("forwardedProps")
         renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"

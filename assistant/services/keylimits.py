@@ -12,7 +12,6 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from assistant.models import ApiKey, ApiKeyUse, Webhook
-from assistant.services.database import in_database
 from assistant.services.inputs import Refused, written
 from assistant.services.members import KeyLimits, Member
 from assistant.services.prepared import Prepared
@@ -63,17 +62,13 @@ def _limits(*, pk: int, tenant_id: int) -> QuerySet[ApiKey, tuple[int | None, in
 _LIMITS = Prepared(_limits, pk=int, tenant_id=int)
 
 
-async def spend_on_run(*, member: Member) -> None:
+def spend_on_run(*, member: Member) -> None:
     """As `spend`, by the limits that the key has now: for connections, which outlive a change of them."""
-    # Nobody else is counted, nor sent the way to the database.
-    if member.key_id is not None and member.assistant_id is None:
-        await in_database(_spend_anew, member=member, key_id=member.key_id)
-
-
-def _spend_anew(*, member: Member, key_id: int) -> None:
-    limits = _LIMITS.first(pk=key_id, tenant_id=member.tenant_id)
+    if member.key_id is None or member.assistant_id is not None:
+        return
+    limits = _LIMITS.first(pk=member.key_id, tenant_id=member.tenant_id)
     if limits is not None and limits != (None, None):
-        _spend(member, key_id, KeyLimits(*limits))
+        _spend(member, member.key_id, KeyLimits(*limits))
 
 
 def _take(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bool:

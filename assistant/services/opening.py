@@ -17,6 +17,7 @@ from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants import limits_of, options_of, prompt_of
 from assistant.services.history import recent_messages, store_messages
 from assistant.services.inputs import Refused, RunInput
+from assistant.services.keylimits import spend_on_run
 from assistant.services.leases import LEASE, RunKey, key_of
 from assistant.services.members import Member
 from assistant.services.newinput import check_edits, what_is_new
@@ -81,16 +82,25 @@ class OpenedRun:
 
 
 def open_run(
-    *, member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId | None = None
+    *,
+    member: Member,
+    assistant_slug: str,
+    given: RunInput,
+    owner: str,
+    decided_by: UserId | None = None,
+    is_counted: bool = False,
 ) -> OpenedRun:
     """Open a run of `member`, or find the one that has its id already.
 
-    `decided_by` is the user who answers approvals in the member's place: an operator.
+    `decided_by` is the user who answers approvals in the member's place: an operator. If `is_counted`, asking is a
+    request of the member's API key; over HTTP the request was counted before.
 
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer; or
-            `quota_exceeded`, as `QuotaReached`.
+            `quota_exceeded`, as `QuotaReached` or `TooManyRequests`.
     """
+    if is_counted:
+        spend_on_run(member=member)
     for attempts_left in reversed(range(ATTEMPTS)):
         try:
             return _open_run(member, assistant_slug, given, owner, decided_by or member.user_id)

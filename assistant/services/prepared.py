@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import copy
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from django.contrib.auth import get_user_model
 from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
 # Values that stand in for parameters while the SQL is written; they fit into every column and occur nowhere else.
 _INTEGER, _TEXT, _UUID = 2_047_483_000, "prepared-parameter-", 2**127
+_PLACEHOLDER = re.compile("(?<!%)%s")
+_WORD = re.compile("[a-z_]+")
 
 
 class Prepared(Generic[Row]):
@@ -30,32 +36,67 @@ class Prepared(Generic[Row]):
     def __init__(self, build: Callable[..., QuerySet[Any, Row]], **parameters: type) -> None:
         self._build = build
         self._parameters = Parameters(parameters)
-        self._made: dict[str, tuple[QuerySet[Any, Row], SQLCompiler, str, tuple[Any, ...]]] = {}
+        self._made: dict[str, _Made] = {}
 
     def rows(self, **values: Any) -> list[Row]:
         """What the query finds for these values, as the query set would give it."""
         connection = connections[DEFAULT_DB_ALIAS]
         if connection.vendor not in self._made:
             self._made[connection.vendor] = self._make()
-        queryset, compiler, sql, template = self._made[connection.vendor]
-        bound = bind(template, values)
-        compiler = copy.copy(compiler)
-        compiler.connection = connection
-        compiler.as_sql = lambda *_, **__: (sql, bound)  # type: ignore[method-assign]
+        made = self._made[connection.vendor]
+        bound = made.statement.bind(values)
+        converters = made.converters_of(connection)
+        compiler = copy.copy(made.compiler)
+        vars(compiler).update(
+            connection=connection,
+            as_sql=lambda *_, **__: (made.statement.sql, bound),
+            get_converters=lambda _: converters,
+        )
         # By hand: `copy.copy` asks the database first, and setting `query` changes what rows are made into.
-        asked: Any = object.__new__(type(queryset))
-        vars(asked).update(vars(queryset), _query=_Written(queryset.query, compiler))
+        asked: Any = object.__new__(type(made.queryset))
+        vars(asked).update(vars(made.queryset), _query=_Written(made.queryset.query, compiler))
         return list(asked._iterable_class(asked))
 
     def first(self, **values: Any) -> Row | None:
         """The first of the rows, if there is any."""
         return next(iter(self.rows(**values)), None)
 
-    def _make(self) -> tuple[QuerySet[Any, Row], SQLCompiler, str, tuple[Any, ...]]:
+    def _make(self) -> _Made:
         queryset = self._build(**self._parameters.stand_ins)
         compiler = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
         sql, params = compiler.as_sql()
-        return queryset, compiler, sql, self._parameters.template(params)
+        return _Made(queryset, compiler, self._parameters.statement(sql, params))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A query for one kind of database, and how the values of its rows are converted, by connection."""
+
+    queryset: QuerySet[Any, Any]
+    compiler: SQLCompiler
+    statement: Statement
+    _converters: WeakKeyDictionary[BaseDatabaseWrapper, Any] = field(default_factory=WeakKeyDictionary)
+
+    def converters_of(self, connection: BaseDatabaseWrapper) -> Any:
+        """Found once: of rows with a hundred columns that takes longer than to read one."""
+        if connection not in self._converters:
+            compiler = copy.copy(self.compiler)
+            compiler.connection = connection
+            columns = [column[0] for column in compiler.select[: compiler.col_count]]
+            self._converters[connection] = compiler.get_converters(columns)
+        return self._converters[connection]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The SQL of a statement, with its parameters by name, and where their values come from."""
+
+    sql: str
+    _parts: Mapping[str, Any]
+
+    def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters for these values."""
+        return {name: part(values) if isinstance(part, _Parameter) else part for name, part in self._parts.items()}
 
 
 class Parameters:
@@ -73,13 +114,35 @@ class Parameters:
         """By name; made late, for a user model may be read only when all are loaded."""
         return {name: _stand_in(kind, number) for number, (name, kind) in enumerate(self._kinds.items())}
 
-    def template(self, params: Sequence[Any]) -> tuple[Any, ...]:
-        """The parameters of the SQL, for `bind`. Raises `ValueError` if one of the names is not among them."""
-        template = tuple(self._part(param) for param in params)
-        found = {part.name for part in template if isinstance(part, _Parameter)}
-        if found != set(self.stand_ins):
-            raise ValueError(f"parameters that the query does not hold: {sorted(set(self.stand_ins) - found)}")
-        return template
+    def statement(self, sql: str, params: Sequence[Any], columns: Sequence[str] = ()) -> Statement:
+        """A statement as a compiler wrote it, to be bound to values of these parameters.
+
+        What stays the same is written into it: SQLite plans a statement anew each time if a parameter stands where a
+        partial index might be used. The others have names, for Django searches a statement for those without.
+
+        Args:
+            params: those of the SQL. The first are what is set of `columns`, which are bound by their own names.
+
+        Raises:
+            ValueError: one of the named parameters is not among them.
+        """
+        texts = _PLACEHOLDER.split(sql)
+        parts: dict[str, Any] = {}
+        written = [texts[0]]
+        for place, (param, text) in enumerate(zip(params, texts[1:], strict=True)):
+            name, part = f"p{place}", self._part(param)
+            if place < len(columns):
+                name = columns[place]
+                part = _Parameter(name, _same)
+            elif not isinstance(part, _Parameter) and (literal := _literal(part)):
+                written += (literal, text)
+                continue
+            parts[name] = part
+            written += (f"%({name})s", text)
+        found = {part.name for part in parts.values() if isinstance(part, _Parameter)}
+        if missing := set(self.stand_ins) - found:
+            raise ValueError(f"parameters that the query does not hold: {sorted(missing)}")
+        return Statement("".join(written), parts)
 
     def _part(self, param: Any) -> Any:
         for name, stand_in in self.stand_ins.items():
@@ -87,13 +150,21 @@ class Parameters:
                 return _Parameter(name, lambda value: value.hex)
             if isinstance(param, type(stand_in)) and param == stand_in:
                 # psycopg tells integers by their size, each a subclass of int.
-                return _Parameter(name, type(param) if isinstance(param, int) else lambda value: value)
+                return _Parameter(name, type(param) if isinstance(param, int) else _same)
         return param
 
 
-def bind(template: Sequence[Any], values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The parameters of a statement for these values."""
-    return tuple(part(values) if isinstance(part, _Parameter) else part for part in template)
+def _same(value: Any) -> Any:
+    return value
+
+
+def _literal(value: Any) -> str:
+    """A constant as it is written in SQL, or nothing if that might differ between databases."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, int):
+        return str(int(value))
+    return f"'{value}'" if isinstance(value, str) and _WORD.fullmatch(value) else ""
 
 
 class UserKey:

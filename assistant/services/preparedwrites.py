@@ -11,9 +11,11 @@ from django.db.models import DateTimeField, Field, IntegerField, JSONField, Mode
 from django.db.models.sql import InsertQuery, UpdateQuery
 from django.utils import timezone
 
-from assistant.services.prepared import Parameters, bind
+from assistant.services.prepared import Parameters, Statement
 
 Row = TypeVar("Row", bound=Model)
+# Before the name of a column that is set, in the names of parameters.
+_SET = "set_"
 
 
 class PreparedInsert(Generic[Row]):
@@ -75,26 +77,26 @@ class PreparedUpdate:
         self._build = build
         self._columns = columns
         self._parameters = Parameters(parameters)
-        self._made: dict[str, tuple[list[Field[Any, Any]], str, tuple[Any, ...]]] = {}
+        self._made: dict[str, tuple[list[Field[Any, Any]], Statement]] = {}
 
     def update(self, *, to: dict[str, Any], **values: Any) -> int:
         """Set the columns `to` values, all by name, for these values of the parameters; returns how many rows."""
         connection = connections[DEFAULT_DB_ALIAS]
         if connection.vendor not in self._made:
             self._made[connection.vendor] = self._make()
-        fields, sql, template = self._made[connection.vendor]
-        new = [field.get_db_prep_save(to[field.attname], connection) for field in fields]
+        fields, statement = self._made[connection.vendor]
+        new = {_SET + field.attname: field.get_db_prep_save(to[field.attname], connection) for field in fields}
         with transaction.mark_for_rollback_on_error(DEFAULT_DB_ALIAS), connection.cursor() as cursor:
-            cursor.execute(sql, (*new, *bind(template, values)))
+            cursor.execute(statement.sql, statement.bind({**values, **new}))
             return int(cursor.rowcount)
 
-    def _make(self) -> tuple[list[Field[Any, Any]], str, tuple[Any, ...]]:
+    def _make(self) -> tuple[list[Field[Any, Any]], Statement]:
         queryset = self._build(**self._parameters.stand_ins)
         fields = [queryset.model._meta.get_field(name) for name in self._columns]
         query: Any = queryset.query.chain(UpdateQuery)
         query.add_update_values({field.attname: _anything(field) for field in fields})
         sql, params = query.get_compiler(using=DEFAULT_DB_ALIAS).as_sql()
-        return fields, sql, self._parameters.template(params[len(fields) :])
+        return fields, self._parameters.statement(sql, params, [_SET + field.attname for field in fields])
 
 
 def _anything(field: Field[Any, Any]) -> Any:

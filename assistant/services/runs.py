@@ -86,7 +86,13 @@ class Runs:
                 await self._redis_log.start()
 
     async def open(
-        self, *, member: Member, assistant_slug: str, given: RunInput, decided_by: UserId | None = None
+        self,
+        *,
+        member: Member,
+        assistant_slug: str,
+        given: RunInput,
+        decided_by: UserId | None = None,
+        is_counted: bool = False,
     ) -> OpenedRun:
         """Open a run and start it, or find the one with this id; raises `Refused`. See `open_run`.
 
@@ -101,6 +107,7 @@ class Runs:
                 given=given,
                 owner=self.owner,
                 decided_by=decided_by,
+                is_counted=is_counted,
             ),
         )
 

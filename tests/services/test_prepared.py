@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, Conversation, Tenant, ToolSetting
@@ -53,6 +53,19 @@ def test_finds_values_converted_as_a_query_set_does(cast: Cast) -> None:
         expected = list(build(thread=thread, tenant_id=cast.acme.pk))
         assert prepared.rows(thread=thread, tenant_id=cast.acme.pk) == expected
         assert expected[0][1:4] == ({"deep": [1, None]}, '{"key": "s3cret"}', thread == talk.pk)
+
+
+def test_constants_find_what_they_find_in_a_query_set(cast: Cast) -> None:
+    odd = 'It\'s 100 %s of \\ "x"'
+    Assistant.objects.filter(pk=cast.support.pk).update(name=odd, max_rounds=7)
+
+    def build(*, tenant_id: int) -> QuerySet[Assistant, tuple[object, ...]]:
+        rows = Assistant.objects.filter(tenant_id=tenant_id, is_active=True, max_rounds=7, temperature=None, name=odd)
+        return rows.values_list("slug", Value("word"), Value(odd), Value(2.5), Value(True), Value(-3))
+
+    expected = list(build(tenant_id=cast.acme.pk))
+    assert expected == [("support", "word", odd, 2.5, True, -3)]
+    assert Prepared(build, tenant_id=int).rows(tenant_id=cast.acme.pk) == expected
 
 
 def test_a_parameter_that_is_not_asked_for_is_a_mistake(cast: Cast) -> None:
