@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.models import Run, ToolCall
+from assistant.services.prepared import Prepared
 from assistant.services.preparedwrites import PreparedUpdate
 from tools.context import UserId
 
@@ -94,7 +95,15 @@ class DeadRun:
     checkpoint_seq: int
 
 
-@transaction.atomic
+def _leases() -> QuerySet[Run, datetime | None]:
+    running = Run.objects.filter(status=Run.Status.RUNNING, lease_until__isnull=False)
+    return running.order_by("lease_until").values_list("lease_until", flat=True)[:1]
+
+
+# Asked every few seconds by every process, and nearly always all there is to ask.
+_OLDEST_LEASE = Prepared(_leases)
+
+
 def take_over_dead_runs(
     *, owner: str, alive: Collection[int] = (), by: datetime | None = None, limit: int = 20
 ) -> list[DeadRun]:
@@ -102,9 +111,14 @@ def take_over_dead_runs(
 
     Not those that are `alive`: this process, `owner`, knows that it works on them, however late it says so.
     """
+    oldest, by = _OLDEST_LEASE.first(), by or timezone.now()
+    return [] if oldest is None or oldest >= by else _take_over(owner, alive, by, limit)
+
+
+@transaction.atomic
+def _take_over(owner: str, alive: Collection[int], by: datetime, limit: int) -> list[DeadRun]:
     now = timezone.now()
-    expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=by or now)
-    expired = expired.select_for_update(skip_locked=True)
+    expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=by).select_for_update(skip_locked=True)
     if alive:
         expired = expired.exclude(pk__in=alive)
     runs = list(expired.order_by("lease_until")[:limit])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import time
 import uuid
 from collections.abc import Callable
 from functools import partial
@@ -48,6 +49,8 @@ logger = logging.getLogger(__name__)
 
 # Leases last three of these, so two missed turns do not cost a run.
 HOUSEKEEPING_SECONDS = 5.0
+# Approvals wait for a day, and who answers one is asked how old it is.
+EXPIRY_SECONDS = 60.0
 # A log that is longer in the way than this has failed; until then it was tried again and again.
 BEGIN_SECONDS = 60.0
 # How long a process that is asked to end waits for its runs.
@@ -218,6 +221,7 @@ class Runs:
     async def _keep_house(self) -> None:
         # Of all tenants: this is the deployment's own housekeeping.
         enter_all()
+        expiries_at = 0.0
         while True:
             try:
                 began = timezone.now()
@@ -226,7 +230,9 @@ class Runs:
                         self._cancel_here(pk)
                 # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
                 await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
-                await in_database(expire_approvals)
+                if time.monotonic() >= expiries_at:
+                    await in_database(expire_approvals)
+                    expiries_at = time.monotonic() + EXPIRY_SECONDS
                 await self.seats.renew()
             except (DatabaseError, OSError):
                 logger.warning("Housekeeping could not reach the database", exc_info=True)

@@ -52,11 +52,13 @@ async def _first_tokens(bench: Bench, server: Product, direct: Way, made: Site) 
     wire, line = await server.open(0), await direct.open(0)
     for _ in range(5 if bench.quick else bench.rounds * 10):
         for name, thread in (("new", ""), ("long", made.long_threads[LONGEST])):
+            wire.received.clear()
             start = time.monotonic()
             server.say(wire, "Hello", thread=thread)
-            await wire.until(_FIRST)
-            seen[name].append((wire.received[-1][0] - start) * 1000)
+            # Not one after the other: the first token and the end may come at once.
             await wire.until(server.end)
+            first = next(came for came, text in wire.received if _FIRST.search(text))
+            seen[name].append((first - start) * 1000)
             await asyncio.sleep(0.02)
         start = time.monotonic()
         direct.say(line, "Hello")
