@@ -9,20 +9,38 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection, transaction
+from django.utils import timezone
 
+from assistant.models import Run
 from assistant.services.database import in_database
-from assistant.services.leases import LostRun, RunKey, checkpoint_run
+from assistant.services.leases import LEASE, LostRun, RunKey, checkpoint_run
 from assistant.services.tenancy import tenants
 
 logger = logging.getLogger(__name__)
 
-# What comes due within this time goes along.
-GATHER_SECONDS = 0.05
+# What comes due within this time goes along. PostgreSQL stores all of a tenant's by one statement: of more of them each
+# costs less.
+GATHER_SECONDS = 0.2 if connection.vendor == "postgresql" else 0.05
+
+# As `checkpoint_run` has it, for the runs of one tenant.
+_TOGETHER = """
+UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
+FROM (VALUES {rows}) new (pk, owner, partial, seq)
+WHERE run.tenant_id = %s AND run.id = new.pk AND run.lease_owner = new.owner AND run.status = %s
+    AND run.cancel_requested_at IS NULL
+RETURNING run.id
+"""
+_ROW = "(%s::bigint, %s::text, %s::jsonb, %s::integer)"
+# Fewer of them cost more together than alone, each without a transaction around it.
+_WORTHWHILE = 4
+# Whoever holds one of these runs may want another of them: we give way before PostgreSQL looks for deadlocks (1 s).
+_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '100ms'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +100,59 @@ class Checkpoints:
 
 def store_checkpoints(checkpoints: Sequence[Checkpoint]) -> list[bool | Exception]:
     """What `checkpoint_run` returns for each, or raises; one that cannot be stored keeps no other from it."""
-    if connection.vendor == "sqlite" and len(checkpoints) > 1:
+    together = _stored_on_postgresql if connection.vendor == "postgresql" else _stored_on_sqlite
+    found = together(checkpoints) if len(checkpoints) > 1 else {}
+    return [found[place] if place in found else _stored_alone(one) for place, one in enumerate(checkpoints)]
+
+
+def _stored_on_sqlite(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exception]:
+    """By place what became of those that were stored together: of all or of none. SQLite's cost is the commit."""
+    try:
+        with transaction.atomic():
+            return {place: _stored(checkpoint) for place, checkpoint in enumerate(checkpoints)}
+    except Exception:
+        logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
+        return {}
+
+
+def _stored_on_postgresql(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exception]:
+    """The same, of each tenant's by themselves; runs that are cancelled or lost are not among them."""
+    of_tenant: dict[int, dict[int, Checkpoint]] = defaultdict(dict)
+    for place, checkpoint in enumerate(checkpoints):
+        of_tenant[checkpoint.key.tenant_id][place] = checkpoint
+    found: dict[int, bool | Exception] = {}
+    for tenant_id, own in of_tenant.items():
+        if len(own) < _WORTHWHILE:
+            continue
         try:
-            with transaction.atomic():  # SQLite's cost is the commit
-                return [_stored(checkpoint) for checkpoint in checkpoints]
+            with tenants(tenant_id):
+                stored = _store_by_one_statement(tenant_id, list(own.values()))
         except Exception:
             logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
-    found: list[bool | Exception] = []
-    for checkpoint in checkpoints:
-        try:
-            found.append(_stored(checkpoint))
-        except Exception as exc:
-            found.append(exc)
+            continue
+        found |= {place: False for place, checkpoint in own.items() if checkpoint.key.pk in stored}
     return found
+
+
+@transaction.atomic
+def _store_by_one_statement(tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set[int]:
+    """Store answers of one tenant's runs; returns the keys of the runs that were there to be stored."""
+    partial = Run._meta.get_field("partial")
+    values: list[Any] = [timezone.now() + LEASE]
+    for one in checkpoints:
+        values += (one.key.pk, one.key.owner, partial.get_db_prep_save(dict(one.partial), connection), one.seq)
+    values += (tenant_id, Run.Status.RUNNING)
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_TIMEOUT)
+        cursor.execute(_TOGETHER.format(rows=", ".join([_ROW] * len(checkpoints))), values)
+        return {pk for (pk,) in cursor.fetchall()}
+
+
+def _stored_alone(checkpoint: Checkpoint) -> bool | Exception:
+    try:
+        return _stored(checkpoint)
+    except Exception as exc:
+        return exc
 
 
 def _stored(checkpoint: Checkpoint) -> bool | Exception:

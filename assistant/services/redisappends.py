@@ -58,7 +58,7 @@ return failed
 
 # Rounds that a process may write in a second, and at once after a pause: a single stream waits for none. A round
 # of two events costs nearly as much as one of ten: without this bound 132 streams took a quarter more CPU.
-ROUNDS_PER_SECOND, ROUNDS_AT_ONCE = 300.0, 10
+ROUNDS_PER_SECOND, ROUNDS_AT_ONCE = 200.0, 10
 # Of one round: more would keep Redis, which does one thing at a time, from the others for long.
 MOST_ENTRIES = 500
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from assistant.models import Provider, Run
@@ -22,7 +24,7 @@ from assistant.services.members import Member
 from assistant.services.memorylog import MemoryLog
 from assistant.services.runs import Runs
 from assistant.services.runtask import CHECKPOINT_SECONDS, checkpoint_pause
-from assistant.services.tenancy import tenants_in_sight
+from assistant.services.tenancy import all_tenants, tenants_in_sight
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_run
 from tests.fake_provider import FakeProvider
@@ -34,9 +36,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def keys(cast: Cast) -> list[RunKey]:
-    """Running runs of two tenants, three of Acme's and one of Globex's."""
+    """Running runs of two tenants, four of Acme's and one of Globex's."""
     theirs = make_assistant(cast.globex, "desk", name="Desk")
-    talks = [make_conversation(cast.alice, cast.support) for _ in range(3)]
+    talks = [make_conversation(cast.alice, cast.support) for _ in range(4)]
     talks.append(make_conversation(cast.mallory, theirs))
     held = {"status": Run.Status.RUNNING, "lease_owner": "me", "lease_until": timezone.now() + timedelta(hours=1)}
     return [key_of(make_run(talk, **held), "me") for talk in talks]
@@ -66,41 +68,72 @@ async def stored() -> dict[str, Any]:
 
 
 async def test_all_that_are_due_go_together(keys: list[RunKey], crossings: list[int]) -> None:
-    assert await keep_all(keys) == [False] * 4
-    assert crossings == [4]
+    assert await keep_all(keys) == [False] * 5
+    assert crossings == [5]
     assert await stored() == {key.run_id: ({"said": key.run_id}, 7) for key in keys}
+
+
+async def test_those_of_one_tenant_need_no_statement_of_their_own(
+    keys: list[RunKey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "_stored_alone", lambda _: DatabaseError("alone"))
+    assert await keep_all(keys[:4]) == [False] * 4
+    assert (await stored())[keys[3].run_id] == ({"said": keys[3].run_id}, 7)
 
 
 async def test_each_is_told_what_became_of_its_own(keys: list[RunKey]) -> None:
     await Run.objects.filter(pk=keys[0].pk).aupdate(cancel_requested_at=timezone.now())
     await Run.objects.filter(pk=keys[1].pk).aupdate(lease_owner="heir")
     cancelled, lost, *others = await keep_all(keys)
-    assert (cancelled, others) == (True, [False, False])
+    assert (cancelled, others) == (True, [False] * 3)
     assert isinstance(lost, LostRun)
     assert (await stored())[keys[1].run_id][1] == 0
 
 
-async def test_one_that_cannot_be_stored_keeps_no_other_from_it(
-    keys: list[RunKey], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = checkpoints.checkpoint_run
-
-    def failing(*, key: RunKey, **rest: Any) -> bool:
-        if key == keys[2]:
-            raise DatabaseError("no")
-        return store(key=key, **rest)
-
-    monkeypatch.setattr(checkpoints, "checkpoint_run", failing)
-    outcomes = await keep_all(keys)
-    assert [type(outcome) for outcome in outcomes] == [bool, bool, DatabaseError, bool]
-    assert [seq for _, seq in (await stored()).values()] == [7, 7, 0, 7]
+async def test_one_that_cannot_be_stored_keeps_no_other_from_it(keys: list[RunKey]) -> None:
+    together = Checkpoints()
+    kept = [together.keep(Checkpoint(key, {"n": float("nan") if key == keys[2] else 1.5}, 7)) for key in keys]
+    outcomes = await asyncio.gather(*kept, return_exceptions=True)
+    assert isinstance(outcomes.pop(2), DatabaseError)
+    assert outcomes == [False] * 4
+    assert [seq for _, seq in (await stored()).values()] == [7, 7, 0, 7, 7]
 
 
 async def test_each_is_written_in_sight_of_its_own_tenant(keys: list[RunKey], monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    monkeypatch.setattr(checkpoints, "checkpoint_run", lambda **_: seen.append(tenants_in_sight()))
+    seen: dict[int, str] = {}
+
+    def note(key: RunKey, **_: Any) -> bool:
+        seen[key.pk] = tenants_in_sight()
+        return False
+
+    def note_all(tenant_id: int, batch: list[Checkpoint]) -> set[int]:
+        return {one.key.pk for one in batch if not note(one.key)}
+
+    monkeypatch.setattr(checkpoints, "checkpoint_run", note)
+    monkeypatch.setattr(checkpoints, "_store_by_one_statement", note_all)
     await keep_all(keys)
-    assert seen == [str(key.tenant_id) for key in keys]
+    assert seen == {key.pk: str(key.tenant_id) for key in keys}
+
+
+async def test_whoever_holds_a_run_and_wants_another_gets_it(keys: list[RunKey]) -> None:
+    """A deadlock is looked for once, a second after somebody begins to wait: by him who waits for what we hold."""
+    first, last = keys[0], keys[3]
+    is_held = threading.Event()
+
+    def hold() -> None:
+        with all_tenants(), transaction.atomic():
+            Run.objects.filter(pk=last.pk).update(error_message="held")
+            is_held.set()
+            time.sleep(1.3)
+            Run.objects.filter(pk=first.pk).update(error_message="held")
+        connection.close()
+
+    holding = asyncio.create_task(asyncio.to_thread(hold))
+    await asyncio.to_thread(is_held.wait)
+    assert await keep_all(keys) == [False] * 5
+    await holding
+    assert [seq for _, seq in (await stored()).values()] == [7] * 5
+    assert [run.error_message async for run in Run.objects.filter(pk__in=[first.pk, last.pk])] == ["held", "held"]
 
 
 async def test_who_has_ended_meanwhile_is_left_out(keys: list[RunKey], crossings: list[int]) -> None:
@@ -110,7 +143,7 @@ async def test_who_has_ended_meanwhile_is_left_out(keys: list[RunKey], crossings
     kept[0].cancel()
     outcomes = await asyncio.gather(*kept, return_exceptions=True)
     assert isinstance(outcomes[0], asyncio.CancelledError)
-    assert crossings == [3]
+    assert crossings == [4]
 
 
 @pytest.mark.parametrize(
