@@ -39,7 +39,6 @@ ALLOWED = {
     (QUERY, "assistant/services/takeout.py:export_user"): LEAVING,
     (QUERY, "assistant/services/assistants.py:with_prompt"): OF_A_ROW,
     (QUERY, "assistant/services/callaudit.py:expire_calls"): ALL_TENANTS,
-    (QUERY, "assistant/services/deliveries.py:_next_try"): ALL_TENANTS,
     (QUERY, "assistant/services/demo.py:_assistant"): OF_A_ROW,
     (QUERY, "assistant/services/demo.py:load_demo_tenants"): USERS,
     (QUERY, "assistant/services/encryption.py:_rotate"): "the deployment's keys, an operator's command",

@@ -68,20 +68,20 @@ class Attempt:
         return self.code is not None and 200 <= self.code < 300
 
 
-def _due(now: datetime) -> QuerySet[WebhookDelivery]:
-    """What is to be sent now, of all tenants: this is the deployment's own housekeeping."""
+def _waiting() -> QuerySet[WebhookDelivery]:
+    """What is to be sent now or later, of all tenants: this is the deployment's own housekeeping."""
     return WebhookDelivery.objects.filter(
-        Q(webhook__is_active=True) | Q(event=TEST),
-        status=WebhookDelivery.Status.PENDING,
-        next_try_at__lte=now,
-        tenant__is_active=True,
+        Q(webhook__is_active=True) | Q(event=TEST), status=WebhookDelivery.Status.PENDING, tenant__is_active=True
     )
 
 
+def _due(now: datetime) -> QuerySet[WebhookDelivery]:
+    return _waiting().filter(next_try_at__lte=now)
+
+
 def _next_try() -> QuerySet[WebhookDelivery, datetime | None]:
-    """When the next of all tenants' messages is due."""
-    pending = WebhookDelivery.objects.filter(status=WebhookDelivery.Status.PENDING, next_try_at__isnull=False)
-    return pending.order_by("next_try_at").values_list("next_try_at", flat=True)[:1]
+    timed = _waiting().filter(next_try_at__isnull=False).order_by("next_try_at")
+    return timed.values_list("next_try_at", flat=True)[:1]
 
 
 # Asked every two seconds by every process, and mostly all there is to ask.

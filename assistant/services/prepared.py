@@ -6,10 +6,9 @@ import copy
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from django.contrib.auth import get_user_model
 from django.db import DEFAULT_DB_ALIAS, connections, models
@@ -20,6 +19,8 @@ from django.db.models.sql.compiler import SQLCompiler
 Row = TypeVar("Row")
 # Values that stand in for parameters while the SQL is written; they fit into every column and occur nowhere else.
 _INTEGER, _TEXT, _UUID = 2_047_483_000, "prepared-parameter-", 2**127
+# The attribute of a connection that holds the converters of each query.
+_CONVERTERS = "_converters_of_prepared"
 _PLACEHOLDER = re.compile("(?<!%)%s")
 _WORD = re.compile("[a-z_]+")
 
@@ -45,12 +46,16 @@ class Prepared(Generic[Row]):
             self._made[connection.vendor] = self._make()
         made = self._made[connection.vendor]
         bound = made.statement.bind(values)
-        converters = made.converters_of(connection)
+        # Found once: of rows with a hundred columns that takes longer than to read one. They hold their connection, so
+        # only that keeps them: a request of a synchronous view has one of its own.
+        kept = vars(connection).setdefault(_CONVERTERS, {})
+        if self not in kept:
+            kept[self] = made.converters(connection)
         compiler = copy.copy(made.compiler)
         vars(compiler).update(
             connection=connection,
             as_sql=lambda *_, **__: (made.statement.sql, bound),
-            get_converters=lambda _: converters,
+            get_converters=lambda _: kept[self],
         )
         # By hand: `copy.copy` asks the database first, and setting `query` changes what rows are made into.
         asked: Any = object.__new__(type(made.queryset))
@@ -70,21 +75,17 @@ class Prepared(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A query for one kind of database, and how the values of its rows are converted, by connection."""
+    """A query for one kind of database."""
 
     queryset: QuerySet[Any, Any]
     compiler: SQLCompiler
     statement: Statement
-    _converters: WeakKeyDictionary[BaseDatabaseWrapper, Any] = field(default_factory=WeakKeyDictionary)
 
-    def converters_of(self, connection: BaseDatabaseWrapper) -> Any:
-        """Found once: of rows with a hundred columns that takes longer than to read one."""
-        if connection not in self._converters:
-            compiler = copy.copy(self.compiler)
-            compiler.connection = connection
-            columns = [column[0] for column in compiler.select[: compiler.col_count]]
-            self._converters[connection] = compiler.get_converters(columns)
-        return self._converters[connection]
+    def converters(self, connection: BaseDatabaseWrapper) -> Any:
+        """How the values of the rows are converted that a connection gives."""
+        compiler = copy.copy(self.compiler)
+        compiler.connection = connection
+        return compiler.get_converters([column[0] for column in compiler.select[: compiler.col_count]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ def _literal(value: Any) -> str:
         return str(value).upper()
     if isinstance(value, int):
         return str(int(value))
-    return f"'{value}'" if isinstance(value, str) and _WORD.fullmatch(value) else ""
+    # Not as a member of an enumeration calls itself.
+    return f"'{str.__str__(value)}'" if isinstance(value, str) and _WORD.fullmatch(value) else ""
 
 
 class UserKey:

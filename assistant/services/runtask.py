@@ -37,7 +37,8 @@ from tools.logs import labelled
 
 logger = logging.getLogger(__name__)
 
-# While text flows the answer so far is stored this often: a killed process loses no more.
+# While text flows the answer so far is stored this often: a killed process loses no more, but for what comes while the
+# answers of other runs are waited for (`checkpoints.GATHER_SECONDS`).
 CHECKPOINT_SECONDS = 0.8
 # Each time, all of it is written. Where the log outlives a killed process, an answer is stored a second less often for
 # each so many characters, up to the most: they are lost only if the log is lost at the same time.

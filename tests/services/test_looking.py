@@ -20,6 +20,8 @@ def test_a_look_that_finds_nothing_is_one_query_and_takes_no_lock(cast: Cast) ->
     make_run(make_conversation(cast.alice, cast.support), status=Run.Status.RUNNING, lease_until=in_time)
     hook = Webhook.objects.create(tenant=cast.acme, name="CRM", url="https://crm.example/in")
     WebhookDelivery.objects.create(tenant=cast.acme, webhook=hook, message_id="m1", next_try_at=in_time)
+    off = Webhook.objects.create(tenant=cast.acme, name="Old", url="https://old.example/in", is_active=False)
+    WebhookDelivery.objects.create(tenant=cast.acme, webhook=off, message_id="m2", next_try_at=timezone.now())
     for look in (lambda: take_over_dead_runs(owner="here"), lambda: claim_due(busy={}, room=5)):
         assert look() == []  # SQL is written at first use
         with CaptureQueriesContext(connection) as queries:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 import uuid
+import weakref
+from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, Conversation, Tenant, ToolSetting
 from assistant.services.prepared import Prepared
+from assistant.services.tenancy import all_tenants
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool
 
@@ -66,6 +71,25 @@ def test_constants_find_what_they_find_in_a_query_set(cast: Cast) -> None:
     expected = list(build(tenant_id=cast.acme.pk))
     assert expected == [("support", "word", odd, 2.5, True, -3)]
     assert Prepared(build, tenant_id=int).rows(tenant_id=cast.acme.pk) == expected
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_connection_is_kept_by_what_was_asked_through_it(cast: Cast) -> None:
+    """Under ASGI each request of a synchronous view has a thread and a connection of its own."""
+    prepared = Prepared(of_tenant, tenant_id=int, slug=str)
+    seen: list[weakref.ref[Any]] = []
+
+    def ask() -> None:
+        assert prepared.first(tenant_id=cast.acme.pk, slug="support") == cast.support
+        seen.append(weakref.ref(connections[DEFAULT_DB_ALIAS]))
+        connections.close_all()
+
+    assert prepared.first(tenant_id=cast.acme.pk, slug="nobody") is None  # here its SQL is written
+    thread = threading.Thread(target=all_tenants()(ask))
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert [connection() for connection in seen] == [None]
 
 
 def test_a_parameter_that_is_not_asked_for_is_a_mistake(cast: Cast) -> None:
