@@ -13,15 +13,18 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, connections, transaction
 from django.db.backends.signals import connection_created
+from django.utils import timezone
 
-from assistant.models import Conversation, Provider
+from assistant.models import Conversation, Provider, Run
 from assistant.services import rowsecurity
+from assistant.services.checkpoints import Checkpoint, _store_by_one_statement, store_checkpoints
+from assistant.services.leases import key_of
 from assistant.services.members import create_api_key
 from assistant.services.rowsecurity import with_tenants
 from assistant.services.tenancy import all_tenants, tenants
 from tests import live
 from tests.base import Cast
-from tests.factories import make_conversation, make_provider
+from tests.factories import make_conversation, make_provider, make_run
 from tests.isolation.planting import CANARY, plant, rows_of, tenant_models, tenant_path
 from tests.isolation.test_http import reads, writes
 from tests.isolation.test_mcp import answers
@@ -233,3 +236,16 @@ def test_the_honest_site_works_as_ever_under_the_policies(cast: Cast, role: str)
         shown = {one.door.split("?")[0] for one in visits if one.leaks}
         assert [str(one) for one in visits if one.status >= 500] == []
     assert shown >= {f"GET /admin/assistant/{name}/" for name in ("conversation", "run", "toolcall", "assistant")}
+
+
+@pytest.mark.usefixtures("as_application")
+def test_checkpoints_that_are_stored_together_are_of_the_tenant_in_sight(cast: Cast) -> None:
+    talks = [make_conversation(cast.alice, cast.support) for _ in range(4)]
+    held = {"status": Run.Status.RUNNING, "lease_owner": "me", "lease_until": timezone.now()}
+    keys = [key_of(make_run(talk, **held), "me") for talk in talks]
+    due = [Checkpoint(key, {"said": key.run_id}, 7) for key in keys]
+    with tenants(cast.globex.pk):
+        assert _store_by_one_statement(cast.acme.pk, due) == set()
+    with tenants():
+        assert store_checkpoints(due) == [False] * 4
+    assert list(Run.objects.filter(pk__in=[key.pk for key in keys]).values_list("checkpoint_seq", flat=True)) == [7] * 4
