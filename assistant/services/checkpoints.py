@@ -102,14 +102,14 @@ def store_checkpoints(checkpoints: Sequence[Checkpoint]) -> list[bool | Exceptio
     """What `checkpoint_run` returns for each, or raises; one that cannot be stored keeps no other from it."""
     together = _stored_on_postgresql if connection.vendor == "postgresql" else _stored_on_sqlite
     found = together(checkpoints) if len(checkpoints) > 1 else {}
-    return [found[place] if place in found else _stored_alone(one) for place, one in enumerate(checkpoints)]
+    return [found[one.key.pk] if one.key.pk in found else _stored_alone(one) for one in checkpoints]
 
 
 def _stored_on_sqlite(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exception]:
-    """By place what became of those that were stored together: of all or of none. SQLite's cost is the commit."""
+    """By run what became of those that were stored together: of all or of none. SQLite's cost is the commit."""
     try:
         with transaction.atomic():
-            return {place: _stored(checkpoint) for place, checkpoint in enumerate(checkpoints)}
+            return {one.key.pk: _stored(one) for one in checkpoints}
     except Exception:
         logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
         return {}
@@ -117,20 +117,18 @@ def _stored_on_sqlite(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exc
 
 def _stored_on_postgresql(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exception]:
     """The same, of each tenant's by themselves; runs that are cancelled or lost are not among them."""
-    of_tenant: dict[int, dict[int, Checkpoint]] = defaultdict(dict)
-    for place, checkpoint in enumerate(checkpoints):
-        of_tenant[checkpoint.key.tenant_id][place] = checkpoint
+    of_tenant: dict[int, list[Checkpoint]] = defaultdict(list)
+    for one in checkpoints:
+        of_tenant[one.key.tenant_id].append(one)
     found: dict[int, bool | Exception] = {}
     for tenant_id, own in of_tenant.items():
         if len(own) < _WORTHWHILE:
             continue
         try:
             with tenants(tenant_id):
-                stored = _store_by_one_statement(tenant_id, list(own.values()))
+                found |= dict.fromkeys(_store_by_one_statement(tenant_id, own), False)
         except Exception:
             logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
-            continue
-        found |= {place: False for place, checkpoint in own.items() if checkpoint.key.pk in stored}
     return found
 
 
