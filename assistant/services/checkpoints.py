@@ -10,16 +10,12 @@ import asyncio
 import contextvars
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from django.db import connection, transaction
-from django.utils import timezone
 
-from assistant.models import Run
 from assistant.services.database import in_database
-from assistant.services.leases import LEASE, LostRun, RunKey, checkpoint_run
+from assistant.services.leases import Checkpoint, LostRun, checkpoint_run, checkpoint_runs
 from assistant.services.tenancy import tenants
 
 logger = logging.getLogger(__name__)
@@ -28,28 +24,8 @@ logger = logging.getLogger(__name__)
 # costs less.
 GATHER_SECONDS = 0.2 if connection.vendor == "postgresql" else 0.05
 
-# As `checkpoint_run` has it, for the runs of one tenant.
-_TOGETHER = """
-UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
-FROM (VALUES {rows}) new (pk, owner, partial, seq)
-WHERE run.tenant_id = %s AND run.id = new.pk AND run.lease_owner = new.owner AND run.status = %s
-    AND run.cancel_requested_at IS NULL
-RETURNING run.id
-"""
-_ROW = "(%s::bigint, %s::text, %s::jsonb, %s::integer)"
 # Fewer of them cost more together than alone, each without a transaction around it.
 _WORTHWHILE = 4
-# Whoever holds one of these runs may want another of them: we give way before PostgreSQL looks for deadlocks (1 s).
-_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '100ms'"
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A run's answer so far, as `Transcript.to_state` has it, and the number of its last event."""
-
-    key: RunKey
-    partial: Mapping[str, Any]
-    seq: int
 
 
 class Checkpoints:
@@ -126,24 +102,10 @@ def _stored_on_postgresql(checkpoints: Sequence[Checkpoint]) -> dict[int, bool |
             continue
         try:
             with tenants(tenant_id):
-                found |= dict.fromkeys(_store_by_one_statement(tenant_id, own), False)
+                found |= dict.fromkeys(checkpoint_runs(tenant_id=tenant_id, checkpoints=own), False)
         except Exception:
             logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
     return found
-
-
-@transaction.atomic
-def _store_by_one_statement(tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set[int]:
-    """Store answers of one tenant's runs; returns the keys of the runs that were there to be stored."""
-    partial = Run._meta.get_field("partial")
-    values: list[Any] = [timezone.now() + LEASE]
-    for one in checkpoints:
-        values += (one.key.pk, one.key.owner, partial.get_db_prep_save(dict(one.partial), connection), one.seq)
-    values += (tenant_id, Run.Status.RUNNING)
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_TIMEOUT)
-        cursor.execute(_TOGETHER.format(rows=", ".join([_ROW] * len(checkpoints))), values)
-        return {pk for (pk,) in cursor.fetchall()}
 
 
 def _stored_alone(checkpoint: Checkpoint) -> bool | Exception:

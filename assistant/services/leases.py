@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -51,12 +51,33 @@ class RunKey:
         return str(self.conversation_id)
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A run's answer so far, as `Transcript.to_state` has it, and the number of its last event."""
+
+    key: RunKey
+    partial: Mapping[str, Any]
+    seq: int
+
+
 def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
     return held_by(pk=pk, tenant_id=tenant_id, owner=owner).filter(cancel_requested_at=None)
 
 
 # Of every running answer, every second or few.
 _CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_until", pk=int, tenant_id=int, owner=str)
+
+# The same of many runs of one tenant on PostgreSQL: Django's own way to it, CASE by CASE, costs more than one by one.
+_CHECKPOINTS = """
+UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
+FROM (VALUES {rows}) new (pk, owner, partial, seq)
+WHERE run.tenant_id = %s AND run.id = new.pk AND run.lease_owner = new.owner AND run.status = %s
+    AND run.cancel_requested_at IS NULL
+RETURNING run.id
+"""
+_ROW = "(%s::bigint, %s::text, %s::jsonb, %s::integer)"
+# Whoever holds one of these runs may want another of them: we give way before PostgreSQL looks for deadlocks (1 s).
+_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '100ms'"
 
 
 def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool:
@@ -71,6 +92,27 @@ def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool
     if not held(key).update(**kept):
         raise LostRun(key.run_id)
     return True
+
+
+@transaction.atomic
+def checkpoint_runs(*, tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set[int]:
+    """The same for many runs of one tenant, by one statement, on PostgreSQL.
+
+    Returns:
+        The keys of the runs whose answers were kept; runs that are lost or to be cancelled are not among them.
+
+    Raises:
+        OperationalError: somebody else held one of the runs for 100 ms; nothing was kept.
+    """
+    partial = Run._meta.get_field("partial")
+    values: list[Any] = [timezone.now() + LEASE]
+    for one in checkpoints:
+        values += (one.key.pk, one.key.owner, partial.get_db_prep_save(dict(one.partial), connection), one.seq)
+    values += (tenant_id, Run.Status.RUNNING)
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_TIMEOUT)
+        cursor.execute(_CHECKPOINTS.format(rows=", ".join([_ROW] * len(checkpoints))), values)
+        return {pk for (pk,) in cursor.fetchall()}
 
 
 def release(*, key: RunKey) -> None:

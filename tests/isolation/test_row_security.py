@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from assistant.models import Conversation, Provider, Run
 from assistant.services import rowsecurity
-from assistant.services.checkpoints import Checkpoint, _store_by_one_statement, store_checkpoints
-from assistant.services.leases import key_of
+from assistant.services.checkpoints import store_checkpoints
+from assistant.services.leases import Checkpoint, checkpoint_runs, key_of
 from assistant.services.members import create_api_key
 from assistant.services.rowsecurity import with_tenants
 from assistant.services.tenancy import all_tenants, tenants
@@ -245,7 +245,7 @@ def test_checkpoints_that_are_stored_together_are_of_the_tenant_in_sight(cast: C
     keys = [key_of(make_run(talk, **held), "me") for talk in talks]
     due = [Checkpoint(key, {"said": key.run_id}, 7) for key in keys]
     with tenants(cast.globex.pk):
-        assert _store_by_one_statement(cast.acme.pk, due) == set()
+        assert checkpoint_runs(tenant_id=cast.acme.pk, checkpoints=due) == set()
     with tenants():
         assert store_checkpoints(due) == [False] * 4
     assert list(Run.objects.filter(pk__in=[key.pk for key in keys]).values_list("checkpoint_seq", flat=True)) == [7] * 4

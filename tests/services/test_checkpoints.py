@@ -16,10 +16,10 @@ from django.utils import timezone
 
 from assistant.models import Provider, Run
 from assistant.services import checkpoints, runtask
-from assistant.services.checkpoints import Checkpoint, Checkpoints
+from assistant.services.checkpoints import Checkpoints
 from assistant.services.database import in_database
 from assistant.services.eventlog import Position
-from assistant.services.leases import LostRun, RunKey, key_of
+from assistant.services.leases import Checkpoint, LostRun, RunKey, key_of
 from assistant.services.members import Member
 from assistant.services.memorylog import MemoryLog
 from assistant.services.runs import Runs
@@ -106,11 +106,11 @@ async def test_each_is_written_in_sight_of_its_own_tenant(keys: list[RunKey], mo
         seen[key.pk] = tenants_in_sight()
         return False
 
-    def note_all(tenant_id: int, batch: list[Checkpoint]) -> set[int]:
-        return {one.key.pk for one in batch if not note(one.key)}
+    def note_all(*, tenant_id: int, checkpoints: list[Checkpoint]) -> set[int]:
+        return {one.key.pk for one in checkpoints if not note(one.key)}
 
     monkeypatch.setattr(checkpoints, "checkpoint_run", note)
-    monkeypatch.setattr(checkpoints, "_store_by_one_statement", note_all)
+    monkeypatch.setattr(checkpoints, "checkpoint_runs", note_all)
     await keep_all(keys)
     assert seen == {key.pk: str(key.tenant_id) for key in keys}
 
