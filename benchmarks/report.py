@@ -27,7 +27,7 @@ class Line:
         is_work: a time, or a rate, that is longer or lower on a slower machine, and by as much.
         slowness: of this machine beside that on which the goal was set.
         at_its_load: the value with as much less to do as this machine is slower, where work that waits is not slower in
-            proportion, but in a queue.
+            proportion, but in a queue. None on a machine that is not slower.
     """
 
     what: str
@@ -53,6 +53,8 @@ class Line:
     def verdict(self) -> str:
         if self.goal is None:
             return ""
+        if self.at_its_load is not None and self._holds(self.value):
+            return "held"  # with all there is to do, and on a slower machine
         if not self._holds(self.there):
             return "missed"  # also what only a faster machine holds
         return "held" if self._holds(self.value) else HELD_THERE

@@ -199,7 +199,7 @@ def fresh_database() -> str:
 async def _shared(bench: Bench, servers: Sequence[Product], streams: int) -> tuple[list[Pace], list[Pace], int]:
     """Paces of those who asked, of those who follow in the other process, and how many events did not come."""
     asking, following, lost = [], [], 0
-    for _ in range(bench.few_rounds):
+    for _ in range(bench.rounds):
         pairs = [(servers[number % 2], servers[1 - number % 2]) for number in range(streams)]
         wires = [await here.open(number) for number, (here, _) in enumerate(pairs)]
         await asyncio.gather(*(here.ask(wire, "Hello") for (here, _), wire in zip(pairs, wires, strict=True)))

@@ -1,0 +1,28 @@
+"""What the benchmark calls held: here, or on the machine on which its goals were set."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.report import Line
+
+
+@pytest.mark.parametrize(
+    ("value", "slowness", "verdict"),
+    [(4.0, 1.0, "held"), (6.0, 1.0, "missed"), (9.0, 2.0, "held there"), (11.0, 2.0, "missed"), (4.0, 0.5, "missed")],
+)
+def test_times_are_held_against_a_goal_at_the_speed_of_its_machine(value: float, slowness: float, verdict: str) -> None:
+    assert Line("a turn", value, "ms", 5, is_work=True, slowness=slowness).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "at_its_load", "verdict"),
+    [(4.0, None, "held"), (6.0, None, "missed"), (6.0, 4.0, "held there"), (6.0, 6.0, "missed"), (4.0, 6.0, "held")],
+)
+def test_latencies_are_once_with_as_much_less_to_do(value: float, at_its_load: float | None, verdict: str) -> None:
+    assert Line("a token", value, "ms", 5, at_its_load=at_its_load).verdict == verdict
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(70.0, "held"), (50.0, "held there"), (25.0, "missed")])
+def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
+    assert Line("tokens", rate, "", 60, is_floor=True, is_work=True, slowness=2.0).verdict == verdict
