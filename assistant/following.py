@@ -26,7 +26,7 @@ Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 # Rendering a long history is work: other connections get their turn after this many texts.
 TEXTS_PER_TURN = 5
 # A run that says nothing for so long works, or its process was killed.
-SILENCE_SECONDS = 8.0
+SILENCE_SECONDS = 5.0
 # Whoever does not take a picture in this time is dropped: it holds up the member's other connections.
 PICTURE_SECONDS = 30.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import logging
 import time
 import uuid
@@ -49,6 +50,8 @@ logger = logging.getLogger(__name__)
 
 # Leases last three of these, so two missed turns do not cost a run.
 HOUSEKEEPING_SECONDS = 5.0
+# How often runs whose process died are looked for in that time: whoever finishes one may die over it too.
+LOOKS_FOR_DEAD_RUNS = 2
 # Approvals wait for a day, and who answers one is asked how old it is.
 EXPIRY_SECONDS = 60.0
 # A log that is longer in the way than this has failed; until then it was tried again and again.
@@ -222,10 +225,10 @@ class Runs:
         # Of all tenants: this is the deployment's own housekeeping.
         enter_all()
         expiries_at = 0.0
-        while True:
+        for turn in itertools.count():
             try:
-                began = timezone.now()
-                if alive := self._alive():
+                began, is_due = timezone.now(), turn % LOOKS_FOR_DEAD_RUNS == 0
+                if is_due and (alive := self._alive()):
                     for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
                         self._cancel_here(pk)
                 # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
@@ -233,12 +236,13 @@ class Runs:
                 if time.monotonic() >= expiries_at:
                     await in_database(expire_approvals)
                     expiries_at = time.monotonic() + EXPIRY_SECONDS
-                await self.seats.renew()
+                if is_due:
+                    await self.seats.renew()
             except (DatabaseError, OSError):
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:
                 logger.exception("Housekeeping failed")
-            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+            await asyncio.sleep(HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
 
 
 def _log_of_one_process() -> EventLog:

@@ -91,6 +91,30 @@ async def test_a_run_is_not_taken_for_dead_by_the_process_that_works_on_it(
     assert not any(looks.found)
 
 
+async def test_dead_runs_are_looked_for_twice_while_leases_are_renewed_once(
+    alice_member: Member,
+    provider: Provider,
+    fake_provider: FakeProvider,
+    here: Runs,
+    looks: Looks,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_before: list[int] = []
+
+    def note(**_: Any) -> list[int]:
+        looked_before.append(len(looks.found))
+        return []
+
+    monkeypatch.setattr(runs, "renew_leases", note)
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Once", gate])
+    await begin(alice_member, here)
+    await until(lambda: len(looked_before) > 3)
+    gate.release()
+    first = looked_before[0]
+    assert looked_before[:4] == [first, first + 2, first + 4, first + 6]
+
+
 async def test_nor_one_that_it_is_about_to_begin(
     alice_member: Member,
     provider: Provider,
