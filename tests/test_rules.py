@@ -67,6 +67,7 @@ ALLOWED = {
     (QUERY, "assistant/services/switches.py:set_switch"): "by a key that holds the tenant",
     (SQL, "assistant/health.py:_database"): "SELECT 1",
     (SQL, "assistant/services/leases.py:checkpoint_runs"): "of one tenant, which it names",
+    (SQL, "assistant/services/prepared.py:Prepared.rows"): "as Django's compiler wrote it",
     (SQL, "assistant/services/preparedwrites.py:PreparedInsert.insert"): "as Django's compiler wrote it",
     (SQL, "assistant/services/preparedwrites.py:PreparedUpdate.update"): "as Django's compiler wrote it",
     (SQL, "assistant/services/rowsecurity.py:_prepare_role"): "an operator's command, with quoted names",

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-from django.db.models import QuerySet, TextField
+from django.db.models import ExpressionWrapper, F, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from assistant.core.asked import from_kept
-from assistant.core.messages import Message, ToolCall
+from assistant.core.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
@@ -22,7 +22,7 @@ from assistant.services.preparedwrites import PreparedInsert
 RECENT = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
-_Row = tuple[str, str, str, str, str, bool]
+_Row = tuple[str, str, str, str, str, int]
 _NO_CALLS = "[]"
 _read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
 
@@ -76,7 +76,15 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
     # Whole rows would take four times as long to read, at every turn.
     return MessageRow.objects.filter(
         conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
-    ).values_list("role", "content", "message_id", Cast("tool_calls", TextField()), "tool_call_id", "is_partial")
+    ).values_list(
+        "role",
+        "content",
+        "message_id",
+        Cast("tool_calls", TextField()),
+        "tool_call_id",
+        # As the database gives it, 0 or 1 from SQLite: a truth would be converted row by row.
+        ExpressionWrapper(F("is_partial"), TextField()),
+    )
 
 
 def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
@@ -87,11 +95,10 @@ _RECENT = Prepared(_newest, tenant_id=int, conversation_id=uuid.UUID, position=i
 
 
 def _lean(rows: Iterable[_Row]) -> list[Message]:
-    # Given by position: by name each takes half as long again, and there are hundreds.
-    return [
-        Message(role, content, message_id, () if calls == _NO_CALLS else _read_calls(calls), call_id, "", is_partial)  # type: ignore[arg-type]  # the column's choices are core roles
+    return messages_of(
+        (role, content, message_id, () if calls == _NO_CALLS else _read_calls(calls), call_id, "", bool(is_partial))
         for role, content, message_id, calls, call_id, is_partial in rows
-    ]
+    )
 
 
 def store_messages(

@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
+from django.db.models.query import ValuesListIterable
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
@@ -51,6 +52,10 @@ class Prepared(Generic[Row]):
         kept = vars(connection).setdefault(_CONVERTERS, {})
         if self not in kept:
             kept[self] = made.converters(connection)
+        if made.is_plain and not kept[self]:
+            with connection.cursor() as cursor:
+                cursor.execute(made.statement.sql, bound)
+                return list(cursor.fetchall())
         compiler = copy.copy(made.compiler)
         vars(compiler).update(
             connection=connection,
@@ -80,6 +85,11 @@ class _Made:
     queryset: QuerySet[Any, Any]
     compiler: SQLCompiler
     statement: Statement
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its rows are tuples as the database gives them, where no value is converted."""
+        return self.queryset._iterable_class is ValuesListIterable
 
     def converters(self, connection: BaseDatabaseWrapper) -> Any:
         """How the values of the rows are converted that a connection gives."""

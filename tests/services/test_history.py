@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from dataclasses import FrozenInstanceError, replace
+from types import FrameType
+from typing import Any
+
+import pytest
+
 from assistant.core.messages import ToolCall
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
-from assistant.services.history import RECENT, recent_messages, unsummarised_messages
+from assistant.services.history import RECENT, recent_messages, to_message, unsummarised_messages
 from tests.base import Cast
 from tests.factories import make_conversation, make_message
+
+# Calls of functions, and resumptions of generators, that each message read may cost.
+CALLS_PER_MESSAGE = 2.05
 
 
 def conversation_of(cast: Cast, places: range, count: int) -> Conversation:
@@ -45,3 +56,45 @@ def test_calls_are_read_as_they_were_made(cast: Cast) -> None:
     make_message(talk, "assistant", "", tool_calls=calls)
     (message,) = recent_messages(conversation=talk)
     assert message.tool_calls == (ToolCall("c1", "add", '{"a": "é\\u0041"}'),)
+
+
+@pytest.mark.parametrize("is_partial", [True, False])
+def test_they_are_whole_and_frozen_and_only_their_reasoning_is_left_out(cast: Cast, is_partial: bool) -> None:
+    talk = make_conversation(cast.alice, cast.support, message_count=2)
+    calls = [{"id": "c1", "name": "add", "arguments": "{}"}]
+    rows = [
+        make_message(talk, "assistant", "Half", tool_calls=calls, reasoning="Hm", is_partial=is_partial),
+        make_message(talk, "tool", "3", tool_call_id="c1"),
+    ]
+    expected = [replace(to_message(row), reasoning="") for row in rows]
+    for read in (recent_messages, unsummarised_messages):
+        found = read(conversation=talk)
+        assert found == expected and [hash(one) for one in found] == [hash(one) for one in expected]
+        assert found[0].is_partial is is_partial and replace(found[0], content="Whole").content == "Whole"
+        with pytest.raises(FrozenInstanceError):
+            found[0].content = "Another"  # type: ignore[misc]
+
+
+def test_each_costs_little_to_read(cast: Cast) -> None:
+    """A count of operations, since times are noisy: hundreds of them are read at every turn."""
+    talk = conversation_of(cast, range(RECENT), RECENT)
+    recent_messages(conversation=talk)
+
+    def cost_from(position: int) -> int:
+        calls = 0
+
+        def count(frame: FrameType, event: str, argument: Any) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        talk.summarised_to = position
+        gc.disable()  # what listens to its passes, as Hypothesis does, would be counted
+        sys.setprofile(count)
+        try:
+            assert len(recent_messages(conversation=talk)) == RECENT - position
+        finally:
+            sys.setprofile(None)
+            gc.enable()
+        return calls
+
+    assert (cost_from(0) - cost_from(RECENT - 1)) / (RECENT - 1) <= CALLS_PER_MESSAGE
