@@ -54,7 +54,7 @@ def measure(bench: Bench) -> Iterator[Section]:
     with ExitStack() as stack:
         made = stack.enter_context(site(bench.provider_url))
         ways: list[Way] = [
-            Direct("the provider directly", int(bench.provider_url.split(":")[2].split("/")[0]), None),
+            _direct(bench),
             stack.enter_context(product(made)),
             *(stack.enter_context(make(bench.provider_url)) for make in (naive, relay)),
         ]
@@ -63,6 +63,10 @@ def measure(bench: Bench) -> Iterator[Section]:
         at_its_load = asyncio.run(_rounds(bench, ways[:2], fewer)) if fewer < STREAMS else None
         yield _section(paces, at_its_load, fewer, bench)
     yield from _two_processes(bench, fewer)
+
+
+def _direct(bench: Bench) -> Direct:
+    return Direct("the provider directly", int(bench.provider_url.split(":")[2].split("/")[0]), None)
 
 
 def _fewer(bench: Bench) -> int:
@@ -87,11 +91,16 @@ async def _rounds(bench: Bench, ways: Sequence[Way], streams: int) -> dict[str, 
     seen: dict[str, list[Pace]] = {way.name: [] for way in ways}
     for _ in range(bench.few_rounds):
         for way in ways:
-            wires = await _open(way, streams)
-            await _watch(way, wires, bench)
-            seen[way.name].append(_pace_of(wires, bench))
-            await close_all(wires)
+            seen[way.name].append(await _round(bench, way, streams))
     return {name: _middle(paces) for name, paces in seen.items()}
+
+
+async def _round(bench: Bench, way: Way, streams: int) -> Pace:
+    wires = await _open(way, streams)
+    await _watch(way, wires, bench)
+    pace = _pace_of(wires, bench)
+    await close_all(wires)
+    return pace
 
 
 async def _open(way: Way, streams: int) -> list[Wire]:
@@ -137,6 +146,22 @@ def _pace_of(wires: Sequence[Wire], bench: Bench) -> Pace:
 
 def _middle(paces: Sequence[Pace]) -> Pace:
     return Pace(*(median(getattr(pace, name) for pace in paces) for name in ("p50", "p99", "on_pace", "opening")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What rounds on two processes were like: for those who asked, for those who followed in the other process, and for
+    clients of the provider, each round in turn; and how many events did not come."""
+
+    asking: Pace
+    following: Pace
+    direct: Pace
+    lost: int
+
+    @property
+    def added(self) -> float:
+        """What is added to the provider's own latency, 99th percentile, in milliseconds."""
+        return self.asking.p99 - self.direct.p99
 
 
 def _added(paces: dict[str, Pace], name: str) -> float:
@@ -196,10 +221,10 @@ def fresh_database() -> str:
     return POSTGRES.rpartition("/")[0] + f"/{DATABASE}"
 
 
-async def _shared(bench: Bench, servers: Sequence[Product], streams: int) -> tuple[list[Pace], list[Pace], int]:
-    """Paces of those who asked, of those who follow in the other process, and how many events did not come."""
-    asking, following, lost = [], [], 0
+async def _shared(bench: Bench, servers: Sequence[Product], streams: int) -> _Shared:
+    asking, following, direct, lost = [], [], [], 0
     for _ in range(bench.rounds):
+        direct.append(await _round(bench, _direct(bench), streams))
         pairs = [(servers[number % 2], servers[1 - number % 2]) for number in range(streams)]
         wires = [await here.open(number) for number, (here, _) in enumerate(pairs)]
         await asyncio.gather(*(here.ask(wire, "Hello") for (here, _), wire in zip(pairs, wires, strict=True)))
@@ -209,7 +234,7 @@ async def _shared(bench: Bench, servers: Sequence[Product], streams: int) -> tup
         following.append(_pace_of(others, bench))
         lost += sum(_gaps(wire) for wire in (*wires, *others))
         await close_all([*wires, *others])
-    return asking, following, lost
+    return _Shared(_middle(asking), _middle(following), _middle(direct), lost)
 
 
 async def _ask_and_follow(
@@ -238,27 +263,27 @@ def _gaps(wire: Wire) -> int:
     return max(seqs) - len(set(seqs))
 
 
-def _shared_section(
-    title: str,
-    seen: tuple[list[Pace], list[Pace], int],
-    at_its_load: tuple[list[Pace], list[Pace], int] | None,
-    fewer: int,
-) -> Section:
-    asking, following, lost = seen
-    there = None
+def _shared_section(title: str, seen: _Shared, at_its_load: _Shared | None, fewer: int) -> Section:
+    there, lost = None, seen.lost
     if at_its_load is not None:
-        there = _middle(at_its_load[0]).p99
-        lost += at_its_load[2]
-    own, other = _middle(asking), _middle(following)
+        there = at_its_load.added
+        lost += at_its_load.lost
+    beside = f"p50 {number(seen.asking.p50 - seen.direct.p50)}; the provider directly {number(seen.direct.p99)}"
     lines = [
-        Line("latency of a token, p99", own.p99, "ms", 12, beside=f"p50 {number(own.p50)}", at_its_load=there),
-        Line("the same while they are opened, p99", own.opening, "ms"),
-        Line("latency read from the other process, p99", other.p99, "ms", beside=f"p50 {number(other.p50)}"),
-        Line("streams that keep pace", own.on_pace * 100, "%", 100, True),
+        Line("latency added to a token, p99", seen.added, "ms", 12, beside=beside, at_its_load=there),
+        Line("the same while they are opened, p99", seen.asking.opening - seen.direct.opening, "ms"),
+        Line(
+            "the same read from the other process, p99",
+            seen.following.p99 - seen.direct.p99,
+            "ms",
+            beside=f"p50 {number(seen.following.p50 - seen.direct.p50)}",
+        ),
+        Line("streams that keep pace", seen.asking.on_pace * 100, "%", 100, True),
         Line("events lost", float(lost), "", 0),
     ]
     how = (
         f"100 clients in each of two processes, and {STREAMS // 4} more that follow runs of the other process. Every "
-        f"event's number is checked.{_there(at_its_load, fewer)}"
+        f"event's number is checked. {STREAMS} clients that ask the provider directly are measured in turn."
+        f"{_there(at_its_load, fewer)}"
     )
     return Section(title, how, lines)
