@@ -193,10 +193,12 @@ class ChatConsumer(LeanConsumer):
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
         self._learn(frame)
-        opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
-        self._arrival.is_of_use = True
         forwarded = frame.get("forwardedProps")
         renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
+        if renders:
+            self._threads.render(given.thread_id)
+        opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
+        self._arrival.is_of_use = True
         start = Position(opened.key.number, 0)
         # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
         is_new_thread = opened.setup is not None and opened.key.number == 1

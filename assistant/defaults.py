@@ -15,7 +15,7 @@ _env = Environment()
 OPENAI_API_KEY = _env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = _env.url("OPENAI_BASE_URL")
 OPENAI_MODEL = _env.text("OPENAI_MODEL")
-LOCAL_MODEL_PATH = _env.path("LOCAL_MODEL_PATH")
+LOCAL_MODEL_PATH = _env.file("LOCAL_MODEL_PATH")
 # Where `local_model serve` answers; `manage.py demo` sets it for the server that it starts.
 LOCAL_MODEL_URL = _env.url("LOCAL_MODEL_URL")
 

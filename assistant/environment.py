@@ -79,10 +79,19 @@ class Environment:
     def words(self, name: str, default: tuple[str, ...] = ()) -> list[str]:
         return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
 
+    def hosts(self, name: str, default: tuple[str, ...]) -> list[str]:
+        """Host names as Django's ALLOWED_HOSTS has them."""
+        values = self.words(name, default)
+        for value in values:
+            if not re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", value):
+                self.problems.append((name, f"{value!r} must be a host like example.com, without scheme and port"))
+                return list(default)
+        return values
+
     def url(self, name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
         def parse(text: str) -> str:
             parts = urlsplit(text)
-            if parts.scheme not in schemes or not parts.hostname:
+            if parts.scheme not in schemes or not (parts.path if parts.scheme == "unix" else parts.hostname):
                 raise ValueError(f"must be a URL that starts with {' or '.join(f'{s}://' for s in schemes)}")
             return text
 
@@ -103,9 +112,14 @@ class Environment:
             name, (), lambda text: tuple(read_inside(word.strip()) for word in text.split(",") if word.strip())
         )
 
-    def path(self, name: str) -> Path | None:
-        text = self.text(name)
-        return Path(text).expanduser() if text else None
+    def file(self, name: str) -> Path | None:
+        def parse(text: str) -> Path:
+            path = Path(text).expanduser()
+            if not path.is_file():
+                raise ValueError("names no file that is there")
+            return path
+
+        return self._read(name, None, parse)
 
     def commands(self, name: str) -> dict[str, list[str]]:
         """Programs by name, each as its words: a JSON object of command lines."""
@@ -183,7 +197,7 @@ class Environment:
         except Exception as exc:
             self.problems.append((name, f"is not a database URL ({type(exc).__name__})"))
             parsed = dict(self._env.db_url_config(default))
-        if parsed["ENGINE"] not in {"django.db.backends.sqlite3", "django.db.backends.postgresql"}:
+        if parsed.get("ENGINE") not in {"django.db.backends.sqlite3", "django.db.backends.postgresql"}:
             self.problems.append((name, "must start with sqlite:// or postgres://"))
             parsed = dict(self._env.db_url_config(default))
         return parsed

@@ -14,7 +14,7 @@ from assistant.core.events import Custom, Event
 from assistant.core.silence import Silence
 from assistant.rendering import BlockRenderer
 from assistant.services.eventlog import Entry, Position, ThreadLog
-from assistant.services.frames import Numbering, decode_event, for_earlier_clients
+from assistant.services.frames import Numbering, decode_event, without_cancelled
 from assistant.services.pictures import Picture
 from assistant.stepping import Rest, begin
 
@@ -43,7 +43,7 @@ class Follower:
     the run is running. `summary` is asked for the id of a run, by its number, and what the thread's older part has
     become; whoever wants rendered text is told of that. `gate` lets a member's connections get pictures one after the
     other. A client that did not say which protocol version it speaks does not get what its own does not know
-    (`for_earlier_clients`).
+    (`without_cancelled`).
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Follower:
         self._summary = summary
         self._told_summaries = -1
         self._gate = gate
+        self._renders = renders
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
         self._is_silent_for_long = False
@@ -78,14 +79,18 @@ class Follower:
         self._failure: Exception | None = None
         self._context = contextvars.copy_context()
 
+    def render(self) -> None:
+        """Send rendered blocks too, from the next run on."""
+        self._renders = True
+
     async def follow(self, position: Position | None, *, is_at_end: bool = False) -> None:
         """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled.
 
         `is_at_end` says that `position` is the end of its run.
         """
         self._is_at_end = is_at_end
-        take = self._take if self._renderer is None else None
-        with self._log.watching(take) as changed, closing(Silence(SILENCE_SECONDS, self._on_silence)) as self._silence:
+        silence = Silence(SILENCE_SECONDS, self._on_silence)
+        with self._log.watching(self._take) as changed, closing(silence) as self._silence:
             self._changed = changed
             if position is not None and not position.seq:
                 self._told_summaries = self._log.summaries  # a run that begins has its summary from before
@@ -111,7 +116,9 @@ class Follower:
                     continue
                 for entry in entries:
                     frame = entry.frame
-                    await self._send(frame if self.speaks_outcomes else for_earlier_clients(frame))
+                    if self._renders and self._renderer is None and entry.seq == 1:
+                        self._renderer = BlockRenderer()
+                    await self._send(frame if self.speaks_outcomes else without_cancelled(frame))
                     if self._renderer is not None:
                         await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
                 self._position = entries[-1].position
@@ -152,7 +159,7 @@ class Follower:
 
     def _take(self, entries: Sequence[Entry]) -> bool:
         """Send what is written, at once, while the reader takes it; returns whether nothing is left to be done."""
-        if not self._is_idle:
+        if not self._is_idle or self._renders:
             return False
         number, seq = self._position
         for entry in entries:
@@ -180,7 +187,7 @@ class Follower:
         return self._is_at_end and self._log.holds(Position(position.number + 1, 0))
 
     async def _send_event(self, frame: str) -> None:
-        await self._send(frame if self.speaks_outcomes else for_earlier_clients(frame))
+        await self._send(frame if self.speaks_outcomes else without_cancelled(frame))
 
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:

@@ -45,6 +45,12 @@ class FollowedThreads:
         for follower, _ in self._followers.values():
             follower.speaks_outcomes = True
 
+    def render(self, thread_id: uuid.UUID) -> None:
+        """Send rendered blocks too, from the thread's next run on, if it is followed."""
+        follower, _ = self._followers.get(str(thread_id), (None, None))
+        if follower is not None:
+            follower.render()
+
     async def follow(
         self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
     ) -> None:

@@ -23,7 +23,8 @@ from assistant.defaults import ENVIRONMENT_PROBLEMS, FIELD_ENCRYPTION_KEYS, ROW_
 DEBUG = env.flag("DEBUG")
 SECRET_KEY_IS_LOCAL = not env.text("SECRET_KEY")
 SECRET_KEY = env.text("SECRET_KEY") or local_secret(BASE_DIR / ".secret_key")
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", LOOPBACK)
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
@@ -133,8 +134,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 if not DEBUG:
-    # Behind plain HTTP (a trial on one's own machine) these are switched off by INSECURE_HTTP=true.
-    SECURE = not env.flag("INSECURE_HTTP")
+    # Behind plain HTTP these are switched off by INSECURE_HTTP=true; a machine that answers only itself has no other.
+    SECURE = not (env.flag("INSECURE_HTTP") or set(ALLOWED_HOSTS) <= set(LOOPBACK))
     SESSION_COOKIE_SECURE = SECURE
     CSRF_COOKIE_SECURE = SECURE
     SECURE_SSL_REDIRECT = SECURE

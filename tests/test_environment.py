@@ -19,6 +19,8 @@ WRONG = {
     "LOCAL_MODEL_URL": "ftp://x",
     "MCP_STDIO_COMMANDS": "[1]",
     "INTERNAL_HOSTS": "vllm.internal,0.0.0.0/0",
+    "ALLOWED_HOSTS": "https://example.com",
+    "LOCAL_MODEL_PATH": "/nowhere/model.gguf",
 }
 
 
@@ -48,3 +50,27 @@ def test_a_server_does_not_start_on_a_wrong_value(name: str) -> None:
     done = run("-c", "import config.asgi", **{name: WRONG[name]})
     assert done.returncode != 0
     assert name in done.stderr
+
+
+def test_a_database_url_that_is_none_is_named() -> None:
+    done = run("manage.py", "check", DATABASE_URL="nonsense")
+    assert done.returncode != 0 and "The environment variable DATABASE_URL " in done.stderr
+
+
+def test_redis_may_be_at_a_socket() -> None:
+    assert run("manage.py", "check", REDIS_URL="unix:///run/redis.sock").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_secure"),
+    [
+        ({}, False),
+        ({"ALLOWED_HOSTS": "127.0.0.1,[::1]"}, False),
+        ({"ALLOWED_HOSTS": "localhost,assistant.example.com"}, True),
+        ({"ALLOWED_HOSTS": "*"}, True),
+    ],
+)
+def test_plain_http_is_for_a_machine_that_answers_only_itself(environment: dict[str, str], is_secure: bool) -> None:
+    names = ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE")
+    told = f"from config import settings; print(*(getattr(settings, name) for name in {names}))"
+    assert run("-c", told, **environment).stdout.split() == [str(is_secure)] * 3

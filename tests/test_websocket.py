@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from assistant.consumers import ChatConsumer
 from assistant.models import ApiKey, Membership, Message, Provider, Run, Tenant, ToolCall
 from assistant.services.members import create_api_key
+from config.asgi import application
 from tests.agui import Frame, check_frame, check_run, custom_name, numbered, run_of, seq_of, text_of
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
-from tests.ws import Socket, open_socket, run_input
+from tests.ws import Socket, open_socket, run_input, session_cookie
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -256,8 +259,9 @@ async def test_a_busy_thread_refuses_a_second_run_and_goes_on(
         assert (await socket.until_end(started["runId"]))[-1]["type"] == "RUN_FINISHED"
 
 
+@pytest.mark.parametrize("version", [{"protocolVersion": "1.0"}, {"protocolVersion": ""}])
 async def test_a_client_side_tool_is_answered_in_the_next_input(
-    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider, version: dict[str, str]
 ) -> None:
     fake_provider.call("pick_colour", {"hint": "warm"})
     fake_provider.reply("Red it is.")
@@ -265,7 +269,7 @@ async def test_a_client_side_tool_is_answered_in_the_next_input(
         {"name": "pick_colour", "description": "Ask the user.", "parameters": {"type": "object", "properties": {}}}
     ]
     async with open_socket(server.url, user=cast.alice) as socket:
-        frames = await socket.ask("Choose", tools=tools)
+        frames = await socket.ask("Choose", tools=tools, **version)
         pending = frames[-1]["outcome"]["pendingToolCallIds"]
         answer = {"id": "t1", "role": "tool", "toolCallId": pending[0], "content": "red"}
         again = run_input("", thread=frames[0]["threadId"], tools=tools, messages=[answer])
@@ -403,6 +407,16 @@ async def test_who_may_not_come_in_gets_403(server: Server, cast: Cast) -> None:
     assert await refused(server.url, user=cast.alice, origin="https://evil.example") == 403
 
 
+@pytest.mark.parametrize(("origin", "is_let_in"), [("http://localhost", True), ("http://evil.example", False)])
+async def test_without_a_host_header_the_origin_must_be_an_allowed_host(
+    cast: Cast, origin: str, is_let_in: bool
+) -> None:
+    headers = [(b"cookie", (await in_db(session_cookie)(cast.alice)).encode()), (b"origin", origin.encode())]
+    socket = WebsocketCommunicator(application, "/ws/acme/support/", headers=headers)
+    assert (await socket.connect())[0] is is_let_in
+    await socket.disconnect()
+
+
 async def test_a_cookie_without_an_origin_is_refused(server: Server, cast: Cast) -> None:
     from tests.ws import session_cookie
 
@@ -469,6 +483,18 @@ async def test_rendered_blocks_come_for_whoever_asks(
     assert "<script" not in "".join(blocks)
 
 
+async def test_whoever_asks_for_blocks_later_gets_them_from_then_on(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("One *word*.")
+    fake_provider.reply("Two *words*.")
+    async with open_socket(server.url, user=cast.alice) as socket:
+        plain = await socket.ask("Hi")
+        rendered = await socket.ask("Again", thread=run_thread(socket), forwardedProps={"render": "html"})
+    blocks = [[one["value"]["html"] for one in run if custom_name(one) == "message.block"] for run in (plain, rendered)]
+    assert blocks == [[], ["<p>Two <em>words</em>.</p>\n"]]
+
+
 async def test_a_failing_provider_is_a_clear_sentence(
     server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
@@ -476,7 +502,7 @@ async def test_a_failing_provider_is_a_clear_sentence(
     async with open_socket(server.url, user=cast.alice) as socket:
         error = (await socket.ask("Hi"))[-1]
         assert error["code"] == "provider_error"
-        assert "sk-secret" not in error["message"]
+        assert re.fullmatch(r"The provider refused the key \(error [0-9a-f]{12}\)\.", error["message"])
         assert (await socket.ask("Again", thread=run_thread(socket)))[-1]["type"] == "RUN_FINISHED"
 
 

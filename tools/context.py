@@ -51,8 +51,9 @@ class UserInfo:
 class ToolContext:
     """The circumstances of one tool call; nothing of it is sent to a model or put into a schema.
 
-    `history` is this run's messages so far, `config` the tool's settings for this tenant, `deadline` the moment at
-    which the call is given up, `extra` whatever the program adds. Secrets and extra values do not show in `repr`.
+    `history` is this run's messages so far, from the user's on, `config` the tool's settings for this tenant,
+    `deadline` the moment at which the call is given up, `extra` whatever the program adds. Secrets and extra values do
+    not show in `repr`.
     """
 
     tenant: TenantInfo = TenantInfo()

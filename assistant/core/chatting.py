@@ -14,7 +14,7 @@ from assistant.core.events import Event
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.loop import run_turn
-from assistant.core.messages import Message, unanswered_calls
+from assistant.core.messages import Message, since_asked, unanswered_calls
 from assistant.core.output import OutputType
 from assistant.core.plan import Plan
 from assistant.core.replies import ChatReply, Ledger, reply_of
@@ -130,6 +130,7 @@ async def execute_calls(
         interceptors=plan.interceptors,
         on_error=plan.on_error,
         observe=plan.observe,
+        asked=since_asked(reply.messages),
     )
     try:
         async with aclosing(Batch(calls, shop, decisions or {}, undecided=None).run()) as ran:

@@ -16,7 +16,7 @@ from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
 from assistant.core.memory import Estimates, repair, trim
-from assistant.core.messages import Reply, ToolCall, Usage, last_calls, unanswered_calls
+from assistant.core.messages import Reply, ToolCall, Usage, last_calls, since_asked, unanswered_calls
 from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.output import OUTPUT_TOOL
 from assistant.core.plan import Limits, Plan
@@ -35,16 +35,17 @@ MAX_CALL_ID = 64
 
 
 async def run_turn(
-    plan: Plan, transcript: Transcript, tell: Callable[[Event], None] | None = None
+    plan: Plan, transcript: Transcript | None = None, tell: Callable[[Event], None] | None = None
 ) -> AsyncGenerator[Event, None]:
     """Run one turn and yield all of its events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.
 
-    Every event is in `transcript` before it is yielded. Pieces of text, which are nearly all of the events, are given
-    to `tell` instead if there is one, in their place among the others: it costs less.
+    Every event is in `transcript`, if there is one, before it is yielded. Pieces of text, which are nearly all of the
+    events, are given to `tell` instead if there is one, in their place among the others: it costs less.
 
     A cancelled task, or a closed generator, stops the provider's request and the tools, and leaves the transcript as it
     is: the caller then uses `transcript.close`.
     """
+    transcript = Transcript() if transcript is None else transcript
     note(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     deadline = Deadline(plan.limits.seconds)
@@ -57,8 +58,9 @@ async def run_turn(
     except DeadlinePassed:
         failure = TurnFailed(f"This run has reached its limit of {plan.limits.seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
-        logger.warning("The model failed in run %s: %s", plan.run_id, exc, extra=whose(plan.context))
-        failure = TurnFailed(str(exc), exc.code)
+        error_id = uuid.uuid4().hex[:12]
+        logger.warning("The model failed in run %s: %s [%s]", plan.run_id, exc, error_id, extra=whose(plan.context))
+        failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
     except TurnFailed as exc:
         failure = exc
     except Exception:
@@ -110,6 +112,7 @@ class _Turn:
             on_error=plan.on_error,
             observe=plan.observe,
             can_ask=plan.can_ask,
+            asked=since_asked(plan.messages),
         )
 
     async def play(self) -> AsyncGenerator[Event, None]:

@@ -168,6 +168,12 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     return ()
 
 
+def since_asked(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The last message of the user's, and what came after it."""
+    asked = next((place for place in range(len(messages) - 1, -1, -1) if messages[place].role == "user"), len(messages))
+    return tuple(messages[asked:])
+
+
 def last_calls(messages: Sequence[Message]) -> Sequence[ToolCall]:
     """The calls of the last assistant message, answered or not."""
     return next((message.tool_calls for message in reversed(messages) if message.role == "assistant"), ())

@@ -18,6 +18,7 @@ from assistant.core.deadline import Deadline
 from assistant.core.events import Custom, Event
 from assistant.core.guard import Guard
 from assistant.core.interceptors import Invocation, ToolInterceptor, invoke
+from assistant.core.messages import Message
 from assistant.core.model import Model
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript
@@ -34,7 +35,7 @@ class Workshop:
     """What all tool calls of one run share.
 
     `default_timeout` is in seconds, for tools that name none; `parallel` is how many calls run at once. `observe` is
-    `Plan`'s.
+    `Plan`'s. `asked` are the run's messages from before the transcript's: what the user asked.
     """
 
     toolset: Toolset
@@ -50,6 +51,7 @@ class Workshop:
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"
     observe: Callable[[Model], Model] | None = None
+    asked: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _context(work: PlannedCall, shop: Workshop, seconds: float, emit: Emit) -> T
         tool_call_id=call_id,
         idempotency_key=f"{shop.context.thread_id}:{call_id}",
         deadline=datetime.now(UTC) + timedelta(seconds=seconds) if math.isfinite(seconds) else None,
-        history=shop.transcript.messages,
+        history=(*shop.asked, *shop.transcript.messages),
         config=work.admission.config,
         secrets=work.admission.secrets,
         progress=report,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -25,10 +27,13 @@ def cipher() -> MultiFernet:
 
 
 class EncryptedTextField(TextField):
-    """Text that only ciphertext of reaches the database; the empty string stays empty.
+    """Text that only ciphertext of reaches the database; the empty string stays empty. A mapping is kept as JSON.
 
     Raises `ImproperlyConfigured` on reading a value that none of FIELD_ENCRYPTION_KEYS encrypted.
     """
+
+    def to_python(self, value: Any) -> Any:
+        return json.dumps(dict(value)) if isinstance(value, Mapping) else super().to_python(value)
 
     def get_prep_value(self, value: Any) -> Any:
         text = super().get_prep_value(value)

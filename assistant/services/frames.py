@@ -13,6 +13,7 @@ from assistant.core.stitching import clean
 from assistant.services.inputs import Refused, written
 
 _encode = msgspec.json.Encoder().encode
+_FINISHED = '{"type":"RUN_FINISHED"'
 
 
 class Numbering:
@@ -66,15 +67,21 @@ def stored_event(stored: Mapping[str, Any]) -> Event:
 decode_event = msgspec.json.Decoder(events.AnyEvent).decode
 
 
-def for_earlier_clients(frame: str) -> str:
-    """A frame for a client that names no protocol version: without those parts of outcomes that older ones refuse."""
-    if not frame.startswith('{"type":"RUN_FINISHED"'):
-        return frame
-    if '"outcome":{"type":"cancelled"}' not in frame and '"pendingToolCallIds"' not in frame:
+def without_cancelled(frame: str) -> str:
+    """A frame for a client that names no protocol version: without the outcome that earlier ones do not know."""
+    if not frame.startswith(_FINISHED) or '"outcome":{"type":"cancelled"}' not in frame:
         return frame
     event = msgspec.json.decode(frame, type=dict[str, Any])
-    if event["outcome"]["type"] == "cancelled":
-        del event["outcome"]
-    else:
-        event["outcome"].pop("pendingToolCallIds", None)
+    del event["outcome"]
+    return _encode(event).decode()
+
+
+def for_earlier_clients(frame: str) -> str:
+    """The same for the clients of AG-UI's 0.0 line, which speak SSE: they refuse a whole outcome for a part they do not
+    know, and find the calls that are theirs by themselves."""
+    frame = without_cancelled(frame)
+    if not frame.startswith(_FINISHED) or '"pendingToolCallIds"' not in frame:
+        return frame
+    event = msgspec.json.decode(frame, type=dict[str, Any])
+    event["outcome"].pop("pendingToolCallIds", None)
     return _encode(event).decode()

@@ -247,7 +247,7 @@ async def test_a_tool_gets_the_context_of_its_call() -> None:
     with pytest.raises(Exception, match="other"):
         context.secret("other")
     assert context.deadline is not None
-    assert [message.role for message in context.history] == ["assistant"]
+    assert [message.role for message in context.history] == ["user", "assistant"]
 
 
 async def test_what_ran_before_is_not_run_again() -> None:

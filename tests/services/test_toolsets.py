@@ -180,6 +180,11 @@ def test_settings_and_secrets_of_the_assistant_go_over_the_tenants(cast: Cast, t
     assert entry.secrets == {"a": "1", "b": "3"}
 
 
+def test_secrets_may_be_given_as_a_mapping(cast: Cast, tools: None) -> None:
+    ToolSetting.objects.create(tenant=cast.acme, tool="billing", config={"ceiling": 1}, secrets={"a": "é1"})
+    assert effective(cast, "billing").secrets == {"a": "é1"}
+
+
 def test_secrets_never_show(cast: Cast, tools: None) -> None:
     ToolSetting.objects.create(tenant=cast.acme, tool="plain", secrets='{"token": "canary-8831"}')
     assert "canary-8831" not in repr(effective(cast, "plain"))
