@@ -157,14 +157,18 @@ class Batch:
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
 
     def _take(self, outcome: ToolOutcome) -> None:
-        # Half a character or a NUL, from a model's or a person's JSON, could not be stored or sent.
-        outcome = replace(outcome, content=clean(outcome.content))
-        self.outcomes[outcome.call.id] = outcome
+        outcome = self._keep(outcome)
         note(logger, self.shop.context, "Call %s: %s after %d ms", outcome.call.id, outcome.status, outcome.duration_ms)
         if images := tuple(one for one in outcome.media if one.is_image):
             self.shop.transcript.images[outcome.call.id] = images
         if outcome.status != "awaiting_approval":
             self.shop.transcript.settle(outcome.call.id, outcome.content)
+
+    def _keep(self, outcome: ToolOutcome) -> ToolOutcome:
+        # Half a character or a NUL, from a model's or a person's JSON, could not be stored or sent.
+        kept = replace(outcome, content=clean(outcome.content), error=clean(outcome.error))
+        self.outcomes[outcome.call.id] = kept
+        return kept
 
     def _tell(self) -> list[Event]:
         """Of the calls that were settled without being run: that they are."""
@@ -205,9 +209,9 @@ class Batch:
         while not self._queue.empty():
             item = self._queue.get_nowait()
             if isinstance(item, ToolOutcome):
-                self.outcomes[item.call.id] = item
-                if item.status != "cancelled":
-                    self.shop.transcript.settle(item.call.id, item.content)
+                outcome = self._keep(item)
+                if outcome.status != "cancelled":
+                    self.shop.transcript.settle(outcome.call.id, outcome.content)
         for work in self._planned:
             self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
         self.shop.transcript.asked.stop(STOPPED)

@@ -83,8 +83,8 @@ async def in_database_patiently(function: Callable[P, T], /, *args: P.args, **kw
     while True:
         try:
             return await in_database(function, *args, **kwargs)
-        except AWAY:
+        except AWAY as exc:
             if loop.time() > deadline:
                 raise
-            logger.warning("The database is away; a run waits for it")
+            logger.warning("The database is away; a run waits for it: %s", exc)
             await asyncio.sleep(RETRY_SECONDS)

@@ -180,7 +180,9 @@ class ThreadLog:
 
 
 class Writer(Protocol):
-    """One run's way into the log."""
+    """One run's way into the log; `failure` says why nothing can be written any more, if that is so."""
+
+    failure: Exception | None
 
     def write(self, entry: Entry) -> None:
         """Add an event; what is written while an earlier write is under way goes along with the next."""
@@ -190,6 +192,7 @@ class Writer(Protocol):
 
         Raises:
             Fenced: another process has written in this place.
+            Exception: the log stayed away for longer than it is waited for.
         """
 
 

@@ -49,6 +49,8 @@ def forget_files(threads: Iterable[str]) -> None:
 class FileWriter:
     """Writes a run's events to its file, each before readers are shown it."""
 
+    failure: Exception | None = None
+
     def __init__(self, log: ThreadLog, path: Path) -> None:
         self._log = log
         self._path = path

@@ -17,6 +17,8 @@ SWEEP_SECONDS = 10.0
 class MemoryWriter:
     """Writes at once: there is nothing to wait for."""
 
+    failure: Exception | None = None
+
     def __init__(self, log: ThreadLog) -> None:
         self._log = log
         log.writers.add(self)

@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
-from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
@@ -94,7 +93,8 @@ async def _sweep(room: _Room) -> None:
             for refused in await in_database(unwelcome, [next(iter(alike)) for alike in room.present.values()]):
                 for presence in room.present.pop(refused.right, ()):
                     presence.leave()
-        except DatabaseError:
+        except Exception:
+            # Whatever it was: nobody would be shown out any more.
             logger.warning("Open connections could not be checked", exc_info=True)
         else:
             metrics.note_sweep(time.perf_counter() - began)

@@ -150,7 +150,8 @@ def present_use(use: QuotaUse, now: datetime) -> QuotaUse:
     windows = Windows.at(now)
     for window, columns in _BY_WINDOW.items():
         began = getattr(windows, window)
-        if getattr(use, f"{window}_at") != began:
+        # Never backwards: who waited for the row's lock may still be in the window before.
+        if getattr(use, f"{window}_at") < began:
             setattr(use, f"{window}_at", began)
             for column in columns:
                 setattr(use, column, 0)

@@ -6,13 +6,12 @@ import logging
 from collections.abc import Collection
 from datetime import datetime
 
-from django.db import InterfaceError, OperationalError
-
 from assistant.core.events import PROTOCOL_VERSION, RunError, RunStarted
 from assistant.core.transcript import Transcript
 from assistant.services.closing import close_run
 from assistant.services.database import in_database
 from assistant.services.eventlog import Entry, EventLog, Fenced, Position
+from assistant.services.failures import OUTAGES
 from assistant.services.frames import Numbering, decode_event
 from assistant.services.journal import note_asked
 from assistant.services.leases import DeadRun, LostRun, take_over_dead_runs
@@ -38,8 +37,8 @@ async def recover_dead_runs(
             await _recover(run, log)
         except (LostRun, Fenced):
             logger.warning("Run %s was recovered by another process", run.key.run_id)
-        except (OperationalError, InterfaceError, OSError):
-            raise
+        except (*OUTAGES, OSError):
+            raise  # the others would wait as long in vain, one after the other
         except Exception:
             # One run that cannot be stored must not keep the others from being usable again.
             logger.exception("Run %s of tenant %s could not be recovered", run.key.run_id, run.key.tenant_id)

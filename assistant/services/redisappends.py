@@ -107,12 +107,12 @@ class RedisWriter:
         self._thread = thread
         self._on_failure = on_failure
         self._pending: list[Entry] = []
-        self._failure: Exception | None = None
+        self.failure: Exception | None = None
         self._is_due = False
         self._written = self._settled = 0
 
     def write(self, entry: Entry) -> None:
-        if self._failure is not None:
+        if self.failure is not None:
             return
         self._pending.append(entry)
         self._written += 1
@@ -123,10 +123,10 @@ class RedisWriter:
     async def flush(self) -> None:
         # Not of what is written meanwhile: where text flows, there is always more.
         written = self._written
-        while self._settled < written and self._failure is None:
+        while self._settled < written and self.failure is None:
             await self._rounds.end_of_one()
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
 
     def take(self) -> Batch:
         """What is to be written."""
@@ -138,7 +138,7 @@ class RedisWriter:
         self._settled += count
         self._is_due = failure is None and bool(self._pending)
         if failure is not None:
-            self._failure = failure
+            self.failure = failure
             self._on_failure()
         return self._is_due
 

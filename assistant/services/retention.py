@@ -30,8 +30,8 @@ from assistant.services.idempotency import LIFETIME
 BATCH = 500
 # Somebody or something still waits for these.
 _UNDECIDED = (ToolCall.Status.RUNNING, ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED)
-_EMPTIED: dict[str, Any] = {"arguments": "", "result": "", "told": "", "display": None, "error": ""}
-_IS_EMPTY = Q(arguments="", result="", told="", display__isnull=True, error="")
+_EMPTIED: dict[str, Any] = {"arguments": "", "result": "", "told": "", "display": None, "error": "", "asked": None}
+_IS_EMPTY = Q(arguments="", result="", told="", display__isnull=True, error="", asked__isnull=True)
 
 
 def apply_retention(*, tenant: Tenant, dry_run: bool = False) -> dict[str, int]:

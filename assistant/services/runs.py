@@ -9,6 +9,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ from assistant.services.draining import stop_with_daphne
 from assistant.services.ends import tell_end_before
 from assistant.services.eventlog import EventLog
 from assistant.services.expiry import expire_approvals
+from assistant.services.failures import OUTAGES
 from assistant.services.filelog import FileLog, events_folder
 from assistant.services.inputs import RunInput
 from assistant.services.leases import RunKey, release, renew_leases, request_cancel
@@ -69,6 +71,7 @@ class Runs:
         self._beginning: set[int] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._housekeeping: asyncio.Task[None] | None = None
+        self._recovery: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
         self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
         self.log: EventLog = self._redis_log or _log_of_one_process()
@@ -189,8 +192,9 @@ class Runs:
         """End this process's part: runs get a while to finish, the rest is stored as interrupted."""
         if self._work:
             await asyncio.wait(self._work, timeout=DRAIN_SECONDS)
-        if self._housekeeping is not None:
-            self._housekeeping.cancel()
+        for keeping in (self._housekeeping, self._recovery):
+            if keeping is not None:
+                keeping.cancel()
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -231,8 +235,10 @@ class Runs:
                 if is_due and (alive := self._alive()):
                     for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
                         self._cancel_here(pk)
-                # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
-                await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
+                if self._recovery is None or self._recovery.done():
+                    self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
+                # Where Redis is away this takes longer than leases last.
+                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
                 if time.monotonic() >= expiries_at:
                     await in_database(expire_approvals)
                     expiries_at = time.monotonic() + EXPIRY_SECONDS
@@ -243,6 +249,15 @@ class Runs:
             except Exception:
                 logger.exception("Housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
+
+    async def _recover(self, began: datetime) -> None:
+        try:
+            # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
+            await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
+        except (*OUTAGES, DatabaseError, OSError):
+            logger.warning("Dead runs could not be ended", exc_info=True)
+        except Exception:
+            logger.exception("The look for dead runs failed")
 
 
 def _log_of_one_process() -> EventLog:

@@ -79,7 +79,7 @@ class RunTask:
         self._began = time.perf_counter()
         self._first_token: float | None = None
         self._log = log
-        self._writer = log.writer(key.thread, self._lose)
+        self._writer = log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
         self._wants_cancel = False
         self._is_lost = False
@@ -124,6 +124,22 @@ class RunTask:
         self._is_lost = True
         if self._task is not None and not self._is_ending:
             self._task.cancel()
+
+    def _on_log_failure(self) -> None:
+        if isinstance(self._writer.failure, Fenced):
+            self._lose()
+            return
+        # The run goes on, and is kept by its checkpoints and its end in the database: readers are shown that. Whether
+        # another process has taken it over is seen there too.
+        logger.error("Run %s goes on without its log: %r", self.key.run_id, self._writer.failure)
+
+    async def _flush(self) -> None:
+        """Wait until what was told can be read; a log that is away is not waited for. Raises `Fenced`."""
+        try:
+            await self._writer.flush()
+        except Exception:
+            if self._writer.failure is None or isinstance(self._writer.failure, Fenced):
+                raise
 
     async def _work(self) -> None:
         context = self._plan.context
@@ -198,12 +214,12 @@ class RunTask:
         self._failure = event.code or "" if isinstance(event, RunError) else ""
         checkpoints.cancel()
         await asyncio.gather(checkpoints, return_exceptions=True)
-        await self._writer.flush()
+        await self._flush()
         ending = ending_of(event)
         await self._close(ending)
         self._emit(event)
         self._report(ending)
-        await self._writer.flush()
+        await self._flush()
 
     def _report(self, ending: Ending) -> None:
         """Tell the metrics and the log how it ended."""
@@ -248,7 +264,7 @@ class RunTask:
             if self._log.outlives_process:
                 pause = checkpoint_pause(sum(len(message["content"]) for message in partial["messages"]))
             try:
-                await self._writer.flush()
+                await self._flush()
                 if await self._checkpoints.keep(Checkpoint(self.key, partial, kept)):
                     self.cancel()
             except (LostRun, Fenced):

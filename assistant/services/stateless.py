@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from assistant.models import Conversation, Run
 from assistant.services.completions import StatelessInput
@@ -16,7 +16,6 @@ from assistant.services.opening import TITLE_LENGTH, OpenedRun, begin_run
 from assistant.services.places import find_place
 
 
-@transaction.atomic
 def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
     """Open a run in a conversation of its own, which nobody can go on with and which is in no list.
 
@@ -25,6 +24,15 @@ def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessI
     Raises:
         Refused: `thread_not_found` if the tenant has no such assistant; `quota_exceeded`, as `QuotaReached`.
     """
+    try:
+        return _open_run(member, assistant_slug, given, owner)
+    except IntegrityError:
+        # The same is being opened in this very moment, by a caller who has gone away: now it can be seen.
+        return _open_run(member, assistant_slug, given, owner)
+
+
+@transaction.atomic
+def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
     thread_id = given.thread_id or uuid.uuid4()
     if given.thread_id is not None:
         own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=thread_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -14,12 +14,14 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.utils import timezone
+from redis.exceptions import ConnectionError as RedisConnectionError
 
-from assistant.models import Provider, Run, ToolCall
+from assistant.models import Message, Provider, Run, ToolCall
 from assistant.services import recovery, runs
-from assistant.services.eventlog import ThreadLog
+from assistant.services.eventlog import Entry, Fenced, ThreadLog, Writer
 from assistant.services.leases import DeadRun, take_over_dead_runs
 from assistant.services.members import Member
+from assistant.services.memorylog import MemoryLog, MemoryWriter
 from assistant.services.opening import OpenedRun
 from assistant.services.runs import Runs
 from tests.base import Cast
@@ -181,3 +183,87 @@ def make_running(cast: Cast, owner: str) -> Run:
     held = timezone.now() + timedelta(hours=1)
     conversation = make_conversation(cast.alice, cast.support)
     return make_run(conversation, status=Run.Status.RUNNING, lease_owner=owner, lease_until=held)
+
+
+class BreakingWriter(MemoryWriter):
+    """Takes so many events, and then fails."""
+
+    def __init__(self, log: ThreadLog, on_failure: Callable[[], object], failure: Exception, events: int) -> None:
+        super().__init__(log)
+        self._on_failure, self._failure, self._left = on_failure, failure, events
+
+    def write(self, entry: Entry) -> None:
+        if self._left:
+            self._left -= 1
+            super().write(entry)
+        elif self.failure is None:
+            self.failure = self._failure
+            self._on_failure()
+
+    async def flush(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+class BreakingLog(MemoryLog):
+    """A log that breaks in the middle of a run."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__()
+        self._failure = failure
+
+    def writer(self, thread: str, on_failure: Callable[[], object]) -> Writer:
+        return BreakingWriter(self.thread(thread), on_failure, self._failure, events=3)
+
+
+async def test_a_run_whose_log_stays_away_goes_on_and_is_stored_whole(
+    alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs
+) -> None:
+    here.log = BreakingLog(RedisConnectionError("away"))
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Once", " upon", gate, " a time"])
+    await begin(alice_member, here)
+    # Answers so far are stored also while the log is away.
+    await until(lambda: "upon" in str(Run.objects.get().partial))
+    gate.release()
+    run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
+    assert run.status == Run.Status.FINISHED
+    answer = await Message.objects.aget(role="assistant")
+    assert (answer.content, answer.is_partial) == ("Once upon a time", False)
+
+
+async def test_a_run_that_another_process_writes_of_is_left_to_it(
+    alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs
+) -> None:
+    here.log = BreakingLog(Fenced("thread"))
+    fake_provider.reply(chunks=["Once", " upon", " a time"])
+    opened = await begin(alice_member, here)
+    await until(lambda: not here._tasks)
+    assert (await Run.objects.aget(pk=opened.key.pk)).status == Run.Status.RUNNING
+    assert not await Message.objects.filter(role="assistant").aexists()
+
+
+async def test_a_look_that_hangs_does_not_keep_leases_from_being_renewed(
+    alice_member: Member,
+    provider: Provider,
+    fake_provider: FakeProvider,
+    here: Runs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def hang(**_: Any) -> int:
+        await asyncio.Event().wait()
+        return 0
+
+    renewals: list[list[int]] = []
+
+    def renew(*, owner: str, runs: list[int]) -> list[int]:
+        renewals.append(runs)
+        return []
+
+    monkeypatch.setattr(runs, "recover_dead_runs", hang)
+    monkeypatch.setattr(runs, "renew_leases", renew)
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Once", gate])
+    await begin(alice_member, here)
+    await until(lambda: len(renewals) > 3)
+    gate.release()

@@ -66,7 +66,7 @@ def _dies_when_looked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "take_over_dead_runs", expire_and_take_over)
 
 
-async def execute(key: RunKey, paying: Any = pay) -> Any:
+async def execute(key: RunKey, paying: Any = pay, arguments: str = '{"amount": 5}') -> Any:
     """Run the same call of the same run, as whoever works on the run does."""
     shop = Workshop(
         toolset=FixedToolset([paying]),
@@ -76,7 +76,7 @@ async def execute(key: RunKey, paying: Any = pay) -> Any:
         transcript=Transcript(),
         deadline=Deadline(0),
     )
-    batch = Batch([Call("c1", "pay", '{"amount": 5}')], shop)
+    batch = Batch([Call("c1", "pay", arguments)], shop)
     async for _ in batch.run():
         pass
     return batch.outcomes["c1"]
@@ -97,6 +97,14 @@ async def test_the_replay_is_what_the_model_had_read_not_the_whole(run: Run) -> 
     assert len(first.content) < 45_000
     assert second.content == first.content
     assert len((await ToolCall.objects.aget()).result) == 60_000
+
+
+async def test_what_no_database_holds_is_left_out_of_a_refusal(run: Run) -> None:
+    outcome = await execute(key_of(run, "me"), arguments='{"amount": 5, "a\\u0000b": 1}')
+    stored = await ToolCall.objects.aget()
+    assert (done, stored.status) == ([], "error")
+    for text in (outcome.content, stored.error):
+        assert "a\ufffdb" in text
 
 
 @pytest.mark.parametrize(("idempotent", "runs"), [(False, 0), (True, 1)])

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.sessions.models import Session
-from django.db import connection
+from django.db import InterfaceError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -94,3 +94,23 @@ async def test_all_of_a_session_are_looked_at_once_and_go_together(
     for tab in (*tabs["alice elsewhere"], *tabs["mallory"]):
         presence.leave(tab)
     assert presence.open_connections() == before - 7
+
+
+async def test_a_look_that_fails_is_not_the_last(
+    open_tabs: dict[str, list[Presence]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[object] = []
+    left = asyncio.Event()
+    alice = replace(open_tabs["alice"][0], leave=left.set)
+
+    def look(present: list[Presence]) -> list[Presence]:
+        looks.append(present)
+        if len(looks) == 1:
+            raise InterfaceError("the connection is closed")
+        return present
+
+    monkeypatch.setattr(presence, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(presence, "unwelcome", look)
+    presence.enter(alice)
+    await asyncio.wait_for(left.wait(), 10)
+    presence.leave(alice)

@@ -24,7 +24,7 @@ from assistant.services.journal import note_start
 from assistant.services.members import Member, find_member
 from assistant.services.opening import OpenedRun, open_run
 from assistant.services.quotas import QuotaReached, quotas_of
-from assistant.services.quotause import forget, tell_reached
+from assistant.services.quotause import forget, present_use, tell_reached
 from assistant.services.refusals import LOOKS_BURST, Refusals
 from assistant.services.usage import add_usage
 from tests.base import Cast
@@ -290,3 +290,11 @@ def test_a_price_is_found_by_the_beginning_of_a_models_name(cast: Cast) -> None:
     assert setup.provider.prices.priced(Usage(1_000), "another", "gpt-4.1").cost == 2_000
     assert setup.provider.prices.priced(Usage(1_000), "gpt-3", "gpt-4.1").cost == 1_000
     assert not UsageEntry.objects.exists()
+
+
+def test_who_waited_over_midnight_does_not_bring_yesterday_back() -> None:
+    midnight = datetime(2026, 11, 24, tzinfo=UTC)
+    windows = Windows.at(midnight)
+    use = QuotaUse(day_messages=3, minute_at=windows.minute, day_at=windows.day, month_at=windows.month)
+    assert present_use(use, midnight - timedelta(seconds=1)).day_messages == 3
+    assert (use.day_at, present_use(use, midnight + timedelta(days=1)).day_messages) == (windows.day, 0)

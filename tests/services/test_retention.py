@@ -43,7 +43,7 @@ def old_and_new(cast: Cast, tenant: Tenant) -> None:
         done = make_run(thread)
         call = ToolCall.objects.create(
             tenant=tenant, run=done, call_id="c", name="clock", arguments="canary", result="canary", told="canary",
-            error="canary", display={"a": "canary"}, status="ok",
+            error="canary", display={"a": "canary"}, asked=["canary"], status="ok",
         )  # fmt: skip
         file = ToolFile.objects.create(tenant=tenant, call=call, name="f", media_type="text/plain", size=1, data=b"x")
         incident = Incident.objects.create(tenant=tenant, tool="clock", description="x")
@@ -97,7 +97,7 @@ def test_old_calls_are_emptied_and_stay_in_the_audit(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, tool_calls=30)
     assert run() == "acme: 1 tool calls emptied\n"
     old, new = ToolCall.objects.filter(tenant=aged.acme).order_by("started_at")
-    assert (old.arguments, old.result, old.told, old.error, old.display) == ("", "", "", "", None)
+    assert (old.arguments, old.result, old.told, old.error, old.display, old.asked) == ("", "", "", "", None, None)
     assert (old.name, old.status) == ("clock", "ok")
     assert new.result == "canary"
     assert ToolCall.objects.filter(tenant=aged.globex, result="canary").count() == 2
