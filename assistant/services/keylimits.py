@@ -8,13 +8,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from assistant.models import ApiKey, ApiKeyUse, Webhook
 from assistant.services.inputs import Refused, written
 from assistant.services.members import KeyLimits, Member
-from assistant.services.prepared import Prepared
 from assistant.services.tenancy import tenants
 from assistant.services.webhooks import tell
 
@@ -55,20 +54,10 @@ def _spend(member: Member, key_id: int, limits: KeyLimits) -> None:
     raise TooManyRequests(limits.per_minute or 0, "minute", minute + MINUTE)
 
 
-def _limits(*, pk: int, tenant_id: int) -> QuerySet[ApiKey, tuple[int | None, int | None]]:
-    return ApiKey.objects.filter(pk=pk, tenant_id=tenant_id).values_list("requests_per_minute", "requests_per_day")
-
-
-_LIMITS = Prepared(_limits, pk=int, tenant_id=int)
-
-
-def spend_on_run(*, member: Member) -> None:
+def spend_on_run(*, member: Member, limits: KeyLimits) -> None:
     """As `spend`, by the limits that the key has now: for connections, which outlive a change of them."""
-    if member.key_id is None or member.assistant_id is not None:
-        return
-    limits = _LIMITS.first(pk=member.key_id, tenant_id=member.tenant_id)
-    if limits is not None and limits != (None, None):
-        _spend(member, member.key_id, KeyLimits(*limits))
+    if member.key_id is not None:
+        _spend(member, member.key_id, limits)
 
 
 def _take(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bool:

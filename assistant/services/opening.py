@@ -19,7 +19,7 @@ from assistant.services.history import recent_messages, store_messages
 from assistant.services.inputs import Refused, RunInput
 from assistant.services.keylimits import spend_on_run
 from assistant.services.leases import LEASE, RunKey, key_of
-from assistant.services.members import Member
+from assistant.services.members import KeyLimits, Member
 from assistant.services.newinput import check_edits, what_is_new
 from assistant.services.places import Place, find_place
 from assistant.services.preparedwrites import PreparedInsert
@@ -100,10 +100,34 @@ def open_run(
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`.
     """
     if is_counted:
-        spend_on_run(member=member)
+        try:
+            return _open(member, assistant_slug, given, owner, decided_by, is_counted=True)
+        except _KeyIsLimited as limited:
+            # Counted for itself: whether it is then let in or not.
+            spend_on_run(member=member, limits=limited.limits)
+    return _open(member, assistant_slug, given, owner, decided_by)
+
+
+class _KeyIsLimited(Exception):
+    """Nothing is opened: the key that asks may not ask as often as it will, and this is to be counted first."""
+
+    def __init__(self, limits: KeyLimits) -> None:
+        super().__init__()
+        self.limits = limits
+
+
+def _open(
+    member: Member,
+    assistant_slug: str,
+    given: RunInput,
+    owner: str,
+    decided_by: UserId | None,
+    *,
+    is_counted: bool = False,
+) -> OpenedRun:
     for attempts_left in reversed(range(ATTEMPTS)):
         try:
-            return _open_run(member, assistant_slug, given, owner, decided_by or member.user_id)
+            return _open_once(member, assistant_slug, given, owner, decided_by or member.user_id, is_counted=is_counted)
         except IntegrityError as exc:
             own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
             if not own.filter(pk=given.thread_id, assistant__slug=assistant_slug).exists():
@@ -116,11 +140,15 @@ def open_run(
 
 
 @transaction.atomic
-def _open_run(member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId) -> OpenedRun:
+def _open_once(
+    member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId, *, is_counted: bool
+) -> OpenedRun:
     message_id = given.message.id if given.message else ""
     place = find_place(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if place is None:
         raise Refused("thread_not_found", "This assistant is not available.")
+    if is_counted and place.key_limits is not None:
+        raise _KeyIsLimited(place.key_limits)
     if place.same_run is not None:
         run = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id).get(pk=place.same_run)
         return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)

@@ -6,6 +6,7 @@ import sqlite3
 import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assistant.core.messages import Message, Usage
-from assistant.models import Conversation, Run, Tenant, UsageEntry
+from assistant.models import ApiKey, Conversation, Run, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
 from assistant.services.closing import Ending, close_run
 from assistant.services.inputs import Refused, RunInput, TextMessage
@@ -42,7 +43,10 @@ def given(thread: uuid.UUID, run_id: str = "", message_id: str = "") -> RunInput
 
 
 def begin(alice_member: Member, thread: uuid.UUID, run_id: str = "") -> OpenedRun:
-    return open_run(member=alice_member, assistant_slug="support", given=given(thread, run_id), owner="here")
+    """As over a websocket."""
+    return open_run(
+        member=alice_member, assistant_slug="support", given=given(thread, run_id), owner="here", is_counted=True
+    )
 
 
 def take_turn(alice_member: Member, thread: uuid.UUID) -> None:
@@ -76,8 +80,13 @@ def lengthen(thread: uuid.UUID, messages: int) -> None:
     Conversation.objects.filter(pk=thread).update(message_count=2 + messages)
 
 
-@pytest.mark.parametrize("before", [0, 2, 500])
-def test_a_turn_takes_the_same_few_queries_with_any_history(alice_member: Member, before: int) -> None:
+@pytest.mark.parametrize(("before", "has_key"), [(0, False), (2, False), (500, False), (0, True), (500, True)])
+def test_a_turn_takes_the_same_few_queries_with_any_history(alice_member: Member, before: int, has_key: bool) -> None:
+    if has_key:
+        key = ApiKey.objects.create(
+            tenant_id=alice_member.tenant_id, user_id=alice_member.user_id, name="k", hashed="h"
+        )
+        alice_member = replace(alice_member, key_id=key.pk)
     switch_tool(Tenant.objects.get(slug="acme"), "current_time")
     take_turn(alice_member, uuid.uuid4())  # Django looks once at what the database can do
     thread = uuid.uuid4()
