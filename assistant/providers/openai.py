@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 
 # The module that imports the openai package, which takes a good part of a second.
 connections = Late("assistant.providers.connections")
-# Servers (by address) that have refused to count tokens.
-_without_usage: set[str] = set()
+# Servers (by address and key: a gateway may send each key elsewhere) that have refused to count tokens.
+_without_usage: set[tuple[str, str]] = set()
 # Servers (by address and model) that have refused to be asked for structured output.
 _without_format: set[tuple[str, str]] = set()
 # Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
@@ -101,6 +101,7 @@ class OpenAIModel:
         self.is_small = small
         self._url = (os.environ.get("OPENAI_BASE_URL") if base_url is None else base_url) or OPENAI_URL
         self._key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key) or "no-key"
+        self._place = (self._url, self._key)
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
         self._timeout = timeout
@@ -187,9 +188,9 @@ class OpenAIModel:
                     raise NoTypedAnswers("The provider does not know structured output.") from refusal
                 if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
                     raise NoTypedAnswers("The provider does not know tools.") from refusal
-                if "stream_options" not in refusal.reason or self._url in _without_usage:
+                if "stream_options" not in refusal.reason or self._place in _without_usage:
                     raise
-                _without_usage.add(self._url)
+                _without_usage.add(self._place)
                 return await self._post(client, request)
 
     async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
@@ -198,7 +199,7 @@ class OpenAIModel:
             model=self.name,
             strict=self._strict,
             small=self.is_small,
-            with_usage=self._url not in _without_usage,
+            with_usage=self._place not in _without_usage,
             sees_images=self._sees_images,
         )
         return await client.ask(content, seconds=self._timeout, max_retries=self._max_retries, headers=_our_id())

@@ -219,6 +219,9 @@ class EventLog(Protocol):
         A first run begins a new log: readers of a deleted conversation that had the same id see nothing of it.
         """
 
+    async def tidy(self) -> None:
+        """Let go of threads that nobody has read or written for long; looks once in a while."""
+
     async def tell_summary(self, thread: str) -> None:
         """Tell the thread's readers, in every process, that its summary is another; a hint that may be lost."""
 

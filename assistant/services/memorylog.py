@@ -65,8 +65,11 @@ class MemoryLog:
             self.forget(thread)
         log = self.thread(thread)
         log.forget_before(number - 1)
-        self.sweep()
+        await self.tidy()
         return log
+
+    async def tidy(self) -> None:
+        self.sweep()
 
     async def tell_summary(self, thread: str) -> None:
         self.note_summary(thread)

@@ -185,8 +185,11 @@ class RedisLog:
         # A writer follows its thread too: events that others add after a take-over must not be missing here.
         log = await self.open(thread)
         log.forget_before(number - 1)
-        await self._let_go(self._memory.sweep())
+        await self.tidy()
         return log
+
+    async def tidy(self) -> None:
+        await self._let_go(self._memory.sweep())
 
     async def _let_go(self, threads: Sequence[str]) -> None:
         """Say of threads that they are no longer read here."""

@@ -251,9 +251,11 @@ class Runs:
             await asyncio.sleep(HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
 
     async def _recover(self, began: datetime) -> None:
+        """End the runs of processes that died, and let go of events that nobody reads."""
         try:
             # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
             await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
+            await self.log.tidy()
         except (*OUTAGES, DatabaseError, OSError):
             logger.warning("Dead runs could not be ended", exc_info=True)
         except Exception:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from assistant.models import Message, Provider, Run, ToolCall
-from assistant.services import recovery, runs
+from assistant.services import memorylog, recovery, runs
 from assistant.services.eventlog import Entry, Fenced, ThreadLog, Writer
 from assistant.services.leases import DeadRun, take_over_dead_runs
 from assistant.services.members import Member
@@ -267,3 +267,16 @@ async def test_a_look_that_hangs_does_not_keep_leases_from_being_renewed(
     await begin(alice_member, here)
     await until(lambda: len(renewals) > 3)
     gate.release()
+
+
+async def test_events_that_nobody_reads_are_let_go_without_another_run(
+    here: Runs, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memorylog, "SWEEP_SECONDS", 0.0)
+    monkeypatch.setattr(memorylog, "IDLE_SECONDS", 0.0)
+    here.log = MemoryLog()
+    here.log.thread("idle").append((Entry(1, 1, "{}"),))
+    await here.start()
+    async with asyncio.timeout(20):
+        while here.log.size() != (0, 0):
+            await asyncio.sleep(0.01)
