@@ -114,3 +114,11 @@ async def test_a_look_that_fails_is_not_the_last(
     presence.enter(alice)
     await asyncio.wait_for(left.wait(), 10)
     presence.leave(alice)
+
+
+def test_a_user_model_may_make_hashes_of_anything(
+    cast: Cast, open_tabs: dict[str, list[Presence]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(cast.alice), "get_session_auth_hash", lambda user: f"{user.username}'s own")
+    alice, mallory = open_tabs["alice"][0], open_tabs["mallory"][0]
+    assert unwelcome([alice, replace(mallory, session_hash="mallory's own")]) == [alice]
