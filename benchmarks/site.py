@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from datetime import timedelta
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management import call_command
 from django.test import Client
@@ -34,6 +36,16 @@ def build() -> list[str]:
         policy = ToolSetting.Policy.ON if name in wanted else ToolSetting.Policy.OFF
         ToolSetting.objects.create(tenant=tenant, tool=name, policy=policy)
     return [_key(tenant, _member(tenant, f"member-{number}")) for number in range(MEMBERS)]
+
+
+def visitors(count: int) -> list[str]:
+    """More members, each signed in: the session cookies of their browsers."""
+    users = get_user_model().objects.bulk_create(
+        [get_user_model()(username=f"visitor-{number}", password=make_password(None)) for number in range(count)]
+    )
+    tenant = Tenant.objects.get(slug=TENANT)
+    Membership.objects.bulk_create([Membership(tenant=tenant, user=user) for user in users])
+    return [session_of(user.get_username()) for user in users]
 
 
 def session_of(username: str) -> str:
@@ -90,10 +102,13 @@ def _message(conversation: Conversation, run: Run, place: int) -> Message:
 
 
 def main() -> None:
-    """Build everything and print it as JSON: the members' keys and sessions, and threads of the first by length."""
+    """Build everything and print it as JSON: the members' keys and sessions, and threads of the first by length.
+
+    The first argument says how many members more there are, whose sessions come after the others.
+    """
     made = {
         "keys": build(),
-        "sessions": [session_of(f"member-{number}") for number in range(MEMBERS)],
+        "sessions": [session_of(f"member-{number}") for number in range(MEMBERS)] + visitors(int(sys.argv[1])),
         "threads": {size: str(make_thread(size)) for size in LONG},
     }
     print(json.dumps(made), flush=True)

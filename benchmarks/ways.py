@@ -200,8 +200,8 @@ class Site:
 
 
 @contextmanager
-def site(provider_url: str, database_url: str = "", redis_url: str = "") -> Iterator[Site]:
-    """Make the rows, in a SQLite file of its own unless another empty database is given."""
+def site(provider_url: str, database_url: str = "", redis_url: str = "", *, visitors: int = 0) -> Iterator[Site]:
+    """Make the rows, in a SQLite file of its own unless another empty database is given; `visitors`, more members."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         env = {
             **_environment(provider_url),
@@ -211,11 +211,10 @@ def site(provider_url: str, database_url: str = "", redis_url: str = "") -> Iter
             "FIELD_ENCRYPTION_KEYS": "",
             "INSECURE_HTTP": "true",
             "DEBUG": "false",
-            "LOG_LEVEL": "WARNING",
             "DATABASE_URL": database_url or f"sqlite:///{Path(folder) / 'db.sqlite3'}",
             "REDIS_URL": redis_url,
         }
-        with started([sys.executable, "-c", BUILD], env) as builder:
+        with started([sys.executable, "-c", BUILD, str(visitors)], env) as builder:
             made = json.loads(builder.line())
         threads = {int(size): thread for size, thread in made["threads"].items()}
         yield Site(env, made["keys"], made["sessions"], threads)
