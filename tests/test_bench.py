@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.profiled import room_of
 from benchmarks.report import Line
 
 
@@ -26,3 +27,17 @@ def test_latencies_are_once_with_as_much_less_to_do(value: float, at_its_load: f
 @pytest.mark.parametrize(("rate", "verdict"), [(70.0, "held"), (50.0, "held there"), (25.0, "missed")])
 def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
     assert Line("tokens", rate, "", 60, is_floor=True, is_work=True, slowness=2.0).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("stack", "room"),
+    [
+        ("run (asyncio/runners.py:118);_begin (assistant/providers/bodies.py:9)", "Reading its answer: `providers/`"),
+        ("ask (assistant/providers/connections.py:3)", "Asking it: openai, httpx2"),
+        ("x (assistant/services/opening.py:1)", "What a turn asks and stores: `services/`"),
+        ("send (uvicorn/protocols/websockets/websockets_sansio_impl.py:506)", "The websocket: uvicorn, websockets"),
+        ("y (json/decoder.py:1)", "The rest"),
+    ],
+)
+def test_a_look_is_counted_where_it_found_the_process(stack: str, room: str) -> None:
+    assert room_of(stack) == room

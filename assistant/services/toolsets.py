@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 from django.contrib.auth.models import Permission
@@ -23,6 +24,8 @@ from assistant.services.toolsettings import read_config, read_secrets
 from tools import Tool
 from tools.context import UserId
 
+_Settings = tuple[Any, Mapping[str, str]]
+_NO_SETTINGS: _Settings = (None, MappingProxyType({}))
 Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server"]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
@@ -73,6 +76,51 @@ def decide(
         narrowing: The names the client wants offered; None for all.
         refusal: Why an outside server's tool cannot be used now, empty if it can; None for other tools.
     """
+    return _decide(
+        tool,
+        tenant=tenant,
+        assistant=assistant,
+        has_permission=has_permission,
+        narrowing=narrowing,
+        refusal=refusal,
+    )[0]
+
+
+def _decide(
+    tool: Tool | None,
+    *,
+    tenant: Switch | None,
+    assistant: Switch | None,
+    has_permission: bool,
+    narrowing: Collection[str] | None,
+    refusal: str | None,
+) -> tuple[Decision, _Settings]:
+    """As `decide`, with the tool's settings and secrets if it is not off."""
+    decision = _weigh(
+        tool,
+        tenant=tenant,
+        assistant=assistant,
+        has_permission=has_permission,
+        narrowing=narrowing,
+        refusal=refusal,
+    )
+    if tool is None or decision.policy == "off":
+        return decision, _NO_SETTINGS
+    try:
+        return decision, _settings_of(tool, (tenant, assistant))
+    except ValueError as exc:
+        return Decision("off", f"Its stored settings are not valid: {exc}", "settings"), _NO_SETTINGS
+
+
+def _weigh(
+    tool: Tool | None,
+    *,
+    tenant: Switch | None,
+    assistant: Switch | None,
+    has_permission: bool,
+    narrowing: Collection[str] | None,
+    refusal: str | None,
+) -> Decision:
     if tool is None:
         return Decision("off", "Not in this deployment's catalogue.", "catalogue")
     if refusal:
@@ -86,23 +134,10 @@ def decide(
         opinions.append(Decision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
         opinions.append(Decision("off", "Left out by the client.", "client"))
-    decision = _strictest(opinions)
-    if decision.policy == "off":
-        return decision
-    problem = _problem(tool, tenant, assistant)
-    return decision if problem is None else Decision("off", problem, "settings")
+    return _strictest(opinions)
 
 
-def _problem(tool: Tool, *pair: Switch | None) -> str | None:
-    """Why a tool's stored settings cannot be used."""
-    try:
-        _settings_of(tool, pair)
-    except ValueError as exc:
-        return f"Its stored settings are not valid: {exc}"
-    return None
-
-
-def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:
+def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> _Settings:
     found = [switch for switch in pair if switch is not None]
     return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
 
@@ -166,7 +201,7 @@ def effective_tools(
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
         ask = partial(
-            decide,
+            _decide,
             tool,
             tenant=pair[0],
             assistant=pair[1],
@@ -175,9 +210,8 @@ def effective_tools(
         )
         entry = remote.get(tool.name)
         refusal = entry.refusal if entry else None
-        decision = ask(refusal=refusal)
-        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask(refusal="").policy != "off"
-        config, secrets = (None, {}) if decision.policy == "off" else _settings_of(tool, pair)
+        decision, (config, secrets) = ask(refusal=refusal)
+        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask(refusal="")[0].policy != "off"
         effective.append(
             EffectiveTool(
                 tool,
