@@ -173,6 +173,10 @@ class AssistantAdmin(TenantScopedAdmin):
         ),
     )
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Assistant]:
+        rows: QuerySet[Assistant] = super().get_queryset(request).prefetch_related("tenant__providers")
+        return rows
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Whom an assistant may ask is chosen once it has its tenant."""
         found = super().get_fieldsets(request, obj)

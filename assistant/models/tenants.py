@@ -35,7 +35,7 @@ class Tenant(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="Answers for assistants that name no provider. Empty: the deployment's.",
+        help_text="Answers for assistants that name none. Empty: the tenant's oldest own, else the deployment's.",
     )
     ends_runs_on_tool_failure = models.BooleanField(
         default=False, help_text="An unexpected failure of a tool ends the run. Otherwise the model is told of it."

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from assistant.core.output import check_schema
 from assistant.core.plan import Limits
 from assistant.core.pricing import MILLIONTHS
-from assistant.models import Assistant, PromptVersion
+from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.prepared import Prepared
 
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
@@ -22,6 +22,7 @@ def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
         published_text=Subquery(published.values("text")[:1]),
         published_id=Subquery(published.values("pk")[:1]),
         has_delegates=Exists(Assistant.objects.filter(delegators=OuterRef("pk"))),
+        has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"))),
     )
 
 

@@ -43,7 +43,7 @@ class ProviderChoice:
         """For people: who answers, and by whose choice."""
         by = {
             "assistant": "set for this assistant",
-            "tenant": "the tenant's default",
+            "tenant": "the tenant's",
             "deployment": "the deployment's default",
             "embedded": "the embedded model, on this machine",
             "stand-in": "no language model is configured",
@@ -57,8 +57,9 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
     """Decide who answers for an assistant that was loaded with its provider, its tenant and the tenant's default."""
     if assistant.provider is not None:
         return _from_row("assistant", assistant.provider, assistant.model)
-    if assistant.tenant.default_provider is not None:
-        return _from_row("tenant", assistant.tenant.default_provider, assistant.model)
+    tenants = assistant.tenant.default_provider or _oldest_own(assistant)
+    if tenants is not None:
+        return _from_row("tenant", tenants, assistant.model)
     if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
         return ProviderChoice(
             source="deployment",
@@ -71,6 +72,14 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
     if settings.LOCAL_MODEL_URL:
         return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
     return ProviderChoice("stand-in", StandIn.provider, StandIn.name)
+
+
+def _oldest_own(assistant: Assistant) -> Provider | None:
+    """The tenant's, where it has named no default: a tenant that brings its own does not mean the deployment's."""
+    # Asked for only where `with_prompt` has seen that there is one, or was not asked.
+    if not getattr(assistant, "has_own_providers", True):
+        return None
+    return min(assistant.tenant.providers.all(), key=lambda row: row.pk, default=None)
 
 
 def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:

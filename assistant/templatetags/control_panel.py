@@ -22,6 +22,7 @@ def who_answers(context: Context) -> dict[str, Any]:
     """The user's assistants, each with its provider and model; of many only the first."""
     user = context["request"].user
     rows = Assistant.objects.filter(is_active=True).select_related("provider", "tenant", "tenant__default_provider")
+    rows = rows.prefetch_related("tenant__providers")
     if not user.is_superuser:
         rows = rows.filter(tenant_id__in=administered_tenants(user))
     try:

@@ -1,0 +1,52 @@
+"""Who answers: the assistant's provider, else the tenant's, else the deployment's, else what needs no key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from assistant.models import Assistant
+from assistant.services.assistants import find_assistant
+from assistant.services.providers import choose_provider
+from tests.base import Cast
+from tests.factories import make_provider
+
+
+def chosen(cast: Cast) -> tuple[str, str]:
+    found = find_assistant(tenant_id=cast.acme.pk, slug="support")
+    assert found is not None
+    choice = choose_provider(found)
+    # The same for whoever has not read it in one query.
+    assert choose_provider(Assistant.objects.get(pk=found.pk)).sentence == choice.sentence
+    return choice.source, choice.base_url
+
+
+def test_each_gives_way_to_the_one_that_is_nearer(cast: Cast, settings: Any) -> None:
+    assert chosen(cast) == ("stand-in", "")
+    settings.OPENAI_BASE_URL = "https://deployment.example/v1"
+    make_provider(cast.globex, base_url="https://rival.example/v1")
+    make_provider(None, base_url="https://open.example/v1")
+    assert chosen(cast) == ("deployment", "https://deployment.example/v1")
+    make_provider(cast.acme, base_url="https://oldest.example/v1")
+    newer = make_provider(cast.acme, base_url="https://newer.example/v1")
+    assert chosen(cast) == ("tenant", "https://oldest.example/v1")
+    cast.acme.default_provider = newer
+    cast.acme.save()
+    assert chosen(cast) == ("tenant", "https://newer.example/v1")
+    cast.support.provider = make_provider(cast.acme, base_url="https://own.example/v1")
+    cast.support.save()
+    assert chosen(cast) == ("assistant", "https://own.example/v1")
+
+
+@pytest.mark.parametrize(("has_own", "queries"), [(False, 1), (True, 2)])
+def test_only_a_tenant_with_providers_of_its_own_costs_another_query(cast: Cast, has_own: bool, queries: int) -> None:
+    if has_own:
+        make_provider(cast.acme, base_url="https://own.example/v1")
+    with CaptureQueriesContext(connection) as asked:
+        found = find_assistant(tenant_id=cast.acme.pk, slug="support")
+        assert found is not None
+        choose_provider(found)
+    assert len(asked) == queries
