@@ -58,6 +58,31 @@ async def test_an_assistant_asks_another_and_both_are_told_apart(
     assert sum(entry["outputTokens"] for entry in usage) > 0
 
 
+async def test_a_client_narrows_a_run_and_those_it_asks_to_some_tools(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    expert = await in_db(make_assistant)(cast.acme, "time-expert", prompt="You know the time.")
+    stranger = await in_db(make_assistant)(cast.acme, "stranger")
+    await cast.support.delegates.aadd(expert, stranger)
+    for name in ("current_time", "calculate"):
+        await in_db(switch_tool)(cast.acme, name)
+    fake_provider.call("calculate", {"expression": "1 + 1"})
+    fake_provider.call("ask_time_expert", {"task": "What time is it?"})
+    fake_provider.call("calculate", {"expression": "1 + 1"})
+    fake_provider.reply("No idea.")
+    fake_provider.reply("Nobody knows.")
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        narrow = {"allowedTools": ["current_time", "ask_time_expert", "no_such_tool"]}
+        frames = await socket.ask("Ask the expert", forwardedProps=narrow)
+        refused = await socket.ask("Again", thread=frames[0]["threadId"], forwardedProps={"allowedTools": "all"})
+    offered = [[one["function"]["name"] for one in request.json["tools"]] for request in fake_provider.requests[:3]]
+    assert offered == [["current_time", "ask_time_expert"]] * 2 + [["current_time"]]
+    calls = [row async for row in ToolCall.objects.order_by("pk").values_list("name", "status", "rule")]
+    left_out = ("calculate", "refused", "Left out by the client.")
+    assert sorted(calls) == [("ask_time_expert", "ok", "This assistant may ask Time-Expert."), left_out, left_out]
+    assert (refused[-1]["code"], "allowedTools" in refused[-1]["message"]) == ("invalid_input", True)
+
+
 async def test_the_assistant_of_a_run_is_not_asked_from_within_it(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:

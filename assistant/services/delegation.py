@@ -5,9 +5,8 @@ An asked assistant works for the same member: its tools are decided for that mem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from assistant.core.agents import Agent
@@ -79,7 +78,7 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
 
 
 class DelegatingToolset:
-    """A member's tools for one assistant, and the assistants that it may ask."""
+    """A member's tools for one assistant, and the assistants that it may ask; `narrowing` holds for their tools too."""
 
     def __init__(
         self,
@@ -87,21 +86,25 @@ class DelegatingToolset:
         tenant_id: int,
         user_id: UserId,
         assistant_id: int,
+        narrowing: Collection[str] | None = None,
         initial: Sequence[EffectiveTool] | None = None,
     ) -> None:
-        self._toolset = TenantToolset(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, initial=initial)
+        self._toolset = TenantToolset(
+            tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing, initial=initial
+        )
+        self._narrowing = narrowing
         self._tenant_id = tenant_id
         self._user_id = user_id
-        self._load = partial(delegates_of, tenant_id=tenant_id, assistant_id=assistant_id)
+        self._assistant_id = assistant_id
 
     async def offered(self) -> Sequence[Tool]:
         own = await self._toolset.offered()
         taken = {tool.name for tool in own}
-        agents = [self._agent(row).as_tool() for row in await in_database_patiently(self._load)]
+        agents = [self._agent(row).as_tool() for row in await self._delegates()]
         return [*own, *(agent for agent in agents if agent.name not in taken)]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        delegates = {row.tool_name: row for row in await in_database_patiently(self._load)}
+        delegates = {row.tool_name: row for row in await self._delegates()}
         admissions = await self._toolset.admit(calls)
         return [
             self._admission(delegates[call.name], admission)
@@ -109,6 +112,10 @@ class DelegatingToolset:
             else replace(admission, callable_names=(*admission.callable_names, *delegates))
             for call, admission in zip(calls, admissions, strict=True)
         ]
+
+    async def _delegates(self) -> list[Delegate]:
+        found = await in_database_patiently(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
+        return [row for row in found if self._narrowing is None or row.tool_name in self._narrowing]
 
     def _admission(self, row: Delegate, admission: Admission) -> Admission:
         return Admission(
@@ -124,7 +131,12 @@ class DelegatingToolset:
             description=f"Ask the assistant {row.name!r}: {row.description}",
             model=intercepted(model_of(row.provider), tenant=row.tenant_slug),
             toolset=SearchingToolset(
-                DelegatingToolset(tenant_id=self._tenant_id, user_id=self._user_id, assistant_id=row.assistant_id)
+                DelegatingToolset(
+                    tenant_id=self._tenant_id,
+                    user_id=self._user_id,
+                    assistant_id=row.assistant_id,
+                    narrowing=self._narrowing,
+                )
             ),
             system=row.prompt,
             limits=row.limits,

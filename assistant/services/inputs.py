@@ -26,6 +26,7 @@ from tools import InvalidTool, Tool
 MAX_ID = 128
 MAX_TEXT = 200_000
 MAX_TOOLS = 128
+MAX_ALLOWED = 1_000
 # What 64 bits hold, databases and encoders included; and how many characters that is, at most.
 INTEGERS = range(-(2**63), 2**63)
 MAX_DIGITS = 20
@@ -87,7 +88,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """What a run is started with."""
+    """What a run is started with; `allowed_tools` names the only tools that its caller wants used, None: all."""
 
     thread_id: uuid.UUID
     run_id: str
@@ -96,6 +97,7 @@ class RunInput:
     resume: tuple[Resume, ...] = ()
     client_tools: tuple[Tool, ...] = ()
     output_schema: dict[str, Any] | None = None
+    allowed_tools: frozenset[str] | None = None
     protocol_version: str = ""
 
 
@@ -173,6 +175,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
         ),
         client_tools=_client_tools(given),
         output_schema=_output_schema(given.forwarded_props),
+        allowed_tools=_allowed_tools(given.forwarded_props),
         protocol_version=given.protocol_version or "",
     )
 
@@ -241,6 +244,15 @@ def _output_schema(forwarded: object) -> dict[str, Any] | None:
         return check_schema(schema)
     except ValueError as exc:
         raise Refused("invalid_input", f"forwardedProps.outputSchema: {exc}.") from exc
+
+
+def _allowed_tools(forwarded: object) -> frozenset[str] | None:
+    names = forwarded.get("allowedTools") if isinstance(forwarded, Mapping) else None
+    if names is None:
+        return None
+    if not isinstance(names, list) or len(names) > MAX_ALLOWED or not all(isinstance(name, str) for name in names):
+        raise Refused("invalid_input", f"forwardedProps.allowedTools must be a list of at most {MAX_ALLOWED} names.")
+    return frozenset(names)
 
 
 def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:

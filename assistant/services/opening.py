@@ -67,6 +67,7 @@ class RunSetup:
     is_stateless: bool = False
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
+    allowed_tools: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,7 @@ def _open_once(
         new=new_rows,
         # Who answers a question that the assistant has asked says nothing of their own.
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
+        allowed_tools=given.allowed_tools,
     )
     if decisions:
         check_edits(decisions, history, setup.tools)
@@ -190,6 +192,7 @@ def begin_run(
     history: tuple[Message, ...],
     new: Sequence[Message],
     messages: int,
+    allowed_tools: frozenset[str] | None = None,
 ) -> tuple[Run, RunSetup]:
     """Store a run with the messages that are new, and say what it is made of by its assistant's configuration alone.
 
@@ -226,7 +229,11 @@ def begin_run(
         conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
     )
     tools = effective_tools(
-        tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=assistant.pk, standing=place.standing
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=assistant.pk,
+        narrowing=allowed_tools,
+        standing=place.standing,
     )
     return run, RunSetup(
         assistant_slug=assistant.slug,
@@ -248,6 +255,7 @@ def begin_run(
         has_webhooks=place.has_webhooks,
         quotas=quotas,
         allowances=allowances,
+        allowed_tools=allowed_tools,
     )
 
 

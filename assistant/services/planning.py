@@ -30,7 +30,11 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     # Most assistants ask no other, and spare the look for those.
     toolset_class = DelegatingToolset if setup.has_delegates else TenantToolset
     toolset: Toolset = toolset_class(
-        tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=key.assistant_id, initial=setup.tools
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=key.assistant_id,
+        narrowing=setup.allowed_tools,
+        initial=setup.tools,
     )
     model = intercepted(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
