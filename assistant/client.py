@@ -297,10 +297,12 @@ def _messages(given: Prompt) -> tuple[Message, ...]:
 
 def _context(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
     extra = _copied(dict(values))
-    tenant, user = extra.pop("tenant", None), extra.pop("user", None)
+    # What is neither, such as a name alone, stays among the values.
+    tenant = extra.pop("tenant") if isinstance(extra.get("tenant"), Mapping | TenantInfo) else TenantInfo()
+    user = extra.pop("user") if isinstance(extra.get("user"), Mapping | UserInfo) else UserInfo()
     return ToolContext(
-        tenant=TenantInfo(**tenant) if isinstance(tenant, Mapping) else tenant or TenantInfo(),
-        user=UserInfo(**user) if isinstance(user, Mapping) else user or UserInfo(),
+        tenant=TenantInfo(**tenant) if isinstance(tenant, Mapping) else tenant,
+        user=UserInfo(**user) if isinstance(user, Mapping) else user,
         thread_id=thread_id,
         run_id=run_id,
         extra=extra,

@@ -70,6 +70,16 @@ async def test_a_calls_context_is_merged_over_the_clients_and_its_tools_replace_
     assert [t.name for t in model.requests[0].tools] == ["look"]
 
 
+async def test_a_tenants_name_alone_is_a_value_of_the_programs_own() -> None:
+    @tool
+    def whose(context: ToolContext) -> str:
+        """Say whose."""
+        return f"{context.extra['tenant']} {context.extra['user']} {context.tenant.slug!r}"
+
+    client, _ = client_for(ToolCall("c", "whose", "{}"), "ok", tools=[whose], context={"tenant": "acme", "user": 7})
+    assert (await client.call("Hi")).tool_calls[0].result == "acme 7 ''"
+
+
 @pytest.mark.parametrize("tenant", [{"slug": "acme"}, TenantInfo(slug="acme")])
 async def test_a_tenant_is_given_as_a_value_or_a_mapping(tenant: Any) -> None:
     client, _ = client_for(CUSTOMER, "ok", tools=[get_customer], context={"tenant": tenant})
