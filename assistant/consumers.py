@@ -22,6 +22,7 @@ from assistant.services.leases import key_of
 from assistant.services.limits import (
     CONNECTION_BURST,
     CONNECTION_RATE,
+    MEMBER_RATE,
     Arrival,
     Bucket,
     hold_back,
@@ -42,6 +43,10 @@ CLOSE_FAILED = 1011
 CLOSE_RESTART = 1012
 CLOSE_NOT_WELCOME = 4401
 CLOSE_TOO_MANY = 4429
+TOO_MANY_FRAMES = (
+    f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
+    "Come back in a second."
+)
 
 
 class ChatConsumer(LeanConsumer):
@@ -129,6 +134,9 @@ class ChatConsumer(LeanConsumer):
         self._closing = asyncio.create_task(self._close(code), name="closing")
 
     async def _close(self, code: int) -> None:
+        self._is_closing = True
+        # While the client does not read, they wait in front of the close, and would go on once it does.
+        await self._threads.close()
         with suppress(OSError):  # it went by itself in this moment
             await self.close(code)
 
@@ -147,7 +155,7 @@ class ChatConsumer(LeanConsumer):
         if not self._may_send():
             self._is_closing = True
             await hold_back(self.member.place)
-            await self.close(CLOSE_TOO_MANY)
+            await self.close(CLOSE_TOO_MANY, TOO_MANY_FRAMES)
             return
         if text_data is None:
             await self._protocol_error("binary_frame", "Frames are JSON texts.")

@@ -53,7 +53,7 @@ RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 # What tenants, and each of their members, may use where their own limits say nothing: numbers by name.
 TENANT_LIMITS = _env.limits("TENANT_LIMITS")
 MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
-# Open websockets of all tenants in one server process; 0: no limit.
+# Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 # What a million tokens of the deployment's own provider cost, by model.
 MODEL_PRICES = _env.prices("MODEL_PRICES")

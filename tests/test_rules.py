@@ -59,7 +59,6 @@ ALLOWED = {
     (QUERY, "assistant/services/memberships.py:find_user"): USERS,
     (QUERY, "assistant/services/pictures.py:stored_thread"): "within the member's own conversations",
     (QUERY, "assistant/services/preparedwrites.py:PreparedInsert.insert_all"): "rows that the caller made",
-    (QUERY, "assistant/services/presence.py:unwelcome"): USERS,
     (QUERY, "assistant/services/prompts.py:_lock"): OF_A_ROW,
     (QUERY, "assistant/services/prompts.py:draft_prompt"): OF_A_ROW,
     (QUERY, "assistant/services/prompts.py:next_number"): OF_A_ROW,

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import httpx2
 import pytest
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.test import AsyncClient
+from django.utils import timezone
 
-from assistant.models import Provider, Run
-from assistant.services.members import create_api_key
+from assistant.models import Provider, Run, TenantLimits
+from assistant.services import presence
+from assistant.services.members import create_api_key, find_member
+from assistant.services.presence import Presence
 from tests.agui import Frame, check_run, text_of
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.test_websocket import in_db, until
-from tests.ws import run_input, session_cookie
+from tests.ws import PATIENCE, open_socket, run_input, session_cookie
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,6 +42,18 @@ async def http(server: Server, **headers: str) -> AsyncIterator[httpx2.AsyncClie
 async def bearer(cast: Cast, **options: Any) -> dict[str, str]:
     _, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="test", **options)
     return {"Authorization": f"Bearer {key}"}
+
+
+async def silent_run(cast: Cast) -> str:
+    """The address of a run's events, of which none will come."""
+    conversation = await in_db(make_conversation)(cast.alice, cast.support)
+    held = {"lease_owner": "elsewhere", "lease_until": timezone.now() + timedelta(hours=1)}
+    run = await in_db(make_run)(conversation, status=Run.Status.RUNNING, **held)
+    return f"/api/v1/tenants/acme/runs/{run.run_id}/events/"
+
+
+async def give_seats(cast: Cast, number: int) -> None:
+    await TenantLimits.objects.acreate(tenant=cast.acme, member_connections=number)
 
 
 def events_of(text: str) -> list[tuple[int, Frame]]:
@@ -234,3 +253,79 @@ async def test_a_form_is_no_way_in(uvicorn_server: Server, cast: Cast) -> None:
     async with http(uvicorn_server, **headers) as client:
         for path in (RUNS.format(tenant="acme"), "/api/v1/tenants/acme/conversations/"):
             assert (await client.post(path, content=b"--x garbage")).status_code == 403
+
+
+async def test_a_stream_too_many_is_refused_until_another_ends(
+    uvicorn_server: Server, cast: Cast, provider: Provider
+) -> None:
+    await give_seats(cast, 2)
+    address = await silent_run(cast)
+    async with http(uvicorn_server, **await bearer(cast)) as client, AsyncExitStack() as streams:
+        for _ in range(2):
+            assert (await streams.enter_async_context(client.stream("GET", address))).status_code == 200
+        for method, path, body in (("GET", address, None), ("POST", RUNS.format(tenant="acme"), run_input("Hi"))):
+            async with client.stream(method, path, json=body) as refused:
+                assert refused.status_code == 429 and int(refused.headers["Retry-After"]) > 0
+                told = json.loads(await refused.aread())
+            assert told["code"] == "too_many_requests" and "you may have 2 open" in told["message"]
+        assert await Run.objects.acount() == 1  # the one that was refused is not begun
+        await streams.aclose()
+        await until_let_in(client, address)
+
+
+async def until_let_in(client: httpx2.AsyncClient, address: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            async with client.stream("GET", address) as answer:
+                if answer.status_code == 200:
+                    return
+
+
+async def test_a_stream_and_a_websocket_share_their_seats(uvicorn_server: Server, cast: Cast) -> None:
+    await give_seats(cast, 1)
+    address, headers = await silent_run(cast), await bearer(cast)
+    async with http(uvicorn_server, **headers) as client, client.stream("GET", address) as answer:
+        assert answer.status_code == 200
+        async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+            assert await socket.closed() == 4429
+
+
+async def test_a_process_that_is_full_lets_no_stream_in(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "MAX_CONNECTIONS", 1)
+    address, headers = await silent_run(cast), await bearer(cast)
+    member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    other = Presence(member, leave=lambda: None)
+    presence.enter(other)
+    assert (await AsyncClient().get(address, headers=headers)).status_code == 429
+    presence.leave(other)
+    assert await go_while_answered(address, headers) == 200
+
+
+async def test_refused_runs_and_streams_whose_reading_never_began_keep_no_seat(cast: Cast, provider: Provider) -> None:
+    await give_seats(cast, 1)
+    address, headers = await silent_run(cast), await bearer(cast)
+    body = json.dumps(run_input("Hi", thread="no-uuid"))
+    refused = await AsyncClient().post(RUNS.format(tenant="acme"), body, "application/json", headers=headers)
+    assert refused.status_code == 200
+    for _ in range(3):
+        async with asyncio.timeout(PATIENCE):
+            while await go_while_answered(address, headers) != 200:
+                pass
+
+
+async def go_while_answered(path: str, headers: dict[str, str]) -> int:
+    """Be gone when the answer begins; its status."""
+    incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    incoming.put_nowait({"type": "http.request"})
+    statuses: list[int] = []
+
+    async def send(message: Mapping[str, Any]) -> None:
+        statuses.append(message["status"])
+        incoming.put_nowait({"type": "http.disconnect"})
+        await asyncio.Event().wait()
+
+    sent = [(name.lower().encode(), value.encode()) for name, value in {"host": "testserver", **headers}.items()]
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": sent}
+    await get_asgi_application()(scope, incoming.get, send)
+    return statuses[0]

@@ -16,7 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from assistant.consumers import ChatConsumer
 from assistant.models import ApiKey, Membership, Message, Provider, Run, Tenant, ToolCall
-from assistant.services.members import create_api_key
+from assistant.services.members import create_api_key, find_member
+from assistant.threads import FollowedThreads
 from config.asgi import application
 from tests.agui import Frame, check_frame, check_run, custom_name, numbered, run_of, seq_of, text_of
 from tests.base import Cast
@@ -453,6 +454,49 @@ async def test_a_connection_closes_when_its_right_ends(uvicorn_server: Server, c
         assert await socket.closed() == 4401
 
 
+async def test_a_reader_that_has_stopped_is_shown_nothing_more_when_their_right_ends(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=["Hel", gate, "lo"])
+    row, key = await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="test")
+    line = Line()
+    scope = {"type": "websocket", "path": "/ws/acme/support/", "query_string": b"", "subprotocols": []}
+    headers = [(b"authorization", f"Bearer {key}".encode())]
+    connection = asyncio.create_task(application({**scope, "headers": headers}, line.incoming.get, line.send))
+    line.incoming.put_nowait({"type": "websocket.connect"})
+    line.incoming.put_nowait({"type": "websocket.receive", "text": json.dumps(run_input("Hi"))})
+    await until(lambda: any("TEXT_MESSAGE_CONTENT" in message.get("text", "") for message in line.taken))
+    line.is_read.clear()
+    taken = len(line.taken)
+    gate.release()
+    await until(Run.objects.filter(status=Run.Status.FINISHED).exists)
+    await ApiKey.objects.filter(pk=row.pk).aupdate(revoked_at=row.created_at)
+    await until(lambda: line.given[-1]["type"] == "websocket.close")
+    # Of what is asked for meanwhile nothing comes either.
+    line.incoming.put_nowait({"type": "websocket.receive", "text": json.dumps({"type": "ping"})})
+    line.is_read.set()
+    line.incoming.put_nowait({"type": "websocket.disconnect", "code": 4401})
+    await connection
+    assert [(message["type"], message.get("code")) for message in line.taken[taken:]] == [("websocket.close", 4401)]
+
+
+class Line:
+    """A connection as a server has one: who sends must wait while the client does not read."""
+
+    def __init__(self) -> None:
+        self.incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.given: list[dict[str, Any]] = []
+        self.taken: list[dict[str, Any]] = []
+        self.is_read = asyncio.Event()
+        self.is_read.set()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.given.append(message)
+        await self.is_read.wait()
+        self.taken.append(message)
+
+
 async def test_signing_out_closes_the_browsers_connections(uvicorn_server: Server, cast: Cast) -> None:
     from django.contrib.sessions.models import Session
 
@@ -470,6 +514,7 @@ async def test_a_flood_of_frames_ends_in_4429(uvicorn_server: Server, cast: Cast
                 await socket.send({"type": "ping"})
                 await socket.next()
         assert socket.close_code == 4429
+        assert socket.close_reason.endswith("Come back in a second.")
 
 
 async def test_rendered_blocks_come_for_whoever_asks(
@@ -506,12 +551,15 @@ async def test_a_failing_provider_is_a_clear_sentence(
         assert (await socket.ask("Again", thread=run_thread(socket)))[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_a_client_that_goes_while_it_is_sent_away_is_no_failure() -> None:
+async def test_a_client_that_goes_while_it_is_sent_away_is_no_failure(cast: Cast) -> None:
     async def gone(message: dict[str, Any]) -> None:
         raise ConnectionResetError
 
     consumer = ChatConsumer()
     consumer.base_send = gone
+    member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    consumer._threads = FollowedThreads(member, send=consumer.send_frame, on_failure=pytest.fail)
     consumer._close_soon(1012)
     await consumer._closing
     assert consumer._closing.exception() is None

@@ -25,6 +25,7 @@ from assistant.api.bodies import object_of
 from assistant.api.callers import HttpRefusal, bearer_key, key_holder
 from assistant.api.openai_shapes import Answer, CompletionFailed, Heading, error, model_body
 from assistant.api.visits import Visit
+from assistant.services import draining
 from assistant.services.assistants import active_assistants
 from assistant.services.completions import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.database import in_database
@@ -44,6 +45,7 @@ View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 _working: set[asyncio.Task[Any]] = set()
 # As long as OpenAI's clients are ready to wait by themselves.
 PATIENCE_SECONDS = 60
+RESTARTING = "The server restarts, and the answer was not whole yet. Ask again in a moment."
 RUNS_BY_KEY = uuid.UUID("0b7f3a54-52a4-4f0e-8c55-7c6f4c1de0a3")
 
 
@@ -207,6 +209,8 @@ async def _texts(
                     ended = entry.is_end
                     for text in answer.take(entry):
                         yield text
+                    if opened.setup is None and answer.text:
+                        yield answer.text  # in one piece, for its events were an earlier request's
             goes_on = False
             if not answer.is_whole:
                 raise CompletionFailed("interrupted", "The answer broke off.")
@@ -214,7 +218,8 @@ async def _texts(
             kept = (exc.status, exc.body) if ended else None
             raise
         finally:
-            if not ended and not goes_on:
+            # The server's own end is nobody's going away: its runs are given a while.
+            if not ended and not goes_on and not draining.has_begun():
                 _soon(get_runs().cancel(member=member, run_id=opened.key.run_id))
         kept = 200, heading.whole(answer)
     finally:
@@ -223,9 +228,15 @@ async def _texts(
 
 
 async def _entries(member: Member, opened: OpenedRun, answer: Answer) -> AsyncGenerator[Entry]:
-    """A run's events; of one that was begun by an earlier request the last alone, and its texts as they are stored."""
+    """A run's events; of one that was begun by an earlier request the last alone, and its texts as they are stored.
+
+    Raises:
+        CompletionFailed: the server restarts, and cannot wait any longer.
+    """
     async with aclosing(Visit(member).entries(opened.key)) as entries:
         async for entry in entries:
+            if draining.is_late():
+                raise CompletionFailed("interrupted", RESTARTING)
             if entry is None or (opened.setup is None and not entry.is_end):
                 continue
             if opened.setup is None:

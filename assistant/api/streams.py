@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -17,11 +17,12 @@ from assistant.api.bodies import object_of
 from assistant.api.callers import HttpRefusal, not_found, session_of
 from assistant.api.describing import operation
 from assistant.api.serializers import EventsQuery
-from assistant.api.visits import Visit
+from assistant.api.visits import Visit, seated
+from assistant.services import draining
 from assistant.services.assistants import find_assistant
 from assistant.services.database import in_database
 from assistant.services.frames import for_earlier_clients, refusal_frame
-from assistant.services.inputs import Refused, parse_input, parse_run_id
+from assistant.services.inputs import Refused, RunInput, parse_input, parse_run_id
 from assistant.services.leases import RunKey
 from assistant.services.pictures import find_run, run_ending
 from assistant.services.runs import get_runs
@@ -29,6 +30,7 @@ from assistant.services.runs import get_runs
 TAG = "streams"
 # After so many seconds of silence comes a comment, which keeps proxies from closing a quiet stream.
 KEEP_ALIVE = 15
+RESTARTING = ": The server restarts: resume after the last event.\n\n"
 RUN_INPUT = {
     "threadId": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
     "runId": "run-1",
@@ -75,10 +77,16 @@ LAST_EVENT_ID = OpenApiParameter(
 class EventStream(AsyncTenantView):
     """A view that answers with a run's events."""
 
-    def stream(self, request: Request, key: RunKey, after: int, *, is_earlier: bool) -> StreamingHttpResponse:
-        """Everything after number `after`, to the run's end; `is_earlier`: for a client that named no version."""
+    def stream(
+        self, request: Request, key: RunKey, after: int, seat: AsyncExitStack, *, is_earlier: bool
+    ) -> StreamingHttpResponse:
+        """Everything after number `after`, to the run's end; `is_earlier`: for a client that named no version.
+
+        The stream keeps its `seat` to its end. A response that nobody reads gives it back when it is let go of: the
+        event loop closes what is left of the generator that holds it.
+        """
         visit = Visit(self.member, *session_of(request._request))
-        return _as_events(_events(visit, key, after, is_earlier))
+        return _as_events(_events(visit, key, after, seat.pop_all(), is_earlier))
 
 
 class StartRun(EventStream):
@@ -100,6 +108,19 @@ class StartRun(EventStream):
         if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
             raise not_found()
         body, after = object_of(request._request), _last_seq(request)
+        async with AsyncExitStack() as seat:
+            await seat.enter_async_context(seated(self.member))
+            try:
+                given, key, is_again = await self._begin(request, assistant, body)
+            except Refused as refusal:
+                return _as_events(_refused(body, refusal))
+            answer = self.stream(request, key, after, seat, is_earlier=not given.protocol_version)
+        if is_again:
+            answer[REPLAYED] = "true"
+        return answer
+
+    async def _begin(self, request: Request, assistant: str, body: dict[str, Any]) -> tuple[RunInput, RunKey, bool]:
+        """What was asked for, the run of it, and whether its `Idempotency-Key` was sent before. Raises `Refused`."""
         claimed = await in_database(claim_request, self.member, request._request, body)
         is_first = claimed is not None and claimed.status is None
         begun: Response | None = None
@@ -107,16 +128,11 @@ class StartRun(EventStream):
             given = parse_input(body)
             opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=given)
             begun = Response()
-        except Refused as refusal:
-            return _as_events(_refused(body, refusal))
         finally:
             if claimed is not None and is_first:
                 # That it has begun is all that is kept: the run's id makes sure that whoever sends it again joins it.
                 await in_database(settle, self, claimed, begun)
-        answer = self.stream(request, opened.key, after, is_earlier=not given.protocol_version)
-        if claimed is not None and not is_first:
-            answer[REPLAYED] = "true"
-        return answer
+        return given, opened.key, claimed is not None and not is_first
 
 
 class RunEvents(EventStream):
@@ -141,14 +157,22 @@ class RunEvents(EventStream):
         ending = await in_database(run_ending, key=key)
         if ending is not None and after >= ending[0]:
             return Response(status=204)
-        return self.stream(request, key, after, is_earlier=not version)
+        async with AsyncExitStack() as seat:
+            await seat.enter_async_context(seated(self.member))
+            return self.stream(request, key, after, seat, is_earlier=not version)
 
 
-async def _events(visit: Visit, key: RunKey, after: int, is_earlier: bool) -> AsyncIterator[str]:
-    """The run's events after number `after`; the client going away ends only this."""
+async def _events(visit: Visit, key: RunKey, after: int, seat: AsyncExitStack, is_earlier: bool) -> AsyncIterator[str]:
+    """The run's events after number `after`; the client going away ends only this, and gives the `seat` back.
+
+    So does the server's own end, for which the run is given a while.
+    """
     idle = 0
-    async with aclosing(visit.entries(key, after, repaints=True)) as entries:
+    async with seat, aclosing(visit.entries(key, after, repaints=True)) as entries:
         async for entry in entries:
+            if draining.is_late():
+                yield RESTARTING
+                return
             idle = 0 if entry else idle + 1
             if entry:
                 frame = for_earlier_clients(entry.frame) if is_earlier else entry.frame

@@ -1,19 +1,45 @@
-"""One reader of a run's events, let out when they lose the right to be here."""
+"""One reader of a run's events: their seat, and how they are let out when they lose the right to be here."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 
+from assistant.api.callers import HttpRefusal
 from assistant.services import presence
 from assistant.services.eventlog import Entry
 from assistant.services.leases import RunKey
+from assistant.services.limits import hold_back
 from assistant.services.members import Member
-from assistant.services.presence import Presence
+from assistant.services.presence import Presence, is_full
 from assistant.services.reading import run_entries
+from assistant.services.runs import get_runs
+from assistant.services.seats import SEAT_SECONDS, NoSeat
 
 # Whoever is no longer welcome is noticed this often, when nothing else happens.
 IDLE_SECONDS = 1.0
+
+
+@asynccontextmanager
+async def seated(member: Member) -> AsyncIterator[None]:
+    """A seat for one stream, as each websocket has one, until the block ends; or its stack is let go of.
+
+    Raises:
+        HttpRefusal: 429, as many connections are open as may be.
+    """
+    runs = get_runs()
+    await runs.start()
+    try:
+        if is_full():
+            raise NoSeat("The server has as many connections open as it may. Try again in a moment.")
+        seat = await runs.seats.take(member)
+    except NoSeat as exc:
+        await hold_back(member.place)
+        raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SEAT_SECONDS) from exc
+    try:
+        yield
+    finally:
+        await runs.seats.leave(seat)
 
 
 class Visit:

@@ -6,17 +6,26 @@ import asyncio
 import signal
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import Any
 
+# How long streams may still go on. After 10 s uvicorn cuts them (docs/production.md), in the middle of what they say.
+STREAM_SECONDS = 8.0
+
 _listeners: set[Callable[[], object]] = set()
-_has_begun = False
+_began_at: float | None = None
 
 
 def has_begun() -> bool:
     """Whether the process was asked to end."""
-    return _has_begun
+    return _began_at is not None
+
+
+def is_late() -> bool:
+    """Whether it was asked so long ago that streams have to end now."""
+    return _began_at is not None and time.monotonic() - _began_at >= STREAM_SECONDS
 
 
 def listen(listener: Callable[[], object]) -> Callable[[], None]:
@@ -27,8 +36,9 @@ def listen(listener: Callable[[], object]) -> Callable[[], None]:
 
 def begin() -> None:
     """The process was asked to end."""
-    global _has_begun  # noqa: PLW0603 - the process ends once
-    _has_begun = True
+    global _began_at  # noqa: PLW0603 - the process ends once
+    if _began_at is None:
+        _began_at = time.monotonic()
     for listener in list(_listeners):
         listener()
 

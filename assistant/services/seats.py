@@ -1,4 +1,4 @@
-"""How many websockets a tenant and a member have open: in this process, or in all of them where there is Redis."""
+"""How many websockets and event streams are open: in this process, or in all of them where there is Redis."""
 
 from __future__ import annotations
 

@@ -55,24 +55,32 @@ async def test_a_stream_is_streamed_again(
     assert len(fake_provider.requests) == 1
 
 
+@pytest.mark.parametrize("stream", [False, True])
 async def test_who_went_away_comes_back_to_the_same_run(
-    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+    stream: bool, uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
     gate = fake_provider.gate()
-    fake_provider.reply(chunks=["It goes ", gate, "on."])
+    fake_provider.reply(chunks=[gate, "It goes ", "on."])
+    asked = {**ASKED, "stream": stream, **({"stream_options": {"include_usage": True}} if stream else {})}
     async with client_of(uvicorn_server, cast) as client:
-        asking = asyncio.create_task(client.chat.completions.create(**ASKED))
+        asking = asyncio.create_task(client.chat.completions.create(**asked))
         await asyncio.to_thread(gate.wait_reached)
         with pytest.raises(openai.ConflictError):
-            await client.chat.completions.create(**ASKED)
+            await client.chat.completions.create(**asked)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         # The server has noticed: the key is free, and the run is not stopped.
         await until(lambda: not IdempotentAnswer.objects.exists())
         gate.release()
-        answer = await client.chat.completions.create(**ASKED)
-    assert answer.choices[0].message.content == "It goes on."
-    assert answer.usage is not None and answer.usage.completion_tokens > 0
+        answer = await client.chat.completions.create(**asked)
+        if stream:
+            chunks = [chunk async for chunk in answer]
+            said = "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+            usage = chunks[-1].usage
+        else:
+            said, usage = answer.choices[0].message.content, answer.usage
+    assert said == "It goes on."
+    assert usage is not None and usage.completion_tokens > 0
     assert len(fake_provider.requests) == 1
     assert await in_db(Run.objects.values_list("status", flat=True).get)() == "finished"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 from collections.abc import Callable, Iterator
 
 import httpx2
@@ -14,6 +15,7 @@ from mcp import Client as SdkClient
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ToolListChangedNotification
 
+from assistant.mcp.server.changes import MAX_STREAMS
 from assistant.models import ApiKey
 from assistant.services.prompts import draft_prompt, publish_prompt
 from assistant.services.switches import set_switch
@@ -141,6 +143,24 @@ def test_an_open_stream_does_not_hold_up_the_servers_end(transactional_db: None,
         with streaming(alice, "subscriptions/listen", {"notifications": ALL}) as messages:
             acknowledged(messages)
             assert server.stop() in {0, -15}
+
+
+async def test_of_streams_that_are_opened_at_once_no_more_are_let_in_than_may_be(
+    uvicorn_served: Server, cast: Cast, alice_key: str
+) -> None:
+    url, sent = f"{uvicorn_served.url}/mcp/", headers(alice_key, version=OLDER)
+    async with httpx2.AsyncClient(timeout=60) as http, contextlib.AsyncExitStack() as streams:
+        opening = (streams.enter_async_context(http.stream("GET", url, headers=sent)) for _ in range(3 * MAX_STREAMS))
+        opened = await asyncio.gather(*opening)
+        refused = [one for one in opened if one.status_code != 200]
+        assert len(opened) - len(refused) == MAX_STREAMS
+        for one in refused:
+            told = json.loads(await one.aread())
+            assert (one.status_code, told["code"]) == (429, "too_many_requests")
+            assert "Close one first" in told["message"] and int(one.headers["Retry-After"]) > 0
+        alice = Client(uvicorn_served.url, alice_key)
+        error = (await asyncio.to_thread(alice.ask, "subscriptions/listen", {"notifications": ALL}))["error"]
+        assert error["data"] == {"code": "too_many_requests", "retryAfter": 15}
 
 
 @pytest.mark.services

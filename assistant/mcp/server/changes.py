@@ -132,13 +132,14 @@ async def watching(
     if len(mine) >= MAX_STREAMS:
         raise TooManyStreams
     watch = Watch(member, lists, watched)
-    await watch.look()
+    # Before anything is awaited: of those that come at once, each is to count the others.
+    room.watches.add(watch)
     present = presence.Presence(member, watch.close)
     presence.enter(present)
-    room.watches.add(watch)
-    if room.sweeper is None or room.sweeper.done():
-        room.sweeper = asyncio.create_task(_sweep(room), name="mcp-changes")
     try:
+        await watch.look()
+        if room.sweeper is None or room.sweeper.done():
+            room.sweeper = asyncio.create_task(_sweep(room), name="mcp-changes")
         yield watch
     finally:
         room.watches.discard(watch)

@@ -17,17 +17,22 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
 )
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from assistant.mcp.server.caller import Context, member_of, principal
-from assistant.mcp.server.changes import LISTS, TooManyStreams, Watch, watching
+from assistant.mcp.server.changes import LISTS, MAX_STREAMS, TooManyStreams, Watch, watching
 from assistant.mcp.server.sessions import HEADER, MAX_WATCHED, session_memory
 from assistant.services.members import Member
 from assistant.services.origins import headers_of
 
 KEEP_ALIVE_SECONDS = 15.0
-_FULL = "You listen on as many streams as you may already."
+_FULL = {
+    "code": "too_many_requests",
+    "message": f"You listen on {MAX_STREAMS} streams, which is as many as you may. Close one first.",
+}
+# Of a client that went without a word, the stream has been written to by then, and has ended.
+_RETRY_AFTER = int(KEEP_ALIVE_SECONDS)
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
@@ -57,7 +62,8 @@ async def listen(context: Context, params: SubscriptionsListenRequestParams) -> 
                 notification = event_to_notification(event, meta)
                 await context.session.send_notification(notification, related_request_id=context.request_id)
     except TooManyStreams:
-        raise MCPError(INTERNAL_ERROR, _FULL) from None
+        about = {"code": _FULL["code"], "retryAfter": _RETRY_AFTER}
+        raise MCPError(INTERNAL_ERROR, _FULL["message"], about) from None
     return SubscriptionsListenResult(_meta=meta)
 
 
@@ -74,7 +80,7 @@ async def stream_changes(scope: Scope, receive: Receive, send: Send, member: Mem
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             await _send_events(watch, receive, send)
     except TooManyStreams:
-        await PlainTextResponse(_FULL, 429)(scope, receive, send)
+        await JSONResponse(_FULL, 429, headers={"Retry-After": str(_RETRY_AFTER)})(scope, receive, send)
 
 
 async def _send_events(watch: Watch, receive: Receive, send: Send) -> None:
