@@ -15,7 +15,7 @@ from assistant.core.silence import Silence
 from assistant.rendering import BlockRenderer
 from assistant.services.eventlog import Entry, Position, ThreadLog
 from assistant.services.frames import Numbering, decode_event, without_cancelled
-from assistant.services.pictures import Picture
+from assistant.services.pictures import REPAINT_SECONDS, Picture
 from assistant.stepping import Rest, begin
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
@@ -95,20 +95,19 @@ class Follower:
             if position is not None and not position.seq:
                 self._told_summaries = self._log.summaries  # a run that begins has its summary from before
             if position is None:
-                position = await self._send_picture()
+                await self._send_picture()
             else:
                 await self._prime(position)
-            self._position = position
+                self._position = position
             while True:
                 changed.clear()
                 position = self._position
                 entries = self._log.read(position)
                 # Nearly always it is the next event that has come, and nothing else is to be looked at.
-                is_next = entries and entries[0].position == (position.number, position.seq + 1)
-                if not is_next and not self._is_reachable(position):
-                    position = await self._send_picture()
-                    entries = self._log.read(position)
-                self._position = position
+                is_next = not entries or entries[0].position == (position.number, position.seq + 1)
+                if not is_next and not self._is_reachable(entries[0]):
+                    await self._repaint(changed)
+                    continue
                 if self._renderer is not None:
                     await self._tell_summary(position)
                 if not entries:
@@ -151,7 +150,7 @@ class Follower:
             self._is_at_end = end is not None
             if end is not None and end.number == self._position.number and end <= self._position:
                 # It is not the end that was shown in this place: as much was shown as was kept, or more.
-                self._position = await self._send_picture()
+                await self._send_picture()
 
     def _on_silence(self) -> None:
         self._is_silent_for_long = True
@@ -179,12 +178,21 @@ class Follower:
         self._silence.begin()
         return True
 
-    def _is_reachable(self, position: Position) -> bool:
-        """Whether the log has all that follows: a run's last event is followed by the next run's first."""
-        last = self._log.last
-        if last is None or last <= position or self._log.holds(position):
-            return True
-        return self._is_at_end and self._log.holds(Position(position.number + 1, 0))
+    def _is_reachable(self, entry: Entry) -> bool:
+        """Whether nothing is missing before what the log has next: a run's end is followed by the next one's first."""
+        if self._is_at_end:
+            return entry.position == (self._position.number + 1, 1)
+        return self._log.holds(self._position)
+
+    async def _repaint(self, changed: asyncio.Event) -> None:
+        """Show a picture in place of events that are gone, and wait if it does not reach what the log has next."""
+        await self._send_picture(beyond=self._position)
+        entries = self._log.read(self._position)
+        if not entries or self._is_reachable(entries[0]):
+            return
+        await asyncio.sleep(REPAINT_SECONDS)
+        if self._is_at_end:  # what is left of the run is not to be told: only another one brings news
+            await changed.wait()
 
     async def _send_event(self, frame: str) -> None:
         await self._send(frame if self.speaks_outcomes else without_cancelled(frame))
@@ -208,14 +216,16 @@ class Follower:
             numbering = Numbering(run_id=run_id, thread=self.thread)
             await self._send(numbering.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
-    async def _send_picture(self) -> Position:
+    async def _send_picture(self, *, beyond: Position | None = None) -> None:
+        """Send a picture and go on from it; with `beyond` only one that shows more than what came until then."""
         picture: Picture | None = None
         async with self._gate:
             try:
                 async with asyncio.timeout(PICTURE_SECONDS) as limit:
                     picture = await self._refresh()
-                    await self._paint(picture)
-                    return picture.position
+                    is_end_news = picture.is_end and not self._is_at_end
+                    if beyond is None or picture.position > beyond or is_end_news:
+                        await self._paint(picture)
             except TimeoutError as exc:
                 if picture is None or not limit.expired():
                     raise
@@ -234,7 +244,7 @@ class Follower:
                     await asyncio.sleep(0)
         for frame in picture.frames[picture.head :]:
             await self._send_event(frame)
-        self._is_at_end = picture.is_end
+        self._position, self._is_at_end = picture.position, picture.is_end
 
     async def _prime(self, position: Position) -> None:
         """Bring the renderer to where the client is; blocks of this run are sent again, for the last may be lost."""

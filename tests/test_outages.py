@@ -9,9 +9,12 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 import pytest
 import pytest_asyncio
+from django.conf import settings
+from redis.asyncio import Redis
 from websockets.exceptions import InvalidStatus
 
-from assistant.models import Message, Provider, ToolCall
+from assistant.models import Message, Provider, Run, ToolCall
+from assistant.services.redislog import STREAM
 from tests import live
 from tests.agui import text_of
 from tests.api.calling import key_of
@@ -132,3 +135,27 @@ async def test_a_run_that_calls_tools_waits_for_the_database(
         frames = await socket.until_end(timeout=40)
     assert frames[-1]["type"] == "RUN_FINISHED"
     assert await ToolCall.objects.acount() == 1
+
+
+async def test_what_redis_lost_is_seen_in_the_other_process_too(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider, two_servers: tuple[live.Server, live.Server]
+) -> None:
+    here, there = two_servers
+    gates = [fake_provider.gate() for _ in range(3)]
+    fake_provider.reply(chunks=["one ", gates[0], "two ", gates[1], "three ", gates[2], "four"])
+    async with open_socket(here.url, user=cast.alice) as asker, open_socket(there.url, user=cast.alice) as watcher:
+        thread = (await asker.start("Count"))["threadId"]
+        await until(lambda: Run.objects.exclude(partial=None).exists())
+        gates[0].release()
+        await asker.until(lambda frame: frame.get("delta") == "two ")
+        async with Redis.from_url(settings.REDIS_URL) as redis:
+            assert await redis.delete(STREAM + thread)
+        gates[1].release()
+        await asker.until(lambda frame: frame.get("delta") == "three ")
+        await watcher.attach(thread)
+        await watcher.until_type("MESSAGES_SNAPSHOT")
+        gates[2].release()
+        await watcher.until_end()
+    last = max(n for n, frame in enumerate(watcher.frames) if frame["type"] == "MESSAGES_SNAPSHOT")
+    told = watcher.frames[last]["messages"][-1]["content"]
+    assert told + text_of(watcher.frames[last:]) == "one two three four"

@@ -25,6 +25,8 @@ from assistant.services.toolfiles import files_of_calls
 
 # A picture holds at most this many messages, the newest.
 PICTURE_MESSAGES = 1000
+# Redis can lose events that were told after the last checkpoint: the next one has them, and is looked for this often.
+REPAINT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from assistant.services.ends import tell_stored_end
 from assistant.services.eventlog import Entry, Position
 from assistant.services.leases import RunKey
 from assistant.services.members import Member
-from assistant.services.pictures import Picture, paint, run_ending, run_state, stored_thread
+from assistant.services.pictures import REPAINT_SECONDS, Picture, paint, run_ending, run_state, stored_thread
 from assistant.services.runs import get_runs
 
 
 async def run_entries(
     *, key: RunKey, after: int = 0, patience: float = 15.0, member: Member | None = None
 ) -> AsyncGenerator[Entry | None]:
-    """The run's events after number `after`, to its end; None whenever nothing has come for `patience` seconds.
+    """The run's events after number `after`, to its end; None whenever nothing has come for `patience` seconds or less.
 
     If events in between are no longer in the log, `member`, whose run it is, gets a fresh picture in their place: all
     its frames but the last have number 0, for a reader must have all of them. Without a member only the end is told.
@@ -30,19 +30,13 @@ async def run_entries(
     with log.watching() as changed:
         while True:
             changed.clear()
-            entries = log.read(position)
+            entries, is_painted = log.read(position), False
             if not log.holds(position if entries else Position(key.number, 0)):
                 ending = await in_database(run_ending, key=key)
                 if ending is not None and ending[0] == position.seq and may_have_seen_end:
                     return
                 if ending is not None or (member is not None and entries):
-                    shown = await _shown(key, ending, member)
-                    for entry in shown:
-                        yield entry
-                    position, may_have_seen_end = shown[-1].position, False
-                    if shown[-1].is_end:
-                        return
-                    continue
+                    entries, is_painted = await _news(key, ending, member, position), True
             for entry in entries:
                 if entry.number != key.number:
                     return
@@ -50,6 +44,11 @@ async def run_entries(
                 position, may_have_seen_end = entry.position, False
                 if entry.is_end:
                     return
+            if is_painted:
+                if not log.holds(position):
+                    await asyncio.sleep(REPAINT_SECONDS)
+                    yield None
+                continue
             try:
                 async with asyncio.timeout(patience):
                     await changed.wait()
@@ -70,6 +69,12 @@ async def _picture(member: Member, key: RunKey) -> Picture:
     thread_id = state.run.conversation_id
     stored = await in_database(stored_thread, member=member, thread_id=thread_id, until=key.number)
     return paint(state=state, log=await get_runs().log.open(key.thread), stored=stored)
+
+
+async def _news(key: RunKey, ending: tuple[int, str] | None, member: Member | None, position: Position) -> list[Entry]:
+    """What is shown to a reader who has come so far, in the place of events that are gone; nothing if it is no more."""
+    shown = await _shown(key, ending, member)
+    return shown if shown[-1].is_end or shown[-1].position > position else []
 
 
 async def _shown(key: RunKey, ending: tuple[int, str] | None, member: Member | None) -> list[Entry]:

@@ -20,10 +20,12 @@ class Turn:
     """One question and what came of it.
 
     `shown` is the answer as the screen has it, `repeated` the events that came twice, `missing` those that were jumped
-    over; `silence` is the longest time without any event from the question to the last one, in seconds.
+    over; `silence` is the longest time without any event from the question to the last one, in seconds. `is_watched`:
+    somebody else asks it.
     """
 
     given: Frame
+    is_watched: bool = False
     shown: str = ""
     repeated: int = 0
     missing: int = 0
@@ -64,7 +66,10 @@ class Chatter:
 
     async def turn(self, prompt: str, thread: str = "") -> Turn:
         """Ask, and read to the end of the answer. Raises `TimeoutError` if there is none."""
-        turn = Turn(run_input(prompt, thread=thread))
+        return await self.finish(Turn(run_input(prompt, thread=thread)))
+
+    async def finish(self, turn: Turn) -> Turn:
+        """The same with a turn that the caller has made, and may look at meanwhile."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while turn.end is None:
                 try:
@@ -92,7 +97,8 @@ class Chatter:
             self._at += 1
 
     async def _resume(self, client: Client, turn: Turn) -> None:
-        if turn.seq:
-            await client.attach(turn.given["threadId"], after=(turn.given["runId"], turn.seq))
+        after = (turn.given["runId"], turn.seq) if turn.seq else None
+        if after or turn.is_watched:
+            await client.attach(turn.given["threadId"], after=after)
         else:
             await client.send(turn.given)

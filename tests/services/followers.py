@@ -1,26 +1,42 @@
-"""Followers of a log that ask for nothing but what is in it."""
+"""Followers of a log that ask for nothing but what is in it, or for pictures that a test has made."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from assistant.following import Follower, Send
-from assistant.services.eventlog import ThreadLog
+from assistant.following import Follower, Refresh, Send
+from assistant.services.eventlog import Position, ThreadLog
+from assistant.services.frames import Numbering
+from assistant.services.pictures import Picture
 
 
-async def _never(*_: object) -> object:
+async def _never(*_: object) -> Any:
     raise AssertionError("nothing is to be asked for")
 
 
-def follower_of(log: ThreadLog, send: Send, *, speaks_outcomes: bool = True) -> Follower:
-    """A follower that finds in the log all that it needs."""
+def picture_of(number: int, seq: int, *, is_end: bool = False) -> Picture:
+    """A picture of a run up to an event, in one frame that says so."""
+    return Picture(
+        frames=[f"picture {number}-{seq}"],
+        head=1,
+        numbering=Numbering(run_id="r", thread="t"),
+        position=Position(number, seq),
+        texts=[],
+        is_end=is_end,
+        open_texts=frozenset(),
+    )
+
+
+def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, speaks_outcomes: bool = True) -> Follower:
+    """A follower that finds in the log all that it needs, or in the pictures that it is given."""
     return Follower(
         thread="t",
         log=log,
         send=send,
-        refresh=_never,  # type: ignore[arg-type]
-        settle=_never,  # type: ignore[arg-type]
-        summary=_never,  # type: ignore[arg-type]
+        refresh=refresh,
+        settle=_never,
+        summary=_never,
         gate=asyncio.Semaphore(),
         renders=False,
         speaks_outcomes=speaks_outcomes,

@@ -6,13 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import pytest
 
-from assistant.following import Send
+from assistant import following as readers
+from assistant.following import Refresh, Send
 from assistant.services.eventlog import Entry, Position, ThreadLog
+from assistant.services.pictures import Picture
 from assistant.stepping import begin
-from tests.services.followers import follower_of
+from tests.services.followers import follower_of, picture_of
 
 # These frames are no events, which clients would verify.
 pytestmark = pytest.mark.usefixtures("unrecorded")
@@ -25,12 +28,11 @@ END = '{"type":"RUN_FINISHED"}'
 async def following(
     log: ThreadLog,
     send: Send,
-    position: Position = START,
-    *,
-    speaks_outcomes: bool = True,
+    position: Position | None = START,
+    **options: Any,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """A follower that has reached the end of the log."""
-    follower = follower_of(log, send, speaks_outcomes=speaks_outcomes)
+    """A follower that has reached the end of the log; options are those of `follower_of`."""
+    follower = follower_of(log, send, **options)
     task = asyncio.create_task(follower.follow(position))
     await asyncio.sleep(0.01)
     try:
@@ -138,6 +140,65 @@ async def test_who_had_known_less_than_the_log_is_told_the_rest_in_order() -> No
         log.append(entries(4, "d"))
         await asyncio.sleep(0.01)
         assert sent == ["b", "c", "d"]
+
+
+def given(*pictures: Picture) -> Refresh:
+    """What is painted one time after the other."""
+    left = iter(pictures)
+
+    async def refresh() -> Picture:
+        return next(left)
+
+    return refresh
+
+
+async def until(sent: list[str], frame: str) -> None:
+    async with asyncio.timeout(20):
+        while frame not in sent:
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("position", "seen"), [(START, ["a", "b", "c", "d"]), (None, ["picture 1-3"])], ids=["seen", "new"]
+)
+async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
+    monkeypatch: pytest.MonkeyPatch, position: Position | None, seen: list[str]
+) -> None:
+    monkeypatch.setattr(readers, "REPAINT_SECONDS", 0.001)
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    before = [picture_of(1, 3)] * (3 if position else 4)
+    log.append(entries(1, "a", "b", "c", "d") if position else entries(7, "g"))
+    async with following(log, send, position, refresh=given(*before, picture_of(1, 7), picture_of(1, 7))):
+        log.append(entries(7, "g"))
+        await until(sent, "picture 1-7")
+        log.append(entries(8, "h"))
+        await until(sent, "h")
+    assert sent == [*seen, "picture 1-7", "h"]
+
+
+async def test_nothing_that_is_left_of_a_run_is_told_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "REPAINT_SECONDS", 0.001)
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a", "b", "c", "d"))
+    pictures = given(picture_of(1, 3, is_end=True), picture_of(2, 1))
+    async with following(log, send, refresh=pictures):
+        log.append(entries(7, "g"))
+        await until(sent, "picture 1-3")
+        await asyncio.sleep(0.02)  # many times as long as a picture that lacks something would stand
+        assert sent[-1] == "picture 1-3"
+        log.append(entries(1, "i", number=2))
+        await until(sent, "picture 2-1")
+        log.append(entries(2, "j", number=2))
+        await until(sent, "j")
+    assert sent == ["a", "b", "c", "d", "picture 1-3", "picture 2-1", "j"]
 
 
 async def test_what_is_left_of_a_coroutine_goes_on_in_another_task() -> None:

@@ -14,6 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from assistant import following
 from assistant.core.events import (
+    Event,
     RunError,
     RunFinished,
     RunStarted,
@@ -21,8 +22,10 @@ from assistant.core.events import (
     TextMessageEnd,
     TextMessageStart,
 )
+from assistant.core.transcript import Transcript
 from assistant.following import Follower
 from assistant.models import Conversation, Run
+from assistant.services import reading
 from assistant.services.ends import tell_stored_end
 from assistant.services.eventlog import Entry, EventLog, Position
 from assistant.services.frames import Numbering
@@ -309,6 +312,92 @@ async def test_an_end_is_told_as_it_was_whatever_order_the_database_keeps(key: R
     end = await tell_stored_end(key=key, log=get_runs().log)
     assert end is not None and end.is_end
     assert end.frame == Numbering(run_id=key.run_id, thread=key.thread).frame(error, 3)
+
+
+def said_of(key: RunKey, count: int) -> list[Event]:
+    """The first events of a run that says "word2 word3 ..."."""
+    said: list[Event] = [RunStarted(key.thread, key.run_id), TextMessageStart("m", "assistant")]
+    return said + [TextMessageContent("m", f"word{n} ") for n in range(2, count)]
+
+
+async def keep_checkpoint(key: RunKey, count: int) -> None:
+    kept = Transcript()
+    for event in said_of(key, count):
+        kept.apply(event)
+    await Run.objects.filter(pk=key.pk).aupdate(partial=kept.to_state(), checkpoint_seq=count)
+
+
+async def tell_one(key: RunKey, seq: int) -> None:
+    """What comes to a process that does not work on the run; of what came before it may have less."""
+    frame = Numbering(run_id=key.run_id, thread=key.thread).frame(said_of(key, seq)[-1], seq)
+    (await get_runs().log.open(key.thread)).append([Entry(key.number, seq, frame)])
+
+
+def shown(frames: list[str]) -> str:
+    """The answer as a client shows it."""
+    text = ""
+    for frame in map(json.loads, frames):
+        if frame["type"] == "MESSAGES_SNAPSHOT":
+            text = "".join(message["content"] for message in frame["messages"])
+        text += frame.get("delta", "")
+    return text
+
+
+@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.parametrize("seen", [0, 4])
+async def test_who_reads_a_run_of_which_events_were_lost_is_shown_them_at_the_next_checkpoint(
+    cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch, seen: int
+) -> None:
+    monkeypatch.setattr(reading, "REPAINT_SECONDS", 0.01)
+    key = key_of(await sync_to_async(running_run)(cast), "")
+    await keep_checkpoint(key, 3)
+    await tell_one(key, 7)
+    frames: list[str] = []
+    reader = run_entries(key=key, after=seen, member=alice_member)
+    async with asyncio.timeout(20):
+        while entry := await anext(reader):
+            frames.append(entry.frame)
+        assert shown(frames) == ("" if seen else "word2 ")
+        await keep_checkpoint(key, 7)
+        await tell_one(key, 8)
+        while "word7" not in shown(frames):
+            entry = await anext(reader)
+            frames += [entry.frame] if entry else []
+    await reader.aclose()
+    assert shown(frames) == "word2 word3 word4 word5 word6 word7 "
+
+
+@pytest.mark.usefixtures("unrecorded")
+async def test_who_follows_a_run_of_which_events_were_lost_misses_none(
+    cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "REPAINT_SECONDS", 0.01)
+    key = key_of(await sync_to_async(running_run)(cast), "")
+    await keep_checkpoint(key, 3)
+    await tell_one(key, 7)
+    frames: list[str] = []
+
+    async def send(frame: str) -> None:
+        frames.append(frame)
+
+    async def until(word: str) -> None:
+        async with asyncio.timeout(20):
+            while word not in shown(frames):
+                await asyncio.sleep(0.01)
+
+    threads = FollowedThreads(alice_member, send=send, on_failure=lambda: frames.append("failed"))
+    await threads.follow(uuid.UUID(key.thread), None, renders=False)
+    await until("word2")
+    await keep_checkpoint(key, 7)
+    await until("word6")
+    await tell_one(key, 8)
+    await until("word7")
+    await threads.close()
+    assert shown(frames) == "word2 word3 word4 word5 word6 word7 "
+    assert [json.loads(frame)["type"] for frame in frames] == [
+        *("RUN_STARTED", "MESSAGES_SNAPSHOT", "TEXT_MESSAGE_START") * 2,
+        "TEXT_MESSAGE_CONTENT",
+    ]
 
 
 @pytest.mark.usefixtures("unrecorded")

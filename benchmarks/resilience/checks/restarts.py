@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from benchmarks.report import Line
 from benchmarks.resilience.chatting import Chatter, Turn
 from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.checks.effects import pay_twice
+from benchmarks.resilience.client import run_input
 from benchmarks.resilience.sites import POSTGRES, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
@@ -16,19 +19,29 @@ from tests.fake_provider import FakeProvider, demo
 TITLE = "Restarts of PostgreSQL and Redis"
 HOW = (
     "100 chats on two server processes: 80 with answers of 8 s, 20 with short ones one after the other, half of these "
-    "with a tool. After 2 s PostgreSQL is stopped (fast shutdown) and started again 1 s later; then the same with "
-    "Redis, which keeps nothing on disk. A question that is refused meanwhile is asked again under the same ids; a "
-    "client's silence is counted from its first try."
+    "with a tool that pays (a line in a file, under the call's idempotency key). Each long answer is watched from the "
+    "process that does not work on it, half from before the restart and half from right after it. After 2 s PostgreSQL "
+    "is stopped (fast shutdown) and started again 1 s later; then the same with Redis, which keeps nothing on disk. A "
+    "question that is refused meanwhile is asked again under the same ids; a client's silence is counted from its "
+    "first try."
 )
 CHATS, SHORT_SHARE = 100, 0.2
-NOT_WHOLE, NOT_STORED, FAILED, UNTYPED, SILENCE = (
+NOT_WHOLE, NOT_STORED, NOT_SEEN, FAILED, LOGLESS, TWICE, PAID, UNTYPED, SILENCE = (
     "answers shown that are not whole",
     "answers not stored once and whole",
+    "answers watched elsewhere that are not as they are stored",
     "runs that failed",
+    "runs that gave up their log",
+    "payments beyond distinct keys",
+    "payments made, of those that were asked for",
     "questions refused without a moment to come back",
     "longest silence of a client",
 )
 LONG, SHORT = 100, 5
+# Of a word. The longer an answer is, the fewer checkpoints it has, and the more is lost with Redis.
+LETTERS = 1000
+# As `runtask` tells it: a run that has given up Redis is kept, but nobody sees it while it goes on.
+GAVE_UP = "goes on without its log"
 PACE = 0.08
 AFTER_SECONDS, AWAY_SECONDS, SHORT_SECONDS = 2.0, 1.0, 9.0
 TOOL = 'A short answer [call pay {"cents": 5, "before": 100, "after": 100}]'
@@ -48,23 +61,33 @@ def give_up_on_the_database() -> None:
     database.PATIENCE_SECONDS = -1.0
 
 
+def tell_what_is_left() -> None:
+    """Whoever follows a run is told what comes next in the log, whatever is missing before it."""
+    from assistant.following import Follower
+
+    Follower._is_reachable = lambda *_: True  # type: ignore[method-assign]
+
+
 FAULTS = (
-    Fault("a write to Redis is tried once", FAILED, give_up_on_redis),
+    Fault("a write to Redis is tried once", LOGLESS, give_up_on_redis),
     Fault("what a run writes to the database is tried once", FAILED, give_up_on_the_database),
+    Fault("events that were lost are jumped over", NOT_SEEN, tell_what_is_left),
+    Fault("what was paid is paid twice", TWICE, pay_twice),
 )
 
 
 def _words(count: int) -> list[str]:
-    return [f"word{n} " for n in range(count)]
+    return [f"word{n}".ljust(LETTERS, ".") + " " for n in range(count)]
 
 
 def measure(ground: Ground) -> Sequence[Line]:
     turns: list[Turn] = []
-    wrong = failed = 0
+    not_stored = not_seen = logless = 0
     services, took = ground.services, []
+    ledger = ground.folder / f"restarts-{services.number()}"
+    ledger.touch()
     for service in (services.postgres, services.redis):
-        ledger = str(ground.folder / "restarts")
-        with FakeProvider() as provider, ground.site(POSTGRES, provider.url, RESILIENCE_LEDGER=ledger) as site:
+        with FakeProvider() as provider, ground.site(POSTGRES, provider.url, RESILIENCE_LEDGER=str(ledger)) as site:
             provider.rule(_answer)
 
             def restart(service=service) -> None:  # type: ignore[no-untyped-def]
@@ -74,26 +97,52 @@ def measure(ground: Ground) -> Sequence[Line]:
                 service.start()
                 took.append(time.monotonic() - start)
 
-            done = asyncio.run(_chat_through(ground, site, restart))
+            done, gave_up = asyncio.run(_chat_through(ground, site, restart))
+        stored = _stored(site)
+        not_stored += sum(not turn.is_watched and not _is_stored(stored, turn) for turn in done)
+        not_seen += sum(turn.is_watched and not _is_seen(stored, turn) for turn in done)
+        logless += gave_up
         turns += done
-        wrong += _not_stored(site, done)
-        failed += sum(turn.end is None or turn.end["type"] != "RUN_FINISHED" for turn in done)
-    refusals = [refusal for turn in turns for refusal in turn.refusals]
-    not_whole = sum(turn.shown != "".join(_words(_length(turn))) or turn.missing > 0 for turn in turns)
-    repeated = sum(turn.repeated for turn in turns)
-    silence = max(turn.silence for turn in turns)
     back = f"restarts took {' and '.join(f'{one:.1f} s' for one in took)}"
+    watched = sum(turn.is_watched for turn in turns)
+    asked = [turn for turn in turns if not turn.is_watched]
     return [
-        Line(NOT_WHOLE, not_whole, "", 0, beside=f"of {len(turns)} answers; {repeated} events came twice"),
-        Line(NOT_STORED, wrong, "", 0),
-        Line(FAILED, failed, "", 0, beside=f"{len(refusals)} questions refused meanwhile, and asked again"),
-        Line(UNTYPED, sum("resetsAt" not in refusal["metadata"] for refusal in refusals), "", 0),
-        Line(SILENCE, silence, "s", 10, beside=back),
+        *_answers(asked),
+        Line(NOT_STORED, not_stored, "", 0),
+        Line(NOT_SEEN, not_seen, "", 0, beside=f"of {watched}"),
+        Line(LOGLESS, logless, "", 0),
+        *_payments(asked, ledger),
+        Line(SILENCE, max(turn.silence for turn in turns), "s", 10, beside=back),
     ]
 
 
+def _answers(asked: Sequence[Turn]) -> list[Line]:
+    refusals = [refusal for turn in asked for refusal in turn.refusals]
+    not_whole = sum(turn.shown != "".join(_words(_length(turn))) or turn.missing > 0 for turn in asked)
+    repeated = sum(turn.repeated for turn in asked)
+    failed = sum(turn.end is None or turn.end["type"] != "RUN_FINISHED" for turn in asked)
+    return [
+        Line(NOT_WHOLE, not_whole, "", 0, beside=f"of {len(asked)} answers; {repeated} events came twice"),
+        Line(FAILED, failed, "", 0, beside=f"{len(refusals)} questions refused meanwhile, and asked again"),
+        Line(UNTYPED, sum("resetsAt" not in refusal["metadata"] for refusal in refusals), "", 0),
+    ]
+
+
+def _payments(asked: Sequence[Turn], ledger: Path) -> list[Line]:
+    keys = [line.split()[0] for line in ledger.read_text().splitlines()]
+    wanted = sum(_question(turn) == TOOL for turn in asked)
+    return [
+        Line(TWICE, len(keys) - len(set(keys)), "", 0),
+        Line(PAID, len(set(keys)), "", wanted, True),
+    ]
+
+
+def _question(turn: Turn) -> str:
+    return str(turn.given["messages"][0]["content"])
+
+
 def _length(turn: Turn) -> int:
-    return SHORT if "short" in turn.given["messages"][0]["content"] else LONG
+    return SHORT if "short" in _question(turn) else LONG
 
 
 def _answer(request: Recorded) -> Answer:
@@ -103,23 +152,35 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=_words(SHORT if "short" in question else LONG), delay=PACE)(request)
 
 
-async def _chat_through(ground: Ground, site: Site, restart: Callable[[], None]) -> list[Turn]:
+async def _chat_through(ground: Ground, site: Site, restart: Callable[[], None]) -> tuple[list[Turn], int]:
+    """All turns, and how many runs gave up their log."""
     chats = ground.many(CHATS, 10)
     short = max(4, round(chats * SHORT_SHARE))
     with ground.serve(site) as here, ground.serve(site) as there:
         ports = [here.port, there.port]
         chatters = [Chatter(ports, site.keys[n % len(site.keys)], n) for n in range(chats)]
         until = time.monotonic() + SHORT_SECONDS
-        asking = [asyncio.create_task(_one(chatter)) for chatter in chatters[short:]]
+        early, late = asyncio.Event(), asyncio.Event()
+        asking = []
+        for number, chatter in enumerate(chatters[short:], short):
+            watcher = Chatter([ports[(number + 1) % 2]], site.keys[number % len(site.keys)], 0)
+            asking.append(asyncio.create_task(_one(chatter, watcher, late if number // 2 % 2 else early)))
         for number, chatter in enumerate(chatters[:short]):
             asking.append(asyncio.create_task(_many(chatter, TOOL if number % 2 else "A short answer", until)))
-        await asyncio.sleep(AFTER_SECONDS)
+        await asyncio.sleep(AFTER_SECONDS / 2)
+        early.set()
+        await asyncio.sleep(AFTER_SECONDS / 2)
         await asyncio.to_thread(restart)
-        return [turn for turns in await asyncio.gather(*asking) for turn in turns]
+        late.set()
+        turns = [turn for turns in await asyncio.gather(*asking) for turn in turns]
+        return turns, sum(server.log().count(GAVE_UP) for server in (here, there))
 
 
-async def _one(chatter: Chatter) -> list[Turn]:
-    return [await chatter.turn("A long answer")]
+async def _one(chatter: Chatter, watcher: Chatter, moment: asyncio.Event) -> list[Turn]:
+    asked = Turn(run_input("A long answer"))
+    asking = asyncio.create_task(chatter.finish(asked))
+    await moment.wait()
+    return [await watcher.finish(Turn(asked.given, is_watched=True)), await asking]
 
 
 async def _many(chatter: Chatter, question: str, until: float) -> list[Turn]:
@@ -129,16 +190,23 @@ async def _many(chatter: Chatter, question: str, until: float) -> list[Turn]:
     return turns
 
 
-def _not_stored(site: Site, turns: Sequence[Turn]) -> int:
-    """How many turns are not in the database exactly once, with their whole answer."""
+def _stored(site: Site) -> dict[str, list[tuple[str, str]]]:
+    """Who said what in each thread."""
     rows = site.database.rows(
         "SELECT conversation_id, role, content FROM assistant_message WHERE role <> 'tool' AND content <> ''"
     )
     by_thread: dict[str, list[tuple[str, str]]] = {}
     for thread, role, content in rows:
         by_thread.setdefault(str(thread), []).append((role, content))
-    return sum(
-        sorted(by_thread.get(turn.given["threadId"], ()))
-        != [("assistant", "".join(_words(_length(turn)))), ("user", turn.given["messages"][0]["content"])]
-        for turn in turns
-    )
+    return by_thread
+
+
+def _is_stored(stored: Mapping[str, Sequence[tuple[str, str]]], turn: Turn) -> bool:
+    """Whether question and answer are there exactly once, and whole."""
+    whole = "".join(_words(_length(turn)))
+    return sorted(stored.get(turn.given["threadId"], ())) == [("assistant", whole), ("user", _question(turn))]
+
+
+def _is_seen(stored: Mapping[str, Sequence[tuple[str, str]]], turn: Turn) -> bool:
+    """Whether what a watcher's screen shows at the end is what is there."""
+    return turn.missing == 0 and ("assistant", turn.shown) in stored.get(turn.given["threadId"], ())
