@@ -134,9 +134,10 @@ class ChatConsumer(LeanConsumer):
         self._closing = asyncio.create_task(self._close(code), name="closing")
 
     async def _close(self, code: int) -> None:
-        self._is_closing = True
-        # While the client does not read, they wait in front of the close, and would go on once it does.
-        await self._threads.close()
+        if code == CLOSE_NOT_WELCOME:
+            self._is_closing = True
+            # While the client does not read, they wait in front of the close, and would go on once it does.
+            await self._threads.close()
         with suppress(OSError):  # it went by itself in this moment
             await self.close(code)
 
