@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 # The verdict on a figure that misses its goal here, and holds it at the speed of the goal's machine.
 HELD_THERE = "held there"
+# Of each family its last measurement.
+KEPT = Path(__file__).parent / "results"
 PACKAGES = ("Django", "openai", "aiohttp", "uvicorn", "websockets", "channels", "msgspec", "psycopg", "redis")
 
 
@@ -100,33 +103,72 @@ def show(section: Section) -> str:
     return "\n".join(lines)
 
 
-def document(sections: Sequence[Section], loads: Sequence[float], slowness: float) -> str:
-    """`results.md`; `slowness` is that of the machine."""
-    goals = [line for section in sections for line in section.lines if line.goal is not None]
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What was measured together; `measured` says when, and of which commit."""
+
+    name: str
+    sections: Sequence[Section]
+    slowness: float
+    measured: str
+
+    def keep(self) -> None:
+        """Store it as the family's last measurement: all together take an hour, and can be taken one by one."""
+        KEPT.mkdir(exist_ok=True)
+        (KEPT / f"{self.name}.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def now(loads: Sequence[float]) -> str:
+    """When and of what it is measured; `loads`, the machine's load averages meanwhile."""
+    load = f"load average {min(loads):.1f} to {max(loads):.1f}"
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC at commit {commit()}, {load}"
+
+
+def kept(names: Sequence[str]) -> list[Family]:
+    """The last measurements of these families, of those that have one."""
+    found = []
+    for path in (KEPT / f"{name}.json" for name in names):
+        if path.is_file():
+            stored = json.loads(path.read_text())
+            sections = [
+                Section(one["title"], one["how"], [Line(**line) for line in one["lines"]])
+                for one in stored.pop("sections")
+            ]
+            found.append(Family(sections=sections, **stored))
+    return found
+
+
+def document(names: Sequence[str]) -> str:
+    """`results.md`, of the last measurement of each of these families."""
+    families = kept(names)
+    missing = sorted({*names} - {family.name for family in families})
+    sections = [(section, family) for family in families for section in family.sections]
+    goals = [line for section, _ in sections for line in section.lines if line.goal is not None]
     verdicts = [line.verdict for line in goals]
+    slow = [family.slowness for family in families] or [1.0]
     head = [
         "# Results of `make bench`",
         "",
-        f"{machine()} Measured on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC at commit {commit()}.",
+        f"{machine()} Each family says when it was measured, and of which commit."
+        + (f" Not measured yet: {', '.join(missing)}." if missing else ""),
         "",
         f"Of {len(goals)} goals {verdicts.count('held')} held, {verdicts.count(HELD_THERE)} held there, "
         f"{verdicts.count('missed')} missed. *There* is the machine on which the goals were set: of the same loop "
-        f"over the openai package's typed client a turn takes {slowness:.2f} times as much CPU here "
-        "(`benchmarks/speed.py`), and work that is timed is held against the goal once as it is and once divided by "
-        "that. Latencies of many streams are, once with all of them and once with as many fewer. Other waiting, memory "
-        "and ratios are held against the goal as they are. The machine's load average was between "
-        f"{min(loads):.1f} and {max(loads):.1f}. CPU figures are the process's own CPU time, so that other work on "
-        "the machine distorts them less; but it does (shared caches, hyper-threads), and other machines have other "
-        "times. What counts are the ratios between figures of one run: everything compared was measured in turn, "
-        "round by round. Values are medians over the rounds.",
+        f"over the openai package's typed client a turn takes {min(slow):.2f} to {max(slow):.2f} times as much CPU "
+        "here (`benchmarks/speed.py`), and work that is timed is held against the goal once as it is and once divided "
+        "by that. Latencies of many streams are, once with all of them and once with as many fewer. Other waiting, memory "
+        "and ratios are held against the goal as they are. CPU figures are the process's own CPU time, so that other "
+        "work on the machine distorts them less; but it does (shared caches, hyper-threads), and other machines have "
+        "other times. What counts are the ratios between figures of one run: what is compared was measured in turn, "
+        "round by round, and values are then medians over the rounds.",
     ]
-    return "\n".join([*head, *(text for section in sections for text in _table(section)), ""])
+    return "\n".join([*head, *(text for section in sections for text in _table(*section)), ""])
 
 
-def _table(section: Section) -> list[str]:
+def _table(section: Section, family: Family) -> list[str]:
     rows = ["| " + " | ".join(line.cells()) + " |" for line in section.lines]
     head = ["| What | Value | Goal | | Beside it |", "|---|---|---|---|---|"]
-    return ["", f"## {section.title}", "", section.how, "", *head, *rows]
+    return ["", f"## {section.title}", "", f"{section.how} ({family.measured})", "", *head, *rows]
 
 
 def machine() -> str:

@@ -15,16 +15,18 @@ from statistics import median
 from benchmarks.bench import Bench
 from benchmarks.peers import HERE
 from benchmarks.processes import started
-from benchmarks.report import HELD_THERE, Line, Section, document, show
+from benchmarks.report import HELD_THERE, Family, Line, Section, document, now, show
 from benchmarks.speed import slowness
 
+# Fewer are a try.
+ROUNDS = 5
 FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page", "mixed")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("families", nargs="*", metavar="family", help=f"of {', '.join(FAMILIES)}; default all")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the benchmark, not the product")
     parser.add_argument("--mixed-minutes", type=float, default=2.0, help="30 for the goal's own length")
     parser.add_argument("--page-seconds", type=int, default=15, help="60 for the goal's own length")
@@ -34,30 +36,40 @@ def main() -> int:
         parser.error(f"no such family: {', '.join(sorted(unknown))}")
     # So that the servers are ended too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sections, loads = [], [os.getloadavg()[0]]
+    sections: list[Section] = []
     with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
         lengths = (options.mixed_minutes, options.page_seconds)
         bench = Bench(provider.line(), options.rounds, options.quick, *lengths)
-        speeds: list[float] = []
-        for measured in _measured(options.families or FAMILIES, bench):
-            section = _at_speed(measured, bench, speeds)
-            sections.append(section)
-            loads.append(os.getloadavg()[0])
-            print(show(section), flush=True)
-            if not options.quick and not options.families:  # what is measured is kept if the run is stopped
-                (HERE / "results.md").write_text(document(sections, loads, median(speeds or [1.0])))
+        for name in options.families or FAMILIES:
+            family = _family(name, bench)
+            sections += family.sections
+            if not options.quick and options.rounds >= ROUNDS:  # what is measured is kept if the run is stopped
+                family.keep()
+                (HERE / "results.md").write_text(document(FAMILIES))
     return _conclude(sections, strict=options.strict)
 
 
-def _measured(families: tuple[str, ...], bench: Bench) -> Iterator[Section]:
-    """The families' sections; one that breaks is a goal missed, and does not stop the others."""
-    for family in families:
-        try:
-            yield from importlib.import_module(f"benchmarks.rows.{family}").measure(bench)
-        except Exception as exc:
-            traceback.print_exc()
-            how = f"Broke off: {type(exc).__name__}: {str(exc).splitlines()[0] if str(exc) else ''}"
-            yield Section(f"{family.title()}: not measured", how, [Line("measured to its end", 0.0, "", 1, True)])
+def _family(name: str, bench: Bench) -> Family:
+    """A family's sections, each printed as it comes."""
+    sections: list[Section] = []
+    speeds: list[float] = []
+    loads = [os.getloadavg()[0]]
+    for measured in _measured(name, bench):
+        section = _at_speed(measured, bench, speeds)
+        sections.append(section)
+        loads.append(os.getloadavg()[0])
+        print(show(section), flush=True)
+    return Family(name, sections, median(speeds or [1.0]), now(loads))
+
+
+def _measured(family: str, bench: Bench) -> Iterator[Section]:
+    """The family's sections; if it breaks, that is a goal missed, and does not stop the others."""
+    try:
+        yield from importlib.import_module(f"benchmarks.rows.{family}").measure(bench)
+    except Exception as exc:
+        traceback.print_exc()
+        how = f"Broke off: {type(exc).__name__}: {str(exc).splitlines()[0] if str(exc) else ''}"
+        yield Section(f"{family.title()}: not measured", how, [Line("measured to its end", 0.0, "", 1, True)])
 
 
 def _at_speed(section: Section, bench: Bench, speeds: list[float]) -> Section:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from benchmarks import report
 from benchmarks.profiled import room_of
-from benchmarks.report import Line
+from benchmarks.report import Family, Line, Section
 
 
 @pytest.mark.parametrize(
@@ -41,3 +44,15 @@ def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
 )
 def test_a_look_is_counted_where_it_found_the_process(stack: str, room: str) -> None:
     assert room_of(stack) == room
+
+
+def test_the_last_measurement_of_each_family_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "KEPT", tmp_path)
+    for value in (7.0, 4.0):
+        line = Line("a turn", value, "ms", 6, is_work=True, slowness=1.25)
+        Family("turn", [Section("A turn", "One after the other.", [line])], 1.25, "then").keep()
+    (family,) = report.kept(["core", "turn"])
+    assert family.sections[0].lines == [Line("a turn", 4.0, "ms", 6, is_work=True, slowness=1.25)]
+    text = report.document(["core", "turn"])
+    assert "Of 1 goals 1 held" in text and "Not measured yet: core." in text
+    assert "One after the other. (then)" in text and "1.25 to 1.25 times" in text
