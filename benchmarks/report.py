@@ -156,11 +156,11 @@ def document(names: Sequence[str]) -> str:
         f"{verdicts.count('missed')} missed. *There* is the machine on which the goals were set: of the same loop "
         f"over the openai package's typed client a turn takes {min(slow):.2f} to {max(slow):.2f} times as much CPU "
         "here (`benchmarks/speed.py`), and work that is timed is held against the goal once as it is and once divided "
-        "by that. Latencies of many streams are, once with all of them and once with as many fewer. Other waiting, memory "
-        "and ratios are held against the goal as they are. CPU figures are the process's own CPU time, so that other "
-        "work on the machine distorts them less; but it does (shared caches, hyper-threads), and other machines have "
-        "other times. What counts are the ratios between figures of one run: what is compared was measured in turn, "
-        "round by round, and values are then medians over the rounds.",
+        "by that. Latencies of many streams are, once with all of them and once with as many fewer. Other waiting, "
+        "memory and ratios are held against the goal as they are. CPU figures are the process's own CPU time, so that "
+        "other work on the machine distorts them less; but it does (shared caches, hyper-threads), and other machines "
+        "have other times. What counts are the ratios between figures of one run: what is compared was measured in "
+        "turn, round by round, and values are then medians over the rounds.",
     ]
     return "\n".join([*head, *(text for section in sections for text in _table(*section)), ""])
 

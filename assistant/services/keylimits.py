@@ -65,7 +65,8 @@ def _take(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bo
     if _count(key_id, limits, minute, day):
         return True
     if ApiKeyUse.objects.filter(key=key_id).exists():
-        return False
+        # Another request's may have come first in this moment, and left room.
+        return _count(key_id, limits, minute, day)
     try:
         with transaction.atomic():
             ApiKeyUse.objects.create(key_id=key_id, minute_at=minute, minute_count=1, day_at=day, day_count=1)

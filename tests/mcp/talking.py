@@ -55,7 +55,10 @@ class Client:
     def post(self, method: str, params: Mapping[str, Any] | None = None, **more_headers: str) -> httpx2.Response:
         name = str((params or {}).get("name") or (params or {}).get("uri") or "")
         body = message(method, params, version=self.version, capabilities=self.capabilities)
-        return self.http.post(self.url, json=body, headers=headers(self.key, method, name, self.version) | more_headers)
+        # Escaped, as JSON may have halves of characters.
+        content = json.dumps(body).encode()
+        whole = {"Content-Type": "application/json"} | headers(self.key, method, name, self.version) | more_headers
+        return self.http.post(self.url, content=content, headers=whole)
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, **more_headers: str) -> Json:
         """The whole answer to a request, with its `result` or `error`."""

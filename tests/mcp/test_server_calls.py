@@ -43,6 +43,18 @@ def wait_for_end(tool: str) -> ToolCall:
     raise AssertionError(f"{tool} still runs")
 
 
+@pytest.mark.parametrize("text", ["half \ud800", "nul \x00"])
+@pytest.mark.parametrize("policy", ["on", "ask"])
+def test_text_that_no_database_holds_is_no_failure_of_the_server(
+    served: Server, cast: Cast, alice_key: str, text: str, policy: str
+) -> None:
+    switch_tool(cast.acme, "calculate", policy)
+    alice = Client(served.url, alice_key)
+    for arguments in ({"expression": "1", text: 1}, {"expression": text}):
+        assert alice.call("calculate", arguments)["isError"] is True
+    assert not any(text in row.arguments + row.error for row in ToolCall.objects.all())
+
+
 def test_two_keys_have_two_lists_and_two_contexts_at_one_address(
     served: Server, cast: Cast, alice_key: str, mallory_key: str
 ) -> None:

@@ -28,6 +28,7 @@ from assistant.mcp.server.questions import CALLER, Caller, InputNeeded, Unanswer
 from assistant.services.callaudit import settle_approval
 from assistant.services.calling import Decision, ToolCall, TooManyCalls, call_tool, tools_for
 from assistant.services.database import in_database
+from assistant.services.inputs import clean_text
 
 APPROVAL = "approval"
 SHOWN_ARGUMENTS = 2000
@@ -70,7 +71,7 @@ async def _step(context: Context, params: CallToolRequestParams, caller: Caller)
             return failed("Not run: this question was answered before, or has expired. Call the tool again.")
     called = await call_tool(
         member=member_of(context),
-        call=ToolCall(call_id, params.name, json.dumps(params.arguments or {}, ensure_ascii=False)),
+        call=ToolCall(call_id, clean_text(params.name), _written(params.arguments)),
         decision=decision,
         can_ask=can_be_asked(context, "elicitation/create"),
         extra={CALLER: Caller(caller.capabilities, caller.answers, state.get("tool", ""))},
@@ -90,6 +91,11 @@ async def _step(context: Context, params: CallToolRequestParams, caller: Caller)
     return result_of(called)
 
 
+def _written(arguments: dict[str, Any] | None, indent: int | None = None) -> str:
+    """A call's arguments as JSON that can be stored and sent: JSON may hold halves of characters, escaped."""
+    return clean_text(json.dumps(arguments or {}, ensure_ascii=False, indent=indent))
+
+
 def _read_state(text: str) -> dict[str, str]:
     """What an earlier round of this call has left; it was sealed, so it is as we wrote it."""
     state: dict[str, str] = json.loads(text) if text else {}
@@ -97,7 +103,7 @@ def _read_state(text: str) -> dict[str, str]:
 
 
 def _ask_for_approval(params: CallToolRequestParams, call_id: str) -> InputNeeded:
-    arguments = json.dumps(params.arguments or {}, ensure_ascii=False, indent=2)
+    arguments = _written(params.arguments, indent=2)
     if len(arguments) > SHOWN_ARGUMENTS:
         arguments = f"{arguments[:SHOWN_ARGUMENTS]}\n[{len(arguments) - SHOWN_ARGUMENTS} more characters]"
     schema: dict[str, Any] = {
