@@ -10,6 +10,7 @@ import pytest
 from benchmarks.report import Line
 from benchmarks.resilience import report
 from benchmarks.resilience.check import Check, found
+from benchmarks.resilience.pytests import unpassed
 
 CHECKS = found()
 
@@ -35,3 +36,15 @@ def test_checks_that_are_measured_one_by_one_add_up(tmp_path: Path, monkeypatch:
     assert report.kept(["drops", "kills"]) == [held, missed]
     text = report.document(["drops", "kills", "slow"])
     assert "1 of 2 goals held, 1 missed; 1 of 1 planted faults caught. Not measured whole yet: slow." in text
+
+
+def test_a_test_that_broke_off_holds_no_goal_and_catches_no_fault() -> None:
+    tests = ["t.py::test_held", "t.py::test_caught", "t.py::test_broke_off", "t.py::test_never_ran"]
+    summary = [
+        "PASSED t.py::test_held",
+        "PASSED t.py::test_caught[one]",
+        "FAILED t.py::test_caught[an other] - AssertionError: assert 1 == 2",
+        "FAILED t.py::test_broke_off - TimeoutError",
+    ]
+    assert unpassed(tests, summary, is_planted=False) == ["test_caught", "test_broke_off", "test_never_ran"]
+    assert unpassed(tests, summary, is_planted=True) == ["test_caught"]

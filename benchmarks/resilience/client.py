@@ -34,8 +34,12 @@ class Client:
         return self.connection.close_code
 
     async def send(self, frame: Frame) -> None:
+        await self.send_raw(json.dumps(frame))
+
+    async def send_raw(self, frame: str | bytes) -> None:
+        """Send a frame as it is. Raises `Gone` when the connection has ended."""
         try:
-            await self.connection.send(json.dumps(frame))
+            await self.connection.send(frame)
         except ConnectionClosed as exc:
             raise Gone(str(exc)) from exc
 
@@ -121,3 +125,15 @@ def seq_of(frame: Frame) -> int:
 def text_of(frames: Sequence[Frame]) -> str:
     """What a client shows as the answer's text."""
     return "".join(frame["delta"] for frame in frames if frame["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+def shown(frames: Sequence[Frame]) -> str:
+    """The answer that a client shows: a snapshot's, and what came after it."""
+    text = ""
+    for frame in frames:
+        if frame["type"] == "MESSAGES_SNAPSHOT":
+            answers = [message for message in frame["messages"] if message["role"] == "assistant"]
+            text = answers[-1]["content"] if answers else ""
+        elif frame["type"] == "TEXT_MESSAGE_CONTENT":
+            text += frame["delta"]
+    return text

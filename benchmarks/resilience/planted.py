@@ -1,13 +1,10 @@
-"""The site with one thing broken on purpose, which the environment names: `PLANTED=module:function`."""
+"""The site with one thing broken on purpose."""
 
 from __future__ import annotations
 
-import importlib
-import os
-
+from benchmarks.resilience.planting import plant
 from config.asgi import application
 
-module, _, function = os.environ["PLANTED"].partition(":")
-getattr(importlib.import_module(module), function)()
+plant()
 
 __all__ = ["application"]

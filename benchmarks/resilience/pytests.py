@@ -1,4 +1,4 @@
-"""Tests that measure too: run as they are, their figures read from what they print."""
+"""Tests that measure too: run as they are, their figures read from what they print, or from how they end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.resilience.check import Fault, Ground
+
 ROOT = Path(__file__).resolve().parents[2]
+# As pytest's summary has them. Whatever else than an assertion fails has broken off.
+_ENDED = r"^(PASSED|FAILED|ERROR) ([^\s\[]+)(.*)$"
+_ASSERTED = re.compile(r" - (?:AssertionError|assert |Failed: DID NOT RAISE)")
+PLUGIN = ("-p", "benchmarks.resilience.planting")
+# Else pytest shortens its summary to the terminal's width.
+_WIDE = {"COLUMNS": "1000"}
 
 
 def printed(pattern: str, test: str, env: Mapping[str, str], *options: str) -> list[re.Match[str]]:
@@ -21,3 +29,36 @@ def printed(pattern: str, test: str, env: Mapping[str, str], *options: str) -> l
     if not found:
         print(done.stdout[-3000:], done.stderr[-1000:], file=sys.stderr)
     return found
+
+
+def failed(tests: Sequence[str], fault: Fault | None, env: Mapping[str, str]) -> list[str]:
+    """The names of those of `tests` that did not pass, as in `unpassed`, with `fault` planted in their process."""
+    said = printed(_ENDED, tests[0], {**env, **_WIDE, **planted(fault)}, *tests[1:], "-rA", *PLUGIN)
+    return unpassed(tests, [one[0] for one in said], is_planted=fault is not None)
+
+
+def unpassed(tests: Sequence[str], summary: Sequence[str], *, is_planted: bool) -> list[str]:
+    """The names of those of `tests` that did not pass, by the lines of pytest's summary.
+
+    What broke off, or never ran, holds no goal, and catches no fault: with one planted, only assertions count.
+    """
+    ends = [one for one in map(re.compile(_ENDED).match, summary) if one]
+    passed = {one[2] for one in ends if one[1] == "PASSED"}
+    asserted = {one[2] for one in ends if one[1] == "FAILED" and _ASSERTED.search(one[3])}
+    bad = asserted if is_planted else {*tests} - passed | {one[2] for one in ends if one[1] != "PASSED"}
+    return [test.rpartition("::")[2] for test in tests if test in bad]
+
+
+def planted(fault: Fault | None) -> dict[str, str]:
+    """The environment in which `PLUGIN` plants a fault."""
+    return {"PLANTED": fault.name} if fault and fault.plant else {}
+
+
+def on_postgres(ground: Ground) -> dict[str, str]:
+    """The environment that lets tests run on a new database of PostgreSQL's, and on Redis."""
+    name = f"tested_{ground.services.number()}"
+    ground.services.postgres.run(f"CREATE DATABASE {name}")
+    return {
+        "TEST_DATABASE_URL": ground.services.postgres.url(name),
+        "TEST_REDIS_URL": ground.services.redis.url(ground.services.number()),
+    }

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.report import Line, commit, machine
+from benchmarks.report import Line, machine, now
 
 # Of each check its last whole measurement: all together take over an hour, and can be taken one by one.
 KEPT = Path(__file__).parent / "results"
@@ -38,8 +37,7 @@ class Outcome:
 
     def keep(self, loads: Sequence[float]) -> None:
         """Store it as the check's last whole measurement; `loads`, the machine's before and after."""
-        load = f"load average {min(loads):.1f} to {max(loads):.1f}"
-        self.measured = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC at commit {commit()}, {load}"
+        self.measured = now(loads)
         KEPT.mkdir(exist_ok=True)
         (KEPT / f"{self.name}.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
 

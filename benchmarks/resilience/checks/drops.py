@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,25 @@ def skip_an_event() -> None:
     Follower.follow = careless  # type: ignore[method-assign]
 
 
-FAULTS = (Fault("whoever catches up misses an event", DIFFERENT, skip_an_event),)
+def attach_late() -> None:
+    """Whoever attaches waits three seconds."""
+    from assistant.consumers import ChatConsumer
+
+    attach = ChatConsumer._attach
+
+    async def late(self: ChatConsumer, frame: Mapping[str, Any]) -> None:
+        await asyncio.sleep(3)
+        await attach(self, frame)
+
+    ChatConsumer._attach = late  # type: ignore[method-assign]
+
+
+EARLY = "all break off after the first event"
+FAULTS = (
+    Fault("whoever catches up misses an event", DIFFERENT, skip_an_event),
+    Fault("whoever attaches waits", RECOVERY, attach_late),
+    Fault(EARLY, UNSEEN),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +111,7 @@ async def _drop_all(ground: Ground, site: Site, servers: Sequence[Server]) -> li
 
     async def one(number: int) -> Drop:
         async with turn:
-            return await _drop(site, servers, number, number % (length - 1) + 1)
+            return await _drop(site, servers, number, 1 if ground.has(EARLY) else number % (length - 1) + 1)
 
     return await asyncio.gather(*(one(number) for number in range(ground.many(RUNS // 2))))
 

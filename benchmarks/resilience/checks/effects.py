@@ -6,10 +6,12 @@ import asyncio
 import random
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.checks.kills import forget_dead_runs
 from benchmarks.resilience.client import Frame, connected, run_input
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Nursery, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
@@ -20,13 +22,16 @@ HOW = (
     "A tool pays (a line in a file, under the call's idempotency key) 150 ms after it was called and comes back 150 "
     "ms later; the process is killed before it has paid, the moment it has, or within the next 300 ms. The client "
     "sends the same again to another process: the input, or, of every second call, the approval that the tool had "
-    "needed. Half on SQLite, half on PostgreSQL and Redis."
+    "needed: nothing may be paid before that. Half on SQLite, half on PostgreSQL and Redis."
 )
 CRASHES = 100
 AT_ONCE = 25
-TWICE, UNKNOWN, BUSY, MADE = (
+# A run whose process died ends within 30.
+PATIENCE_SECONDS = 45.0
+TWICE, UNKNOWN, UNAPPROVED, BUSY, MADE = (
     "effects beyond distinct keys",
     "effects that the audit does not know",
+    "effects that nobody was asked to approve",
     "threads left unusable",
     "effects that were made",
 )
@@ -60,15 +65,33 @@ def pay_under_another_key() -> None:
     tools.write_payment = unknown
 
 
+def skip_approvals() -> None:
+    """No call needs anybody's approval."""
+    from assistant.core import admitting
+
+    admitting._needs_approval = lambda *_: False
+
+
 FAULTS = (
     Fault("what was paid is paid twice", TWICE, pay_twice),
     Fault("a tool makes up a key for each payment", UNKNOWN, pay_under_another_key),
+    Fault("nobody looks for dead runs", BUSY, forget_dead_runs),
+    Fault("an approval is skipped", UNAPPROVED, skip_approvals),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Whether the thread of a crash could be used after it, and whether its tool paid before anybody was asked."""
+
+    is_usable: bool
+    is_unapproved: bool = False
 
 
 def measure(ground: Ground) -> Sequence[Line]:
     keys: list[str] = []
-    unknown = busy = crashes = 0
+    crashes: list[Crash] = []
+    unknown = 0
     for kind in (SQLITE, POSTGRES):
         ledger = ground.folder / f"ledger-{ground.services.number()}"
         ledger.touch()
@@ -79,18 +102,17 @@ def measure(ground: Ground) -> Sequence[Line]:
             ground.nursery(site) as nursery,
         ):
             provider.rule(_answer)
-            usable = asyncio.run(_crash_all(ground, site, heir, nursery, ledger))
+            crashes += asyncio.run(_crash_all(ground, site, heir, nursery, ledger))
             here = _keys(ledger)
             calls = {f"{_uuid(str(thread))}:{call}" for thread, call in site.database.rows(AUDITED)}
             unknown += len(set(here) - calls)
-            busy += sum(not one for one in usable)
-            crashes += len(usable)
             keys += here
     return [
-        Line(TWICE, len(keys) - len(set(keys)), "", 0, beside=f"{len(keys)} effects in {crashes} crashes"),
+        Line(TWICE, len(keys) - len(set(keys)), "", 0, beside=f"{len(keys)} effects in {len(crashes)} crashes"),
         Line(UNKNOWN, unknown, "", 0),
-        Line(BUSY, busy, "", 0),
-        Line(MADE, len(keys), "", crashes * 3 // 5, True),
+        Line(UNAPPROVED, sum(one.is_unapproved for one in crashes), "", 0, beside=f"of {len(crashes) // 2} to approve"),
+        Line(BUSY, sum(not one.is_usable for one in crashes), "", 0),
+        Line(MADE, len(keys), "", len(crashes) * 3 // 5, True),
     ]
 
 
@@ -108,18 +130,18 @@ def _answer(request: Recorded) -> Answer:
     return demo(request) if "[call" in request.last_text else reply("Done.")(request)
 
 
-async def _crash_all(ground: Ground, site: Site, heir: Server, nursery: Nursery, ledger: Path) -> list[bool]:
+async def _crash_all(ground: Ground, site: Site, heir: Server, nursery: Nursery, ledger: Path) -> list[Crash]:
     turn = asyncio.Semaphore(AT_ONCE)
 
-    async def one(number: int) -> bool:
+    async def one(number: int) -> Crash:
         async with turn:
             return await _crash(site, heir, nursery, number, ledger)
 
     return await asyncio.gather(*(one(number) for number in range(ground.many(CRASHES // 2, 6))))
 
 
-async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger: Path) -> bool:
-    """Kill within a call, send the same again, then something else; whether the thread can be used after."""
+async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger: Path) -> Crash:
+    """Kill within a call, send the same again, then something else."""
     key, chance = site.keys[number % len(site.keys)], random.Random(number)
     needs_approval = number % 2 == 1
     tool = "pay_if_approved" if needs_approval else "pay"
@@ -129,20 +151,29 @@ async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger
         await client.send(given)
         if needs_approval:
             end = await client.until_end(given["runId"])
+            if given["threadId"] in ledger.read_text():
+                return Crash(is_usable=True, is_unapproved=True)
             given = _approval(given, end)
             await client.send(given)
         else:
             await client.until(lambda frame: frame["type"] == "TOOL_CALL_END")
         await _wait(number % 6 // 2, chance, ledger, given["threadId"])
         doomed.kill()
+    return Crash(await _is_usable(heir, key, given, is_twice=needs_approval))
+
+
+async def _is_usable(heir: Server, key: str, given: Frame, *, is_twice: bool) -> bool:
+    """Send the same to another process, of an approval once more as another run, and then ask something else."""
     async with connected(heir.port, key) as client:
-        await client.send(given)
-        await client.until_end(given["runId"])
-        if needs_approval:  # once more, as another run
-            await client.send(again := {**given, "runId": run_input("")["runId"]})
-            await client.until_end(again["runId"])
-        ended: str = (await client.ask("And now?", thread=given["threadId"]))["type"]
-        return ended == "RUN_FINISHED"
+        try:
+            await client.send(given)
+            await client.until_end(given["runId"], PATIENCE_SECONDS)
+            if is_twice:
+                await client.send(again := {**given, "runId": run_input("")["runId"]})
+                await client.until_end(again["runId"], PATIENCE_SECONDS)
+        except TimeoutError:
+            return False
+        return bool((await client.ask("And now?", thread=given["threadId"]))["type"] == "RUN_FINISHED")
 
 
 async def _wait(part: int, chance: random.Random, ledger: Path, thread: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.pytests import printed
+from benchmarks.resilience.pytests import planted, printed
 
 TITLE = "Losing the right to be here"
 HOW = (
@@ -16,17 +16,33 @@ HOW = (
 )
 LATEST, OPEN = "closed at the latest after", "still open"
 UNSEEN = "nobody looks again whether they are welcome"
-FAULTS = (Fault(UNSEEN, OPEN),)
+
+
+def look_late() -> None:
+    """Whether those who are here are still welcome is asked twice in half a minute."""
+    from assistant.services import presence
+
+    presence.SWEEP_SECONDS = 15.0
+
+
+FAULTS = (
+    Fault(UNSEEN, OPEN),
+    Fault("whether they are welcome is asked late", LATEST, look_late),
+)
 _SAID = r"^ending: ([a-z ]+): (\d+) of (\d+) closed within ([\d.]+) s"
 LOSSES = 8
 
 
 def measure(ground: Ground) -> Sequence[Line]:
-    env = {"ENDINGS_APPLICATION": "tests.isolation.forgetful_asgi:application"} if ground.has(UNSEEN) else {}
+    env = planted(ground.fault)
+    if ground.fault:
+        forgetful = "tests.isolation.forgetful_asgi" if ground.has(UNSEEN) else "benchmarks.resilience.planted"
+        env["ENDINGS_APPLICATION"] = f"{forgetful}:application"
     which = "disabled" if ground.fault else "all_that_is_open"
     said = printed(_SAID, "tests/isolation/test_endings.py", env, "-k", f"all_that_is_open and {which}")
-    wanted = 1 if ground.fault else LOSSES
-    still_open = sum(int(one[3]) - int(one[2]) for one in said) + (wanted - len(said))
+    # What broke off holds no goal, and catches no fault.
+    unsaid = 0 if ground.fault else LOSSES - len(said)
+    still_open = sum(int(one[3]) - int(one[2]) for one in said) + unsaid
     latest = max((float(one[4]) for one in said), default=0.0)
     beside = ", ".join(f"{one[1]} {one[4]}" for one in said)
     return [Line(LATEST, latest, "s", 5), Line(OPEN, still_open, "", 0, beside=beside)]

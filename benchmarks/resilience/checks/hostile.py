@@ -13,7 +13,8 @@ import aiohttp
 from benchmarks.processes import started
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import connected, run_input
+from benchmarks.resilience.client import Client, Gone, connected, run_input
+from benchmarks.resilience.hostile.arguments import ARGUMENTS, ASKING, TOOL, send_arguments
 from benchmarks.resilience.hostile.frames import send_frames
 from benchmarks.resilience.hostile.requests import send, send_requests
 from benchmarks.resilience.hostile.tally import FAILURES, Tally
@@ -26,8 +27,9 @@ TITLE = "Hostile text"
 HOW = (
     "Every address of the site, read from its URL configuration (pages, admin, REST, /v1, MCP), with hostile text in "
     "its parameters, query, headers and body, as a superuser and with an API key; every field of every websocket "
-    "frame, and binary ones, with a ping after each; messages, titles and results of tools that are stored. The same "
-    "on SQLite and PostgreSQL."
+    "frame, and binary ones, with a ping after each; arguments of tool calls, in their names and values, over MCP and "
+    "as a model says them; messages, titles, arguments and results of tools that are stored. The same on SQLite and "
+    "PostgreSQL."
 )
 REQUESTS = 2500
 FAILED, DEAD, DIFFERENT, UNTOLD = (
@@ -49,7 +51,34 @@ def store_what_comes() -> None:
     inputs.clean_text = lambda text: text
 
 
-FAULTS = (Fault("messages are taken as they come", FAILED, store_what_comes),)
+def store_otherwise_on_postgres() -> None:
+    """What replaces a character that cannot be stored is another one on PostgreSQL."""
+    from django.db import connection
+
+    from assistant.services import inputs
+
+    if connection.vendor == "postgresql":
+        clean = inputs.clean_text
+        inputs.clean_text = lambda text: clean(text).replace("\N{REPLACEMENT CHARACTER}", "?")
+
+
+def hang_up_on_mistakes() -> None:
+    """Whoever sends a frame that is none is hung up on."""
+    from assistant.consumers import ChatConsumer
+
+    async def hang_up(self: ChatConsumer, code: str, reason: str) -> None:
+        await self.close(1003)
+
+    ChatConsumer._protocol_error = hang_up  # type: ignore[method-assign]
+
+
+LEAVES_OUT = "an address is left out"
+FAULTS = (
+    Fault("messages are taken as they come", FAILED, store_what_comes),
+    Fault("a frame that is none ends the connection", DEAD, hang_up_on_mistakes),
+    Fault("a character is replaced by another on PostgreSQL", DIFFERENT, store_otherwise_on_postgres),
+    Fault(LEAVES_OUT, UNTOLD),
+)
 
 
 def measure(ground: Ground) -> Sequence[Line]:
@@ -60,22 +89,25 @@ def measure(ground: Ground) -> Sequence[Line]:
             with started([sys.executable, "-c", ADDRESSES], site.env) as process:
                 templates: list[tuple[str, list[str]]] = json.loads(process.line())
             known = {path for path, _ in templates}
+            if ground.has(LEAVES_OUT):
+                templates = templates[1:]
             tallies.append(asyncio.run(_try_all(ground, site, server, templates)))
             tallies[-1].stored = _stored(site)
     here, there = tallies
-    differing = sum(one != other for one, other in zip(here.stored, there.stored, strict=False))
-    differing += abs(len(here.stored) - len(there.stored))
+    differing = sorted(here.stored ^ there.stored)
     failed, dead = [*here.failed, *there.failed], [*here.dead, *there.dead]
     return [
         Line(FAILED, len(failed), "", 0, beside="; ".join(failed[:5]) or f"of {here.tries + there.tries} tries"),
         Line(DEAD, len(dead), "", 0, beside="; ".join(dead[:5])),
-        Line(DIFFERENT, differing, "", 0, beside=f"of {len(here.stored)} texts"),
+        Line(DIFFERENT, len(differing), "", 0, beside=f"of {len(here.stored)} texts {ascii(differing[:2])[:200]}"),
         Line(UNTOLD, len(known - here.addresses) + len(known - there.addresses), "", 0, beside=f"of {len(known)}"),
     ]
 
 
 def _answer(request: Recorded) -> Answer:
     text = request.last_text
+    if text.startswith(ASKING) and request.messages[-1]["role"] == "user":
+        return reply(calls=[(TOOL, ARGUMENTS[int(text.removeprefix(ASKING))][1])])(request)
     if text.startswith("[repeat]") and request.messages[-1]["role"] == "user":
         return reply(calls=[("repeat", '{"text": "' + text.removeprefix("[repeat]") + '"}')])(request)
     return echo(request)
@@ -84,30 +116,49 @@ def _answer(request: Recorded) -> Answer:
 async def _try_all(ground: Ground, site: Site, server: Server, templates: Sequence[tuple[str, list[str]]]) -> Tally:
     tally = Tally()
     await _send_texts(site, server, tally)
+    await send_arguments(site, server, tally)
     await send_frames(site, server, tally, ground.scale)
     await send_requests(site, server, tally, templates, ground.many(REQUESTS))
     return tally
 
 
 async def _send_texts(site: Site, server: Server, tally: Tally) -> None:
-    """Each text as a message, as a tool's result and as a title."""
+    """Each text as a message by every door, as a tool's result and as a title."""
     for number, (name, text) in enumerate(TEXTS.items()):
-        thread = f"00000000-0000-4000-8000-{number:012d}"
-        async with connected(server.port, site.keys[number % len(site.keys)]) as client:
-            for place, content in enumerate((text, "[repeat]" + text.replace("\\", "\\\\").replace('"', r"\"")[:4000])):
-                given = run_input("TEXT", thread=thread, message=f"m{number}-{place}")
-                await client.connection.send(json.dumps(given).replace("TEXT", content))
-                end = await client.until_end(given["runId"])
-                tally.tries += 1
-                if end.get("code") in FAILURES:
-                    tally.failed.append(f"message: {name}")
-        body = f'{{"assistant": "support", "title": "{text[:200]}"}}'.encode()
-        async with aiohttp.ClientSession() as http:
-            path = "/api/v1/tenants/bench/conversations/"
-            await send(http, server, tally, "POST", path, key=site.keys[0], body=body)
+        try:
+            async with connected(server.port, site.keys[number % len(site.keys)]) as client:
+                await _say(client, tally, number, name, text)
+        except (Gone, TimeoutError):
+            tally.dead.append(f"message: {name}")
+        await _post_text(site, server, tally, name, text)
 
 
-def _stored(site: Site) -> list[tuple[Any, ...]]:
+async def _say(client: Client, tally: Tally, number: int, name: str, text: str) -> None:
+    thread = f"00000000-0000-4000-8000-{number:012d}"
+    for place, content in enumerate((text, "[repeat]" + text.replace("\\", "\\\\").replace('"', r"\"")[:4000])):
+        given = run_input("TEXT", thread=thread, message=f"m{number}-{place}")
+        await client.send_raw(json.dumps(given).replace("TEXT", content))
+        end = await client.until_end(given["runId"])
+        tally.tries += 1
+        if end.get("code") in FAILURES:
+            tally.failed.append(f"message: {name}")
+
+
+async def _post_text(site: Site, server: Server, tally: Tally, name: str, text: str) -> None:
+    """A text as a title, and as a message whose answer comes as events, in both of the shapes that there are."""
+    completion = {"model": "support", "stream": True, "messages": [{"role": "user", "content": "TEXT"}]}
+    bodies = {
+        "/api/v1/tenants/bench/conversations/": {"assistant": "support", "title": "TITLE"},
+        "/api/v1/tenants/bench/assistants/support/runs/": run_input("TEXT"),
+        "/v1/chat/completions": completion,
+    }
+    async with aiohttp.ClientSession() as http:
+        for path, given in bodies.items():
+            body = json.dumps(given).replace("TEXT", text).replace("TITLE", text[:200]).encode()
+            await send(http, server, tally, "POST", path, key=site.keys[0], body=body, about=name)
+
+
+def _stored(site: Site) -> set[tuple[Any, ...]]:
     messages = site.database.rows(
         "SELECT role, content FROM assistant_message m JOIN assistant_conversation c ON c.id = m.conversation_id "
         "WHERE m.message_id LIKE 'm%%-%%' OR m.role <> 'user'"
@@ -116,4 +167,5 @@ def _stored(site: Site) -> list[tuple[Any, ...]]:
     )
     titles = site.database.rows("SELECT 'title', title FROM assistant_conversation")
     results = site.database.rows("SELECT 'result', result FROM assistant_toolcall")
-    return sorted({*map(tuple, messages), *map(tuple, titles), *map(tuple, results)})
+    arguments = site.database.rows("SELECT 'arguments', arguments FROM assistant_toolcall")
+    return {*messages, *titles, *results, *arguments}

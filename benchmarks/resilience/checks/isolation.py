@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.pytests import printed
+from benchmarks.resilience.pytests import on_postgres, printed
 
 TITLE = "Isolation"
 HOW = (
@@ -35,7 +35,7 @@ _SAID = r"^isolation: (\d+) tries, (\d+) leaks, (\d+) failed; (.*)$"
 
 def measure(ground: Ground) -> Sequence[Line]:
     tries = ground.many(TRIES, PLANTED_TRIES if ground.fault else 300)
-    where = {ON_SQLITE: {}, ON_POSTGRES: _on_postgres(ground)}
+    where = {ON_SQLITE: {}, ON_POSTGRES: on_postgres(ground)}
     if ground.fault is not None:
         where = {ground.fault.misses: where[ground.fault.misses]}
     planted = _planted(ground.fault)
@@ -51,15 +51,6 @@ def _planted(fault: Fault | None) -> dict[str, str]:
         return {}
     kind = next((kind for kind in KINDS if f" {kind} " in fault.what), "")
     return {"ISOLATION_APPLICATION": "tests.isolation.unfiltered_asgi:application", "UNFILTERED": kind}
-
-
-def _on_postgres(ground: Ground) -> dict[str, str]:
-    name = f"isolation_{ground.services.number()}"
-    ground.services.postgres.run(f"CREATE DATABASE {name}")
-    return {
-        "TEST_DATABASE_URL": ground.services.postgres.url(name),
-        "TEST_REDIS_URL": ground.services.redis.url(ground.services.number()),
-    }
 
 
 def _line(what: str, said: Sequence[re.Match[str]], tries: int, *, is_planted: bool) -> Line:

@@ -87,6 +87,7 @@ def forget_results() -> None:
 FAULTS = (
     Fault("whoever finishes a dead run keeps nothing of its answer", NOT_PREFIX, forget_the_answer),
     Fault("nobody looks for dead runs", LATE, forget_dead_runs),
+    Fault("nobody looks for dead runs", SILENT, forget_dead_runs),
     Fault("what the user said is not stored", LOST, forget_the_question),
     Fault("results of tools are not sent to the provider", INVALID, forget_results),
 )

@@ -18,8 +18,11 @@ from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected
 from benchmarks.resilience.flooding import NEIGHBOUR, hold_nobody_back, neighbour_of_a_flood
 from benchmarks.resilience.limits.faults import (
     ask_no_limit,
+    count_no_requests,
+    count_twice,
     count_without_locking,
     give_seats_away,
+    tell_no_time,
     tell_the_wrong_time,
     write_no_count,
 )
@@ -53,6 +56,9 @@ FAULTS = (
     Fault("a count is not written", ABOVE, write_no_count),
     Fault("counts are read without a lock", ABOVE, count_without_locking),
     Fault("connections are not counted", ABOVE, give_seats_away),
+    Fault("requests of keys are not counted", ABOVE, count_no_requests),
+    Fault("each message counts twice", BELOW, count_twice),
+    Fault("refusals name no moment", UNTYPED, tell_no_time),
     Fault("refusals name a wrong moment", UNTRUE, tell_the_wrong_time),
     Fault("a tenant's flood is not held back", NEIGHBOUR, hold_nobody_back),
 )
@@ -90,6 +96,11 @@ class Case:
         """Whether a running run holds more of it than it takes in the end."""
         return "tokens" in self.name or "cost" in self.name
 
+    @property
+    def is_of_key(self) -> bool:
+        """Whether it is a limit of the member's API key, of which each run that is asked for is a request."""
+        return self.name.startswith("key_")
+
 
 # A run takes 100 tokens here, and 0.01 of money.
 CASES = tuple(
@@ -105,9 +116,9 @@ CASES = tuple(
         ("tool_calls_per_day", LIMIT, "day"),
         ("connections", LIMIT, ""),
     )
-)
+) + tuple(Case(f"key_requests_per_{window}", LIMIT, window) for window in ("minute", "day"))
 # In which a planted fault shows.
-SHOWING = ("tenant_messages_per_day", "member_connections")
+SHOWING = ("tenant_messages_per_day", "member_connections", "key_requests_per_day")
 PRICES = json.dumps({"m": {"input": 100, "output": 100}})
 
 
@@ -155,10 +166,13 @@ async def _measure(ground: Ground, site: Site, servers: Sequence[Server], seen: 
 
 
 def _set(site: Site, **limits: float) -> None:
-    """Set a tenant's limits past the product's code, and forget what was counted, as the admin does."""
-    columns = [case.name for case in CASES]
-    site.database.run("DELETE FROM assistant_tenantlimits")
-    site.database.run("DELETE FROM assistant_quotause")
+    """Set the limits past the product's code, and forget what was counted, as the admin does."""
+    for table in ("tenantlimits", "quotause", "apikeyuse"):
+        site.database.run(f"DELETE FROM assistant_{table}")
+    of_keys = {case.name.removeprefix("key_"): limits.get(case.name) for case in CASES if case.is_of_key}
+    setting = ", ".join(f"{column} = %s" for column in of_keys)
+    site.database.run(f"UPDATE assistant_apikey SET {setting}", *of_keys.values())
+    columns = [case.name for case in CASES if not case.is_of_key]
     values = [limits.get(column, 0) for column in columns]
     names, marks = ", ".join(("tenant_id", *columns)), ", ".join(["%s"] * (len(columns) + 1))
     tenant = site.database.rows("SELECT id FROM assistant_tenant WHERE slug = 'bench'")[0][0]
@@ -229,8 +243,8 @@ async def _try_again(site: Site, client: Client, case: Case, text: str, seen: Se
     else:
         early = await client.ask(text)
         began = _end(case.window) - timedelta(days=40)
-        column = f"{case.window}_at"
-        site.database.run(f"UPDATE assistant_quotause SET {column} = %s", began)
+        table = "apikeyuse" if case.is_of_key else "quotause"
+        site.database.run(f"UPDATE assistant_{table} SET {case.window}_at = %s", began)
         await asyncio.sleep(LOOK_SECONDS)
     late = await client.ask(text)
     seen.wrong[ABOVE][_named(site, case)] += _let_in([early])

@@ -32,25 +32,32 @@ MAKE = (
     "import django; django.setup(); import json, sys; from benchmarks.site import make_thread; "
     "print(json.dumps({size: str(make_thread(size)) for size in map(int, sys.argv[1:])}), flush=True)"
 )
-COUNT = "import django; django.setup(); from benchmarks.queries import main; main()"
+COUNT = (
+    "import django; django.setup(); from benchmarks.resilience.planting import plant; plant(); "
+    "from benchmarks.queries import main; main()"
+)
 _TEXT, _END = re.compile(rb'^\{"type":"TEXT_MESSAGE_CONTENT"'), re.compile(rb'^\{"type":"RUN_(?:FINISHED|ERROR)"')
 
 
 def read_everything() -> None:
-    """Opening a run reads the whole conversation."""
+    """Opening a run reads the whole conversation, a thousand messages at a time."""
     from assistant.models import Conversation, Message
     from assistant.services import opening
 
     recent = opening.recent_messages  # type: ignore[attr-defined]
 
     def all_messages(*, conversation: Conversation) -> object:
-        list(Message.objects.filter(conversation=conversation))
+        for first in range(0, conversation.message_count, 1000):
+            list(Message.objects.filter(conversation=conversation, position__range=(first, first + 999)))
         return recent(conversation=conversation)
 
     opening.recent_messages = all_messages  # type: ignore[assignment,attr-defined]
 
 
-FAULTS = (Fault("opening a run reads the whole conversation", TTFT, read_everything),)
+FAULTS = (
+    Fault("opening a run reads the whole conversation", TTFT, read_everything),
+    Fault("opening a run reads the whole conversation", QUERIES, read_everything),
+)
 
 
 def measure(ground: Ground) -> Sequence[Line]:

@@ -7,14 +7,14 @@ import json
 import uuid
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import Client, Frame, connected, run_input
+from benchmarks.resilience.client import Client, Frame, connected, run_input, shown
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider
@@ -41,8 +41,6 @@ FORGETS = "a client that tries again makes up new ids"
 
 def know_no_run() -> None:
     """A run is not recognised by its id, nor a message by its own."""
-    from dataclasses import replace
-
     from assistant.services import opening
 
     find = opening.find_place  # type: ignore[attr-defined]
@@ -54,8 +52,36 @@ def know_no_run() -> None:
     opening.find_place = forgetful  # type: ignore[attr-defined]
 
 
+def store_twice() -> None:
+    """An answer is stored twice."""
+    from assistant.services import closing
+
+    store = closing.store_messages  # type: ignore[attr-defined]
+
+    def careless(*, messages: Sequence[Any], **rest: Any) -> None:
+        again = [replace(message, id=f"{message.id}-again") for message in messages]
+        store(messages=[*messages, *again], **rest)
+
+    closing.store_messages = careless  # type: ignore[attr-defined]
+
+
+def ask_twice() -> None:
+    """The provider is asked twice for each answer."""
+    from assistant.providers.openai import OpenAIModel
+
+    ask = OpenAIModel._open
+
+    async def careless(self: OpenAIModel, request: Any) -> Any:
+        await (await ask(self, request)).aclose()
+        return await ask(self, request)
+
+    OpenAIModel._open = careless  # type: ignore[method-assign]
+
+
 FAULTS = (
     Fault(FORGETS, RUNS),
+    Fault("an answer is stored twice", MESSAGES, store_twice),
+    Fault("the provider is asked twice", CALLS, ask_twice),
     Fault("a run is not known by its id, nor a message by its own", DIFFERENT, know_no_run),
 )
 
@@ -121,7 +147,7 @@ async def _at_once(ground: Ground, site: Site, servers: Sequence[Server]) -> Sen
 async def _send_and_read(client: Client, given: Frame) -> bool:
     await client.send(given)
     await client.until_end(given["runId"])
-    return _shown(client.frames) == ANSWER
+    return shown(client.frames) == ANSWER
 
 
 async def _post(port: int, key: str, given: Frame) -> bool:
@@ -129,7 +155,7 @@ async def _post(port: int, key: str, given: Frame) -> bool:
     async with httpx2.AsyncClient(timeout=90) as http:
         answer = await http.post(url, json=given, headers={"Authorization": f"Bearer {key}"})
     frames = [json.loads(line.removeprefix("data: ")) for line in answer.text.splitlines() if line.startswith("data: ")]
-    return answer.status_code == 200 and _shown(frames) == ANSWER and frames[-1]["type"] == "RUN_FINISHED"
+    return answer.status_code == 200 and shown(frames) == ANSWER and frames[-1]["type"] == "RUN_FINISHED"
 
 
 async def _double_click(site: Site, servers: Sequence[Server], number: int) -> Sent:
@@ -138,7 +164,7 @@ async def _double_click(site: Site, servers: Sequence[Server], number: int) -> S
         await client.send(given)
         await client.send(given)
         await client.until_end(given["runId"])
-        return Sent(given, [_shown(client.frames) == ANSWER])
+        return Sent(given, [shown(client.frames) == ANSWER])
 
 
 async def _retry(ground: Ground, site: Site, servers: Sequence[Server], number: int) -> Sent:
@@ -165,15 +191,3 @@ async def _two_tabs(site: Site, servers: Sequence[Server], number: int) -> Sent:
     codes = {end.get("code") for end in ends} - {None}
     is_told = sum(finished) == 1 and codes <= {"thread_busy", "invalid_input"}
     return Sent(given, [is_told])
-
-
-def _shown(frames: Sequence[Frame]) -> str:
-    """The answer that a client shows: a snapshot's, and what came after it."""
-    text = ""
-    for frame in frames:
-        if frame["type"] == "MESSAGES_SNAPSHOT":
-            answers = [message for message in frame["messages"] if message["role"] == "assistant"]
-            text = answers[-1]["content"] if answers else ""
-        elif frame["type"] == "TEXT_MESSAGE_CONTENT":
-            text += frame["delta"]
-    return text

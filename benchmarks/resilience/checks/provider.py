@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.report import Line
@@ -36,16 +36,40 @@ _CASE = re.compile(r"\[case (\d+)\]")
 
 def take_all_for_whole() -> None:
     """Nothing that is stored is marked as partial."""
-    from dataclasses import replace
+    _store_otherwise(lambda messages: [replace(message, is_partial=False) for message in messages])
 
+
+def keep_nothing_partial() -> None:
+    """What is partial is not stored."""
+    _store_otherwise(lambda messages: [message for message in messages if not message.is_partial])
+
+
+def store_ascii() -> None:
+    """What is no ASCII is left out of what is stored."""
+    _store_otherwise(
+        lambda messages: [replace(one, content=one.content.encode("ascii", "ignore").decode()) for one in messages]
+    )
+
+
+def _store_otherwise(change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
     from assistant.services import closing
 
     store = closing.store_messages  # type: ignore[attr-defined]
 
     def careless(*, messages: Sequence[Any], **rest: Any) -> None:
-        store(messages=[replace(message, is_partial=False) for message in messages], **rest)
+        store(messages=change(messages), **rest)
 
     closing.store_messages = careless  # type: ignore[attr-defined]
+
+
+def take_the_blame() -> None:
+    """Nobody knows a provider's failure when they see one: it ends a run as a failure of ours."""
+    from assistant.core import loop
+
+    class Unknown(Exception):
+        pass
+
+    loop.ModelError = Unknown  # type: ignore[assignment,attr-defined]
 
 
 def follow_redirects() -> None:
@@ -62,6 +86,9 @@ def follow_redirects() -> None:
 
 FAULTS = (
     Fault("nothing that is stored is marked as partial", AS_WHOLE, take_all_for_whole),
+    Fault("what is partial is not stored", UNMARKED, keep_nothing_partial),
+    Fault("what is no ASCII is not stored", ODD, store_ascii),
+    Fault("a provider's failure ends a run as one of ours", UNTYPED, take_the_blame),
     Fault("redirects are followed", FOLLOWED, follow_redirects),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.pytests import printed
+from benchmarks.resilience.pytests import on_postgres, printed
 
 TITLE = "Row-level security"
 HOW = (
@@ -20,14 +20,8 @@ _SAID = r"^unfiltered: (\d+) tries, (\d+) leaks$"
 
 
 def measure(ground: Ground) -> Sequence[Line]:
-    name = f"row_security_{ground.services.number()}"
-    ground.services.postgres.run(f"CREATE DATABASE {name}")
-    env = {
-        "TEST_DATABASE_URL": ground.services.postgres.url(name),
-        "TEST_REDIS_URL": ground.services.redis.url(ground.services.number()),
-    }
     kind = "leaks_where_nothing_holds_it" if ground.has(BARE) else "without_filters_shows_and_changes_no_foreign_row"
-    said = printed(_SAID, "tests/isolation/test_row_security.py", env, "-k", kind)
+    said = printed(_SAID, "tests/isolation/test_row_security.py", on_postgres(ground), "-k", kind)
     made, found = (int(said[0][1]), int(said[0][2])) if said else (0, 0)
     # What broke off holds no goal, and catches no fault.
     return [Line(UNFILTERED, found if made or ground.fault else 1, "", 0, beside=f"of {made:,} requests")]

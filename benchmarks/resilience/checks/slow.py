@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import run_input
+from benchmarks.resilience.client import run_input, shown
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from benchmarks.wire import Socket
@@ -20,18 +23,23 @@ from tests.fake_provider import FakeProvider
 
 TITLE = "Clients that stop reading"
 HOW = (
-    "50 clients attach to a run whose answer has 8 MB, and read nothing of it; 10 others read answers of 20 tokens a "
-    "second meanwhile, as they did before. One process, log in memory. Its growth is what remains when the 8 MB are "
-    "written, over what one run with one reader takes."
+    "50 clients, all of one member, attach to one run whose answer has 8 MB, and read nothing of it; 10 others, of all "
+    "members, read answers of 20 tokens a second meanwhile, as they did before. One process, log in memory. Its growth "
+    "is what remains when the 8 MB are written, over what one run with one reader takes. In the end the 50 read on, "
+    "and what they show is compared with the answer, byte for byte."
 )
 CLIENTS, OTHERS, MEGABYTES = 50, 10, 8
 GROWTH, GAP, BEHIND = (
     "growth of memory",
     "token gap of the others, p95, during over before",
-    "slow clients not caught up",
+    "slow clients that do not have the whole answer",
 )
 TOKENS, RATE = 160, 20
-PIECE = "x" * 4096
+HELD_UP_SECONDS = 0.2
+PIECE_SIZE = 4096
+# No two pieces are the same, so that one which is missing, or comes twice, shows.
+PIECES = [f"{number:0{PIECE_SIZE}d}" for number in range(MEGABYTES * 2**20 // PIECE_SIZE)]
+ANSWER = "".join(PIECES)
 _END = re.compile(rb'^\{"type":"RUN_(?:FINISHED|ERROR)"')
 _STARTED = re.compile(rb'^\{"type":"RUN_STARTED"')
 _TEXT = b'{"type":"TEXT_MESSAGE_CONTENT"'
@@ -44,7 +52,37 @@ def send_without_waiting() -> None:
     WebSocketsSansIOProtocol.pause_writing = lambda self: None  # type: ignore[method-assign]
 
 
-FAULTS = (Fault("frames are sent without waiting for the reader", GROWTH, send_without_waiting),)
+def hold_everybody_up() -> None:
+    """Whoever attaches holds everybody up."""
+    from assistant.consumers import ChatConsumer
+
+    attach = ChatConsumer._attach
+
+    async def slow(self: ChatConsumer, frame: Mapping[str, Any]) -> None:
+        time.sleep(HELD_UP_SECONDS)
+        await attach(self, frame)
+
+    ChatConsumer._attach = slow  # type: ignore[method-assign]
+
+
+def lose_text() -> None:
+    """Every hundredth piece of text is not sent."""
+    from assistant.consumers import ChatConsumer
+
+    send, count = ChatConsumer.send_frame, itertools.count()
+
+    async def careless(self: ChatConsumer, frame: str) -> None:
+        if '"TEXT_MESSAGE_CONTENT"' not in frame[:40] or next(count) % 100:
+            await send(self, frame)
+
+    ChatConsumer.send_frame = careless  # type: ignore[method-assign]
+
+
+FAULTS = (
+    Fault("frames are sent without waiting for the reader", GROWTH, send_without_waiting),
+    Fault("whoever attaches holds everybody up", GAP, hold_everybody_up),
+    Fault("now and then a piece of text is not sent", BEHIND, lose_text),
+)
 
 
 def measure(ground: Ground) -> Sequence[Line]:
@@ -56,7 +94,7 @@ def measure(ground: Ground) -> Sequence[Line]:
 def _answer(request: Recorded) -> Answer:
     if "[long]" not in request.last_text:
         return reply(chunks=["word "] * TOKENS, delay=1 / RATE)(request)
-    pieces = [event(chunk({"content": PIECE}))] * (MEGABYTES * 2**20 // len(PIECE))
+    pieces = [event(chunk({"content": piece})) for piece in PIECES]
     return Answer([*pieces, event(chunk(finish="stop")), event("[DONE]")])
 
 
@@ -111,23 +149,28 @@ async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[Soc
 
 
 async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[Socket]) -> int:
-    """Let them read on; who was dropped connects again. How many do not come to the run's end."""
+    """Let them read on; who was dropped connects again. How many do not show the whole answer in the end."""
     ends = [asyncio.ensure_future(socket.until(_END)) for socket in slow]
     await asyncio.sleep(0)
     for socket in slow:
         socket.transport.resume_reading()
     behind = 0
-    for ended in ends:
+    for socket, ended in zip(slow, ends, strict=True):
         try:
             await ended
+            behind += not _has_all(socket)
         except ConnectionError:
             behind += not await _attach_anew(site, server, thread)
-    for socket in slow:
         socket.close()
     return behind
 
 
+def _has_all(socket: Socket) -> bool:
+    return shown([json.loads(payload) for _, payload in socket.received]) == ANSWER
+
+
 async def _attach_anew(site: Site, server: Server, thread: str) -> bool:
+    """Whether who connects again gets the whole answer."""
     socket = await _open(site, server, 0)
     ended = asyncio.ensure_future(socket.until(_END))
     await asyncio.sleep(0)
@@ -137,7 +180,7 @@ async def _attach_anew(site: Site, server: Server, thread: str) -> bool:
     except ConnectionError:
         return False
     socket.close()
-    return True
+    return _has_all(socket)
 
 
 async def _gaps(site: Site, server: Server) -> list[float]:

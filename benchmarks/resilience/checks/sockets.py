@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
@@ -22,25 +24,66 @@ HOW = (
 )
 SOCKETS, AT_ONCE, IDLE_SECONDS = 1000, 50, 60.0
 FAILED, CONNECTED, MEMORY, DEAD = "connections that failed", "slowest to connect", "memory of the process", "not alive"
+Connect = Callable[[Any], Coroutine[Any, Any, None]]
 _PONG = re.compile(rb'"pong"')
 
 
 def hang_up() -> None:
     """Every twentieth connection is closed as soon as it is open."""
+
+    async def careless(self: Any, connect: Connect) -> None:
+        await connect(self)
+        await self.close(1011)
+
+    _connect_otherwise(careless)
+
+
+def refuse() -> None:
+    """Every twentieth connection is refused."""
+
+    async def careless(self: Any, connect: Connect) -> None:
+        await self.close()
+
+    _connect_otherwise(careless)
+
+
+def keep_waiting() -> None:
+    """Every twentieth connection has to wait."""
+
+    async def careless(self: Any, connect: Connect) -> None:
+        await asyncio.sleep(6)
+        await connect(self)
+
+    _connect_otherwise(careless)
+
+
+def hoard() -> None:
+    """Every twentieth connection keeps 100 MB."""
+
+    async def careless(self: Any, connect: Connect) -> None:
+        self.hoard = b"x" * (100 * 2**20)
+        await connect(self)
+
+    _connect_otherwise(careless)
+
+
+def _connect_otherwise(connect: Callable[[Any, Connect], Coroutine[Any, Any, None]]) -> None:
     from assistant.consumers import ChatConsumer
 
-    connect, count = ChatConsumer.connect, [0]
+    proper, count = ChatConsumer.connect, itertools.count(1)
 
     async def careless(self: ChatConsumer) -> None:
-        await connect(self)
-        count[0] += 1
-        if count[0] % 20 == 0:
-            await self.close(1011)
+        await (proper(self) if next(count) % 20 else connect(self, proper))
 
     ChatConsumer.connect = careless  # type: ignore[method-assign]
 
 
-FAULTS = (Fault("every twentieth connection is closed at once", DEAD, hang_up),)
+FAULTS = (
+    Fault("every twentieth connection is closed at once", DEAD, hang_up),
+    Fault("every twentieth connection is refused", FAILED, refuse),
+    Fault("every twentieth connection has to wait", CONNECTED, keep_waiting),
+    Fault("every twentieth connection keeps 100 MB", MEMORY, hoard),
+)
 
 
 def measure(ground: Ground) -> Sequence[Line]:

@@ -75,8 +75,8 @@ async def send_frames(site: Site, server: Server, tally: Tally, scale: float) ->
 
 
 async def _send_frame(client: Client, name: str, frame: str | bytes, tally: Tally) -> None:
-    await client.connection.send(frame)
-    await client.connection.send('{"type":"ping"}')
+    await client.send_raw(frame)
+    await client.send({"type": "ping"})
     first = len(client.frames)
     await client.until(lambda one: one["type"] == "CUSTOM" and one["name"] == "pong", 60)
     if any(one.get("code") in FAILURES for one in client.frames[first:]):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 import aiohttp
 from yarl import URL
 
-from benchmarks.resilience.hostile.tally import Tally
+from benchmarks.resilience.hostile.tally import FAILURES, Tally
 from benchmarks.resilience.hostile.texts import BODIES, SEGMENTS, TEXTS, VALUES
 from benchmarks.resilience.sites import Server, Site
 
@@ -26,6 +27,10 @@ HEADERS = ("X-Request-ID", "Idempotency-Key", "Accept-Language", "Mcp-Session-Id
 TYPES = (*["application/json"] * 3, "text/plain", "application/json; charset=utf-99")
 MCP = [("/mcp/", (), ("POST", "body")), ("/mcp/bench/", (), ("POST", "body"))]
 AT_ONCE = 8
+# How long a stream is read: some have no end.
+STREAM_SECONDS = 3.0
+# How a run's error, an answer of REST's and one of JSON-RPC's say that nobody expected this.
+_INTERNAL = re.compile(rb'"code": ?(?:"(?:%b)"|-32603)' % "|".join(sorted(FAILURES)).encode())
 
 Address = tuple[str, Sequence[str]]
 
@@ -119,9 +124,10 @@ async def send(
     session: str = "",
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
+    about: str = "",
 ) -> None:
-    """Send one request, with a key or else with a session, and count what comes back."""
-    sent = {**(headers or {})}
+    """Send one request, with a key or else with a session, and count what comes back; `about` says what is in it."""
+    sent, what = {**(headers or {})}, f"{method} {path[:120]}{about and f' ({about})'}"
     sent.setdefault("Content-Type", "application/json")
     if key:
         sent["Authorization"] = f"Bearer {key}"
@@ -132,9 +138,22 @@ async def send(
     url = URL(server.url + path, encoded=True)
     try:
         async with http.request(method, url, headers=sent, data=body or None, allow_redirects=False) as answer:
-            if answer.status >= 500:
-                tally.failed.append(f"{method} {path[:120]} -> {answer.status}")
-            if "event-stream" not in answer.headers.get("Content-Type", ""):
-                await answer.read()
+            internal = _INTERNAL.search(await _read(answer))
+            if answer.status >= 500 or internal:
+                told = f" {internal[0].decode()}" if internal else ""
+                tally.failed.append(f"{what} -> {answer.status}{told}")
     except (aiohttp.ClientError, TimeoutError, ValueError) as exc:
-        tally.failed.append(f"{method} {path[:120]} -> {type(exc).__name__} {exc}"[:200])
+        tally.failed.append(f"{what} -> {type(exc).__name__} {exc}"[:200])
+
+
+async def _read(answer: aiohttp.ClientResponse) -> bytes:
+    if "event-stream" not in answer.headers.get("Content-Type", ""):
+        return await answer.read()
+    pieces = []
+    try:
+        async with asyncio.timeout(STREAM_SECONDS):
+            async for piece in answer.content.iter_any():
+                pieces.append(piece)  # noqa: PERF401 - what came before the time-out is kept
+    except TimeoutError:
+        pass
+    return b"".join(pieces)

@@ -17,4 +17,4 @@ class Tally:
     failed: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
     addresses: set[str] = field(default_factory=set)
-    stored: list[tuple[Any, ...]] = field(default_factory=list)
+    stored: set[tuple[Any, ...]] = field(default_factory=set)

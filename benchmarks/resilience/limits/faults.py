@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +20,25 @@ def write_no_count() -> None:
     from assistant.models import QuotaUse
 
     QuotaUse.save = lambda *_, **__: None  # type: ignore[method-assign]
+
+
+def count_no_requests() -> None:
+    """Requests of API keys are not counted."""
+    from assistant.services import keylimits
+
+    keylimits._take = lambda *_: True
+
+
+def count_twice() -> None:
+    """Each message counts as two."""
+    from assistant.services import opening
+
+    take = opening.take_run  # type: ignore[attr-defined]
+
+    def careless(*, expected: Any, **about: Any) -> Any:
+        return take(expected=replace(expected, messages=2 * expected.messages), **about)
+
+    opening.take_run = careless  # type: ignore[attr-defined]
 
 
 def count_without_locking() -> None:
@@ -44,6 +64,15 @@ def tell_the_wrong_time() -> None:
 
     end = Windows.end
     Windows.end = lambda self, window: end(self, window) - timedelta(seconds=30)  # type: ignore[method-assign]
+
+
+def tell_no_time() -> None:
+    """Refusals do not say when to ask again."""
+    from assistant import consumers
+    from assistant.services.inputs import Refused
+
+    told = consumers.refusal_frame  # type: ignore[attr-defined]
+    consumers.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
 
 
 def give_seats_away() -> None:

@@ -1,0 +1,94 @@
+"""Secrets at rest: in a dump of the database, after the keys' rotation, and in what the admin shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.pytests import failed, on_postgres
+
+TITLE = "Secrets at rest"
+HOW = (
+    "A secret of its own in every encrypted field of every model, found from the models. Searched for them: a dump and "
+    "SQLite's files; every page of the admin, every form that is shown again, the history, sessions and exports. Then "
+    "the keys are rotated, also with a stop in the middle, and all is read with the new one alone. On SQLite and "
+    "PostgreSQL: tests/test_encryption.py, tests/admin/test_secrets.py, tests/admin/test_secrets_unseen.py."
+)
+DUMPED, UNREAD, SHOWN = (
+    "tests that found a secret in a dump or in the database's files",
+    "tests that could not read every secret after a rotation",
+    "tests that found a secret in the admin or in an export",
+)
+_ENCRYPTION, _ADMIN, _UNSEEN = (
+    "tests/test_encryption.py",
+    "tests/admin/test_secrets.py",
+    "tests/admin/test_secrets_unseen.py",
+)
+TESTS: Mapping[str, Sequence[str]] = {
+    DUMPED: (
+        f"{_ENCRYPTION}::test_every_field_named_as_a_secret_is_encrypted",
+        f"{_ENCRYPTION}::test_a_dump_holds_no_secret",
+    ),
+    UNREAD: (
+        f"{_ENCRYPTION}::test_all_is_read_after_a_rotation_and_the_old_key_reads_nothing",
+        f"{_ENCRYPTION}::test_a_rotation_that_was_stopped_goes_on",
+        f"{_ENCRYPTION}::test_the_command_fails_while_a_value_is_read_by_no_key",
+    ),
+    SHOWN: (
+        f"{_ADMIN}::test_a_providers_key_is_stored_encrypted_and_never_shown",
+        f"{_ADMIN}::test_a_tools_secrets_are_never_shown",
+        f"{_ADMIN}::test_a_key_is_shown_once_and_works",
+        f"{_UNSEEN}::test_no_page_shows_a_stored_secret",
+        f"{_UNSEEN}::test_a_form_that_is_shown_again_shows_no_secret",
+        f"{_UNSEEN}::test_what_is_saved_leaves_no_secret_behind",
+        f"{_UNSEEN}::test_no_export_holds_a_secret",
+    ),
+}
+
+
+def store_in_the_clear() -> None:
+    """Secrets are stored as they are."""
+    from django.db.models import TextField
+
+    from assistant.models.fields import EncryptedTextField
+
+    EncryptedTextField.get_prep_value = TextField.get_prep_value  # type: ignore[method-assign]
+    EncryptedTextField.from_db_value = lambda self, value, *_: value  # type: ignore[method-assign]
+
+
+def renew_nothing() -> None:
+    """A rotation takes every value for one that has the new key already."""
+    from assistant.services import encryption
+
+    encryption._reads = lambda key, stored: True
+
+
+def show_what_was_entered() -> None:
+    """A form that is shown again shows the secret that was entered."""
+    from django import forms
+
+    from assistant.admin.secretfields import SecretTextarea
+
+    SecretTextarea.format_value = forms.Textarea.format_value  # type: ignore[method-assign]
+
+
+FAULTS = (
+    Fault("secrets are stored as they are", DUMPED, store_in_the_clear),
+    Fault("a rotation encrypts nothing anew", UNREAD, renew_nothing),
+    Fault("a form shows the secret that was entered", SHOWN, show_what_was_entered),
+)
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    wanted = [ground.fault.misses] if ground.fault else list(TESTS)
+    tests = [test for what in wanted for test in TESTS[what]]
+    bad = [name for env in ({}, on_postgres(ground)) for name in failed(tests, ground.fault, env)]
+    return [_line(what, bad) for what in wanted]
+
+
+def _line(what: str, bad: Sequence[str]) -> Line:
+    own = [test.rpartition("::")[2] for test in TESTS[what]]
+    found = [name for name in bad if name in own]
+    beside = ", ".join(sorted({*found})) or f"of {len(own)}, on both databases"
+    return Line(what, len(found), "", 0, beside=beside)

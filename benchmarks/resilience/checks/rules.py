@@ -1,0 +1,124 @@
+"""The source and its deployment: what Django, bandit and the repository's own rules find."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+
+from benchmarks.report import Line
+from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.pytests import ROOT
+
+TITLE = "Deployment and source"
+HOW = (
+    "`manage.py check --deploy` with the settings of a deployment, bandit over the product's packages, and the "
+    "repository's own rules: no query without its tenant, no SQL by hand, no trusted HTML, no view without CSRF, no "
+    "secret in a log call, but for named exceptions (tests/test_rules.py). A planted fault is written into a copy."
+)
+DEPLOYED, SCANNED, BROKEN = (
+    "findings of check --deploy",
+    "findings of bandit",
+    "breaches of the repository's own rules",
+)
+PACKAGES = ("assistant", "tools", "config")
+_NEEDED = (*PACKAGES, "templates", "tests")
+# What is broken: the file to which these lines are added.
+PLANTED: Mapping[str, tuple[str, str]] = {
+    "session cookies go over plain HTTP": ("config/settings.py", "SESSION_COOKIE_SECURE = False\n"),
+    "a module runs what it is given": ("assistant/planted.py", "eval(input())\n"),
+    "a query names no tenant": ("assistant/planted.py", "Conversation.objects.get(pk=1)\n"),
+    "a key is logged": ("assistant/planted.py", "logger.info('%s', provider.api_key)\n"),
+}
+FAULTS = tuple(Fault(what, misses) for what, misses in zip(PLANTED, (DEPLOYED, SCANNED, BROKEN, BROKEN), strict=True))
+RULES = (
+    "import django; django.setup(); import json; from tests.test_rules import ALLOWED, all_findings; "
+    "print(json.dumps([str(one) for one in all_findings() if (one.rule, one.place) not in ALLOWED]))"
+)
+_ISSUES = re.compile(r"System check identified (no|\d+) issues?")
+_ISSUE = re.compile(r"\S+: \([\w.]+\) ")
+
+
+def measure(ground: Ground) -> Sequence[Line]:
+    root = _copy(ground, ground.fault.what) if ground.fault else ROOT
+    return [
+        _line(ground, DEPLOYED, _deployed(root)),
+        _line(ground, SCANNED, _scanned(root)),
+        _line(ground, BROKEN, _broken(root)),
+    ]
+
+
+def _line(ground: Ground, what: str, found: Sequence[str] | None) -> Line:
+    if found is None:  # what broke off holds no goal, and catches no fault
+        return Line(what, 0 if ground.fault else 1, "", 0, beside="it broke off")
+    return Line(what, len(found), "", 0, beside="; ".join(found)[:300])
+
+
+def _copy(ground: Ground, what: str) -> Path:
+    """A copy of the source in which something is broken."""
+    root = ground.folder / f"source-{ground.services.number()}"
+    for name in _NEEDED:
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "manage.py", root)
+    name, lines = PLANTED[what]
+    with (root / name).open("a") as file:
+        file.write(lines)
+    return root
+
+
+def _said(root: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=root,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _deployed(root: Path) -> list[str] | None:
+    """As `make lint-deployment` does: secrets are made on the spot, since it asks only whether there are any."""
+    done = _said(
+        root,
+        *("manage.py", "check", "--deploy", "--fail-level", "WARNING"),
+        DJANGO_SETTINGS_MODULE="config.settings",
+        ENV_FILE=os.devnull,
+        DEBUG="false",
+        ALLOWED_HOSTS="assistant.example.com",
+        DATABASE_URL="sqlite://:memory:",
+        SECRET_KEY=secrets.token_urlsafe(50),
+        FIELD_ENCRYPTION_KEYS=Fernet.generate_key().decode(),
+    )
+    found = _ISSUES.search(done.stdout + done.stderr)
+    if found is None:
+        print(done.stderr[-3000:], file=sys.stderr)
+        return None
+    issues = [line for line in done.stderr.splitlines() if _ISSUE.match(line)]
+    return [] if found[1] == "no" else issues or [found[0]]
+
+
+def _scanned(root: Path) -> list[str] | None:
+    done = _said(root, "-m", "bandit", "--quiet", "--recursive", "--format", "json", *PACKAGES, "manage.py")
+    report = json.loads(done.stdout or "null")
+    if report is None or report["errors"]:
+        print(done.stderr[-3000:], file=sys.stderr)
+        return None
+    return [f"{one['test_id']} at {one['filename']}:{one['line_number']}" for one in report["results"]]
+
+
+def _broken(root: Path) -> list[str] | None:
+    done = _said(root, "-c", RULES, DJANGO_SETTINGS_MODULE="tests.settings")
+    if done.returncode:
+        print(done.stderr[-3000:], file=sys.stderr)
+        return None
+    found: list[str] = json.loads(done.stdout)
+    return found
