@@ -18,8 +18,9 @@ import pytest
 from django.core.management import get_commands
 from django.test import override_settings
 from mcp.server.lowlevel import Server
-from mcp_types import EmptyResult, RequestParams
+from mcp_types import EmptyResult, NotificationParams, RequestParams
 
+from assistant import routing
 from assistant.consumers import ChatConsumer
 from assistant.mcp.server.protocol import build_server
 from assistant.routing import websocket_urlpatterns
@@ -35,6 +36,10 @@ from tools import Registry, Tool, ToolContext
 
 pytestmark = pytest.mark.django_db
 
+# Beside the site, and tried as MCP, as websockets, and as the refusal of what should have been one.
+MOUNTS = {"mcp_application", "chat", "upgrade_required"}
+# A rival's, of the same request id, is sent in tests/mcp/test_server_calls.py.
+NOTICES = {"notifications/cancelled"}
 # They hold nobody's rows.
 HARMLESS_TOOLS = {"calculate", "convert_time", "get_weather"}
 # Commands are for whoever runs the deployment; these hand a tenant's or a user's rows to somebody, and test_tries.py
@@ -64,6 +69,12 @@ def unlisted_addresses(rows: Any) -> list[str]:
     return [path for path in paths(rows) if door_of(path) is None]
 
 
+def mounts(source: str) -> set[str]:
+    """The applications that answer in the site's place, by the names that `routing.py` has for them."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return {ast.unparse(call.args[1]) for call in calls if ast.unparse(call.func) == "_choosing"}
+
+
 def unlisted_frames(consumer: type[ChatConsumer]) -> set[str]:
     """The texts that the consumer compares a frame's kind with, but for those that are tried."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(consumer._dispatch)))
@@ -75,7 +86,8 @@ def unlisted_frames(consumer: type[ChatConsumer]) -> set[str]:
 
 
 def unlisted_methods(server: Server[Any], rows: Any) -> set[str]:
-    return set(server._request_handlers) - set(requests_against(rows)) - STREAMS
+    known = set(requests_against(rows)) | STREAMS | NOTICES
+    return {*server._request_handlers, *server._notification_handlers} - known
 
 
 def unlisted_tools(rows: Any) -> set[str]:
@@ -97,6 +109,15 @@ def test_every_address_belongs_to_a_door(rows: Any) -> None:
     assert unlisted_addresses(rows) == []
     assert {door_of(path) for path in paths(rows)} == set(DOORS)
     assert [str(route.pattern) for route in websocket_urlpatterns] == ["ws/<slug:tenant>/<slug:assistant>/"]
+
+
+def test_every_application_beside_the_site_is_known() -> None:
+    assert mounts(inspect.getsource(routing)) == MOUNTS
+
+
+def test_another_application_beside_the_site_is_noticed() -> None:
+    another = "api = _choosing(lambda path: path == '/dump/', dump_everything, api)"
+    assert mounts(f"{inspect.getsource(routing)}\n{another}") - MOUNTS == {"dump_everything"}
 
 
 def test_an_unlisted_address_is_noticed(rows: Any) -> None:
@@ -129,7 +150,8 @@ def test_an_unlisted_method_of_mcp_is_noticed(rows: Any) -> None:
 
     server = build_server(with_sessions=True)
     server.add_request_handler("conversations/list", RequestParams, show)
-    assert unlisted_methods(server, rows) == {"conversations/list"}
+    server.add_notification_handler("notifications/forget", NotificationParams, show)
+    assert unlisted_methods(server, rows) == {"conversations/list", "notifications/forget"}
 
 
 def test_every_tool_is_tried(rows: Any) -> None:
