@@ -181,13 +181,14 @@ class Nursery:
 
     async def birth(self) -> Child:
         """A new server process that takes connections."""
-        port = free_port()
+        # One after the other: a port is free until its child listens, and might be given to another.
         async with self._lock:
+            port = free_port()
             self._process.say(str(port))
             child = Child(port, int(await asyncio.to_thread(self._process.line)))
-        async with asyncio.timeout(START_SECONDS):
-            while not await _listens(port):
-                await asyncio.sleep(0.02)
+            async with asyncio.timeout(START_SECONDS):
+                while not await _listens(port):
+                    await asyncio.sleep(0.02)
         return child
 
     def log(self) -> str:
