@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 from django.contrib.auth.models import Permission
@@ -24,8 +23,6 @@ from assistant.services.toolsettings import read_config, read_secrets
 from tools import Tool
 from tools.context import UserId
 
-_Settings = tuple[Any, Mapping[str, str]]
-_NO_SETTINGS: _Settings = (None, MappingProxyType({}))
 Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server"]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
@@ -34,11 +31,16 @@ _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What may be done with a tool; `rule` is a sentence that names the layer that decided."""
+    """What may be done with a tool; `rule` is a sentence that names the layer that decided.
+
+    `config` and `secrets` are what the tool is then called with, and empty while it is off.
+    """
 
     policy: Policy
     rule: str
     layer: Layer
+    config: Any = field(default=None, repr=False, compare=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,51 +78,6 @@ def decide(
         narrowing: The names the client wants offered; None for all.
         refusal: Why an outside server's tool cannot be used now, empty if it can; None for other tools.
     """
-    return _decide(
-        tool,
-        tenant=tenant,
-        assistant=assistant,
-        has_permission=has_permission,
-        narrowing=narrowing,
-        refusal=refusal,
-    )[0]
-
-
-def _decide(
-    tool: Tool | None,
-    *,
-    tenant: Switch | None,
-    assistant: Switch | None,
-    has_permission: bool,
-    narrowing: Collection[str] | None,
-    refusal: str | None,
-) -> tuple[Decision, _Settings]:
-    """As `decide`, with the tool's settings and secrets if it is not off."""
-    decision = _weigh(
-        tool,
-        tenant=tenant,
-        assistant=assistant,
-        has_permission=has_permission,
-        narrowing=narrowing,
-        refusal=refusal,
-    )
-    if tool is None or decision.policy == "off":
-        return decision, _NO_SETTINGS
-    try:
-        return decision, _settings_of(tool, (tenant, assistant))
-    except ValueError as exc:
-        return Decision("off", f"Its stored settings are not valid: {exc}", "settings"), _NO_SETTINGS
-
-
-def _weigh(
-    tool: Tool | None,
-    *,
-    tenant: Switch | None,
-    assistant: Switch | None,
-    has_permission: bool,
-    narrowing: Collection[str] | None,
-    refusal: str | None,
-) -> Decision:
     if tool is None:
         return Decision("off", "Not in this deployment's catalogue.", "catalogue")
     if refusal:
@@ -134,10 +91,17 @@ def _weigh(
         opinions.append(Decision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
         opinions.append(Decision("off", "Left out by the client.", "client"))
-    return _strictest(opinions)
+    decision = _strictest(opinions)
+    if decision.policy == "off":
+        return decision
+    try:
+        config, secrets = _settings_of(tool, (tenant, assistant))
+    except ValueError as exc:
+        return Decision("off", f"Its stored settings are not valid: {exc}", "settings")
+    return replace(decision, config=config, secrets=secrets)
 
 
-def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> _Settings:
+def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:
     found = [switch for switch in pair if switch is not None]
     return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
 
@@ -201,7 +165,7 @@ def effective_tools(
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
         ask = partial(
-            _decide,
+            decide,
             tool,
             tenant=pair[0],
             assistant=pair[1],
@@ -210,15 +174,15 @@ def effective_tools(
         )
         entry = remote.get(tool.name)
         refusal = entry.refusal if entry else None
-        decision, (config, secrets) = ask(refusal=refusal)
-        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask(refusal="")[0].policy != "off"
+        decision = ask(refusal=refusal)
+        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask(refusal="").policy != "off"
         effective.append(
             EffectiveTool(
                 tool,
                 decision.policy,
                 decision.rule,
-                config,
-                secrets,
+                decision.config,
+                decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if stands_still else "",
             )
