@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,13 +24,16 @@ from assistant.services.members import create_api_key
 from assistant.services.rowsecurity import with_tenants
 from assistant.services.tenancy import all_tenants, tenants
 from tests import live
+from tests.agui import Frame
 from tests.base import Cast
 from tests.factories import make_conversation, make_provider, make_run
 from tests.isolation.planting import CANARY, plant, rows_of, tenant_models, tenant_path
 from tests.isolation.test_http import reads, writes
 from tests.isolation.test_mcp import answers
+from tests.isolation.test_websocket import frames_against, leaks, try_all
 from tests.isolation.visiting import Visitor
 from tests.live import Server, serve
+from tests.ws import open_socket
 
 pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
@@ -204,17 +208,39 @@ def test_a_rotation_from_any_project_finds_every_secret(cast: Cast, as_applicati
 
 
 def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any]) -> list[str]:
-    """What a rival is shown at every address and by every method of MCP."""
+    """What a rival is shown at every address, by every method of MCP and for every frame over a websocket."""
     _, key = create_api_key(tenant=cast.globex, user=cast.mallory, name="hers")
     visits = list(reads(Visitor(server.url, cast.greta), rows))
     calls = list(answers(server, key, rows))
+    frames = asyncio.run(frames_of(server, key, rows))
     found = [str(one) for one in visits if one.leaks] + [door for door, body in calls if CANARY in body]
-    print(f"\nunfiltered: {len(visits) + len(calls)} tries, {len(found)} leaks")
+    found += [f"websocket/{frame['type']}/{frame.get('name', '')}/" for frame in leaks(frames)]
+    tries = len(visits) + len(calls) + sum(map(len, frames_against(talk_of(rows)).values()))
+    print(f"\nunfiltered: {tries} tries, {len(found)} leaks")
     return found
 
 
+def planted(cast: Cast) -> dict[type, Any]:
+    """As `plant`, but for the run's id, which frames repeat to whoever named it."""
+    rows: dict[type, Any] = {**plant(cast)}
+    rows[Run].run_id = "run-of-acme"
+    rows[Run].save(update_fields=["run_id"])
+    return rows
+
+
+def talk_of(rows: Mapping[type, Any]) -> Frame:
+    """What somebody would have to know of a planted conversation to name it over a websocket."""
+    return {"threadId": str(rows[Conversation].pk), "runId": rows[Run].run_id, "messages": []}
+
+
+async def frames_of(server: Server, key: str, rows: Mapping[type, Any]) -> list[Frame]:
+    """What a rival's websocket is sent for frames of every kind that name planted rows."""
+    async with open_socket(server.url, tenant="globex", key=key) as mallory:
+        return await try_all(mallory, talk_of(rows))
+
+
 def test_a_site_without_filters_shows_and_changes_no_foreign_row(cast: Cast, role: str) -> None:
-    rows = plant(cast)
+    rows = planted(cast)
     before = rows_of(cast.acme)
     with serve(application=UNFILTERED, env=served_as(role)) as server:
         assert leaks_of(server, cast, rows) == []
@@ -223,10 +249,10 @@ def test_a_site_without_filters_shows_and_changes_no_foreign_row(cast: Cast, rol
 
 
 def test_the_same_site_leaks_where_nothing_holds_it(cast: Cast, transactional_db: None) -> None:
-    rows = plant(cast)
+    rows = planted(cast)
     with serve(application=UNFILTERED) as server:
         doors = {door.split("?")[0].rsplit("/", 2)[0] for door in leaks_of(server, cast, rows)}
-    assert len(doors) > 10, doors
+    assert len(doors) > 10 and {door.partition("/")[0] for door in doors} > {"websocket"}, doors
 
 
 def test_the_honest_site_works_as_ever_under_the_policies(cast: Cast, role: str) -> None:

@@ -17,6 +17,8 @@ from django.db.models import Q, QuerySet  # isort: skip
 from django.contrib.auth.models import User  # isort: skip
 
 from assistant.models import ApiKey, Membership, WidgetOrigin  # isort: skip
+from assistant.services.prepared import Prepared  # isort: skip
+from assistant.services.preparedwrites import PreparedUpdate  # isort: skip
 
 __all__ = ["application"]
 
@@ -48,4 +50,16 @@ def _without_owner(condition: Any) -> Any:
     return Q(*kept, _connector=condition.connector, _negated=condition.negated)
 
 
+def _rows(self: Prepared[Any], **values: Any) -> list[Any]:
+    return list(self._build(**values))
+
+
+def _update(self: PreparedUpdate, *, to: dict[str, Any], **values: Any) -> int:
+    queryset = self._build(**values)
+    names = [queryset.model._meta.get_field(column).attname for column in self._columns]
+    return queryset.update(**{name: to[name] for name in names})
+
+
 QuerySet._filter_or_exclude = _forgetful  # type: ignore[method-assign]
+# What is prepared refuses to lose a parameter, so it is written anew each time.
+Prepared.rows, PreparedUpdate.update = _rows, _update  # type: ignore[method-assign]
