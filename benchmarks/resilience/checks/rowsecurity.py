@@ -10,8 +10,8 @@ from benchmarks.resilience.pytests import on_postgres, printed
 
 TITLE = "Row-level security"
 HOW = (
-    "A rival's admin asks every address, and a rival every method of MCP, of a site whose queries name no tenant any "
-    "more, as a role that the policies hold: tests/isolation/test_row_security.py."
+    "A rival's admin asks every address, and a rival every method of MCP and every frame of a websocket, of a site "
+    "whose queries name no tenant any more, as a role that the policies hold: tests/isolation/test_row_security.py."
 )
 UNFILTERED = "foreign rows with the application's filters off"
 BARE = "row-level security is off too"
