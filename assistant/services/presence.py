@@ -24,6 +24,7 @@ from django.utils.crypto import constant_time_compare
 from assistant.models import Membership, WidgetOrigin
 from assistant.services import metrics
 from assistant.services.database import in_database
+from assistant.services.many import any_of
 from assistant.services.members import Member, good_keys
 from assistant.services.tenancy import all_tenants
 from tools.context import UserId
@@ -124,7 +125,7 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
     members = _session_hashes(
         Membership.objects.filter(
             tenant_id__in={p.member.tenant_id for p in present},
-            user_id__in={p.member.user_id for p in present},
+            user_id__in=any_of({p.member.user_id for p in present}),
             tenant__is_active=True,
             user__is_active=True,
         )
@@ -134,9 +135,9 @@ def unwelcome(present: list[Presence]) -> list[Presence]:
     origins = _allowed_origins([p for p in present if p.origin])
     with_session = [p for p in present if p.session_key]
     sessions = set(
-        Session.objects.filter(session_key__in={p.session_key for p in with_session}, expire_date__gt=now).values_list(
-            "session_key", flat=True
-        )
+        Session.objects.filter(
+            session_key__in=any_of({p.session_key for p in with_session}), expire_date__gt=now
+        ).values_list("session_key", flat=True)
     )
 
     def is_in_time_and_place(p: Presence) -> bool:

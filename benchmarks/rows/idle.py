@@ -23,7 +23,8 @@ def measure(bench: Bench) -> Iterator[Section]:
         bare = stack.enter_context(relay(bench.provider_url))
         own, busy = asyncio.run(_sockets(bench, ours, lambda n: ours.sign_in(made.sessions[n])))
         floor, floor_busy = asyncio.run(_sockets(bench, bare, bare.open))
-    looks = f"{number(busy * 100)} % in all, bare uvicorn {number(floor_busy * 100)} %; sessions are looked at every 3 s"
+    shares = f"{number(busy * 100)} % in all, bare uvicorn {number(floor_busy * 100)} %"
+    looks = f"{shares}; sessions are looked at every 3 s"
     spent = max(0.0, busy - floor_busy) * 100
     beside = f"{number(own)} KB in all, bare uvicorn {number(floor)} KB"
     lines = [
