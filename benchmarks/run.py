@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from statistics import median
 
-from benchmarks.bench import Bench
+from benchmarks.bench import MIXED_MINUTES, PAGE_SECONDS, ROUNDS, Bench
 from benchmarks.peers import HERE
 from benchmarks.processes import started
 from benchmarks.report import HELD_THERE, Family, Line, Section, document, now, show
 from benchmarks.speed import slowness
 
-# Fewer are a try.
-ROUNDS = 5
 FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page", "mixed")
 
 
@@ -28,8 +26,8 @@ def main() -> int:
     parser.add_argument("families", nargs="*", metavar="family", help=f"of {', '.join(FAMILIES)}; default all")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the benchmark, not the product")
-    parser.add_argument("--mixed-minutes", type=float, default=2.0, help="30 for the goal's own length")
-    parser.add_argument("--page-seconds", type=int, default=15, help="60 for the goal's own length")
+    parser.add_argument("--mixed-minutes", type=float, default=MIXED_MINUTES)
+    parser.add_argument("--page-seconds", type=int, default=PAGE_SECONDS)
     parser.add_argument("--strict", action="store_true", help="end with exit code 1 if a goal was missed")
     options = parser.parse_args()
     if unknown := set(options.families) - set(FAMILIES):
@@ -43,7 +41,7 @@ def main() -> int:
         for name in options.families or FAMILIES:
             family = _family(name, bench)
             sections += family.sections
-            if not options.quick and options.rounds >= ROUNDS:  # what is measured is kept if the run is stopped
+            if bench.is_whole(name):  # what is measured is kept if the run is stopped
                 family.keep()
                 (HERE / "results.md").write_text(document(FAMILIES))
     return _conclude(sections, strict=options.strict)

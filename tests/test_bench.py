@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import report
+from benchmarks.bench import Bench
 from benchmarks.profiled import room_of
 from benchmarks.report import Family, Line, Section
 
@@ -44,6 +46,21 @@ def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
 )
 def test_a_look_is_counted_where_it_found_the_process(stack: str, room: str) -> None:
     assert room_of(stack) == room
+
+
+@pytest.mark.parametrize(
+    ("family", "lengths", "kept"),
+    [
+        ("turn", {}, True),
+        ("turn", {"quick": True}, False),
+        ("turn", {"rounds": 1}, False),
+        ("turn", {"mixed_minutes": 2.0, "page_seconds": 15}, True),
+        ("mixed", {"mixed_minutes": 2.0}, False),
+        ("page", {"page_seconds": 15}, False),
+    ],
+)
+def test_what_is_shorter_than_its_goal_is_not_kept(family: str, lengths: dict[str, Any], kept: bool) -> None:
+    assert Bench("http://127.0.0.1:1", **lengths).is_whole(family) is kept
 
 
 def test_the_last_measurement_of_each_family_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def measure(bench: Bench) -> Iterator[Section]:
         f"{seconds / 60:.3g} minutes of {CLIENTS} clients with a thread each: answers, tool calls, chained "
         "rounds, cancelled runs, connections that break off and catch up. The server's own memory (PSS). What running "
         "runs hold grows until a thread has the 400 messages of which a question is made at most: after 115 turns. The "
-        f"goal, 3 %, is for {GOAL_MINUTES} minutes (`--mixed-minutes {GOAL_MINUTES}`)."
+        f"goal, 3 %, is for {GOAL_MINUTES} minutes."
     )
     yield Section("Mixed load", how, lines)
 
