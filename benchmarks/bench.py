@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 # The lengths that the goals speak of.
 ROUNDS, MIXED_MINUTES, PAGE_SECONDS = 5, 30.0, 60
 
