@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from assistant.models.fields import AddressField, EncryptedTextField
-from assistant.models.tenants import Tenant
+from assistant.models.tenants import Tenant, refuse_foreign
 
 
 class Provider(models.Model):
@@ -122,6 +122,10 @@ class Assistant(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def clean(self) -> None:
+        super().clean()
+        refuse_foreign(self, self.tenant_id, "provider")
+
 
 class PromptVersion(models.Model):
     """One version of an assistant's system prompt; the published one is used."""
@@ -190,3 +194,7 @@ class ToolSetting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool}: {self.get_policy_display()}"
+
+    def clean(self) -> None:
+        super().clean()
+        refuse_foreign(self, self.tenant_id, "assistant")

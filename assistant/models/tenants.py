@@ -22,6 +22,13 @@ def validate_timezone(name: str) -> None:
         raise ValidationError("“%(name)s” is not an IANA time zone such as Europe/Vienna.", params={"name": name})
 
 
+def refuse_foreign(row: models.Model, tenant_id: int | None, *names: str) -> None:
+    """Raise `ValidationError` for each of these keys of a row that leads to a row of another tenant."""
+    named = {name: getattr(row, name) for name in names if getattr(row, f"{name}_id") is not None}
+    if foreign := [name for name, other in named.items() if other.tenant_id not in (None, tenant_id)]:
+        raise ValidationError(dict.fromkeys(foreign, "This does not belong to the tenant."))
+
+
 class Tenant(models.Model):
     """A customer organisation."""
 
@@ -54,6 +61,10 @@ class Tenant(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        super().clean()
+        refuse_foreign(self, self.pk, "default_provider")
 
 
 class Membership(models.Model):

@@ -54,10 +54,13 @@ class ProviderChoice:
 
 
 def choose_provider(assistant: Assistant) -> ProviderChoice:
-    """Decide who answers for an assistant that was loaded with its provider, its tenant and the tenant's default."""
-    if assistant.provider is not None:
-        return _from_row("assistant", assistant.provider, assistant.model)
-    tenants = assistant.tenant.default_provider or _oldest_own(assistant)
+    """Decide who answers for an assistant that was loaded with its provider, its tenant and the tenant's default.
+
+    No tenant's key is used for another, whatever a row says.
+    """
+    if (own := _if_not_foreign(assistant.provider, assistant)) is not None:
+        return _from_row("assistant", own, assistant.model)
+    tenants = _if_not_foreign(assistant.tenant.default_provider, assistant) or _oldest_own(assistant)
     if tenants is not None:
         return _from_row("tenant", tenants, assistant.model)
     if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
@@ -72,6 +75,13 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
     if settings.LOCAL_MODEL_URL:
         return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
     return ProviderChoice("stand-in", StandIn.provider, StandIn.name)
+
+
+def _if_not_foreign(provider: Provider | None, assistant: Assistant) -> Provider | None:
+    if provider is None or provider.tenant_id in (None, assistant.tenant_id):
+        return provider
+    logger.error("Provider %s of another tenant stands at %s: not asked", provider.pk, assistant.slug)
+    return None
 
 
 def _oldest_own(assistant: Assistant) -> Provider | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from assistant.models import Assistant
+from assistant.models import Assistant, ToolSetting
 from assistant.services.assistants import find_assistant
 from assistant.services.providers import choose_provider
 from tests.base import Cast
@@ -50,3 +51,20 @@ def test_only_a_tenant_with_providers_of_its_own_costs_another_query(cast: Cast,
         assert found is not None
         choose_provider(found)
     assert len(asked) == queries
+
+
+@pytest.mark.parametrize("place", ["assistant", "tenant"])
+def test_no_tenants_key_is_used_for_another(cast: Cast, place: str, caplog: pytest.LogCaptureFixture) -> None:
+    rivals = make_provider(cast.globex, base_url="https://rival.example/v1", api_key="sk-rival")
+    row, name = (cast.support, "provider") if place == "assistant" else (cast.acme, "default_provider")
+    setattr(row, name, rivals)
+    row.save()
+    assert chosen(cast) == ("stand-in", "")
+    assert "of another tenant" in caplog.text
+    with pytest.raises(ValidationError, match="does not belong to the tenant"):
+        row.full_clean()
+
+
+def test_a_switch_of_another_tenants_assistant_is_not_valid(cast: Cast) -> None:
+    with pytest.raises(ValidationError, match="does not belong to the tenant"):
+        ToolSetting(tenant=cast.globex, assistant=cast.support, tool="calculate").full_clean()
