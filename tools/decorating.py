@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, Unpack, overload
 
@@ -27,16 +26,13 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
     The tool can still be called as the function that it is.
     """
-    frame = inspect.currentframe()
-    # Annotations written as text may name things that are local to where the function is defined.
-    localns = dict(frame.f_back.f_locals) if frame is not None and frame.f_back is not None else {}
 
     def decorate(target: Any) -> Any:
         if isinstance(target, staticmethod):
-            return Tool.from_function(target.__func__, localns=localns, **options)
+            return Tool.from_function(target.__func__, **options)
         if isinstance(target, classmethod):
-            return classmethod(Tool.from_function(target.__func__, localns=localns, **options))
-        return Tool.from_function(target, localns=localns, **options)
+            return classmethod(Tool.from_function(target.__func__, **options))
+        return Tool.from_function(target, **options)
 
     return decorate if function is None else decorate(function)
 

@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -136,7 +137,10 @@ def read_input_type(
 ) -> Signature:
     """Read a function that takes one object of `input_type`, whose fields are the model's parameters."""
     label = label_of(function)
-    hints = _hints(function, localns)
+    try:
+        hints = _hints(function, localns)
+    except InvalidTool:
+        hints = {}  # the type is given, and which parameter takes the context can be read from the text
     owner, parameters = _parameters(function)
     contexts = tuple(p.name for p in parameters if is_context(hints.get(p.name, p.annotation)))
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
@@ -228,8 +232,23 @@ def _resolved(target: Any, written: Mapping[str, Any], localns: Mapping[str, Any
     names = getattr(target, "__globals__", {})
     # Often imported for the type checker alone.
     known = {} if "ToolContext" in names else {"ToolContext": ToolContext}
+    known |= _locals_around(target, names) | dict(localns or {})
     shown: Any = SimpleNamespace(__annotations__=dict(written))
-    return typing.get_type_hints(shown, globalns=names, localns={**known, **(localns or {})}, include_extras=True)
+    return typing.get_type_hints(shown, globalns=names, localns=known, include_extras=True)
+
+
+def _locals_around(target: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+    """The locals of the functions and classes that `target` is defined in, as far as these are still at work.
+
+    Annotations written as text may name them, and Python keeps no way from the one to the other.
+    """
+    found: dict[str, Any] = {}
+    place, frame = getattr(target, "__qualname__", ""), sys._getframe()
+    while frame is not None and "." in place:
+        if frame.f_globals is names and place.startswith(f"{frame.f_code.co_qualname}."):
+            found = {**frame.f_locals, **found}
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
 
 
 def _output(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> JsonSchema | None:

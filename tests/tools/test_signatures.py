@@ -511,6 +511,49 @@ def test_names_that_share_a_description_have_it_each() -> None:
     assert [properties[name]["description"] for name in "abc"] == ["First.", "Others.", "Others."]
 
 
+def test_types_of_the_function_around_are_found_wherever_a_tool_is_made() -> None:
+    class Order(BaseModel):
+        number: int
+
+    def cancel(order: Order, context: ToolContext) -> Order:
+        """Cancel an order."""
+        return order
+
+    class Desk:
+        Number = int
+
+        @tool
+        def reopen(self, order: Order, by: Number) -> str:
+            """Reopen an order."""
+            return f"{order.number} by {by}"
+
+    def later() -> list[Tool]:
+        return [Tool.from_function(cancel), Tool.from_function(cancel, input_type=Order), *tools_of(Desk())]
+
+    made, single, reopen = later()
+    assert made.parameters["$defs"]["Order"]["properties"]["number"]["type"] == "integer"
+    assert single.parameters["properties"]["number"]["type"] == "integer"
+    assert ToolTester(reopen).run(order={"number": 3}, by=4).content == "3 by 4"
+
+
+def test_a_type_that_is_given_need_not_be_found_again() -> None:
+    def around() -> tuple[Any, Any]:
+        class Order(BaseModel):
+            number: int
+
+        def cancel(order: Order, context: ToolContext) -> str:
+            """Cancel an order."""
+            return f"{order.number} {context.tenant.slug}"
+
+        return cancel, Order
+
+    cancel, order = around()
+    made = Tool.from_function(cancel, input_type=order)
+    assert ToolTester(made).run(number=3).content.startswith("3 ")
+    with pytest.raises(InvalidTool, match="'Order' is not defined"):
+        Tool.from_function(cancel)
+
+
 class Encoded(BaseModel):
     model_config = ConfigDict(val_json_bytes="base64")
     data: bytes
