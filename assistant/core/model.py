@@ -106,6 +106,11 @@ class ModelError(Exception):
         self.code = code
         self.usage = Usage()
 
+    @property
+    def cause(self) -> str:
+        """What is known of why, for the log: statuses, codes and names of exceptions, as they were noted with it."""
+        return "; ".join(getattr(self, "__notes__", ())) or "no more is known"
+
 
 class NoTypedAnswers(ModelError):
     """The provider knows this way of asking for a typed answer not; it can be asked in another."""

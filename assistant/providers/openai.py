@@ -172,8 +172,7 @@ class OpenAIModel:
         yield reply
 
     def _warn(self, error: ModelError) -> None:
-        notes = "; ".join(getattr(error, "__notes__", ()))
-        log.warning("%s, model %s: %s (%s)", self.provider, self.name, error, notes)
+        log.warning("%s, model %s: %s (%s)", self.provider, self.name, error, error.cause)
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
         """Send the request; the answer's head is there when this returns, the body is not."""

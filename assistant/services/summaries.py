@@ -51,7 +51,9 @@ async def summarise_if_long(
             model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL), spend=spend
         )
     except ModelError as exc:
-        logger.warning("Thread %s of tenant %s could not be summarised: %s", key.thread, key.tenant_id, exc)
+        logger.warning(
+            "Thread %s of tenant %s could not be summarised: %s (%s)", key.thread, key.tenant_id, exc, exc.cause
+        )
         return False
     finally:
         if spent:

@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from assistant.core.agents import Agent
+from assistant.core.failures import failure
 from assistant.core.interceptors import CallTool, Invocation
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import ModelError
@@ -105,16 +106,23 @@ async def test_failures_are_logged_with_their_tenant_and_run(caplog: pytest.LogC
     await play(script, context=CONTEXT, toolset=FixedToolset(tools), interceptors=(show_endlessly,))
     await play([calls], context=CONTEXT, toolset=FixedToolset([show]), journal=BrokenJournal())
     records = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    failures = {
+    told = {
         "could not say whether it is available",
         "The check of tool doubt failed",
         "Tool break_down failed",
         "has to show cannot be sent",
-        "The model failed",
+        "The model scripted of scripted failed",
         "of tenant acme failed",
     }
-    assert [failure for failure in failures if not any(failure in record.getMessage() for record in records)] == []
+    assert [words for words in told if not any(words in record.getMessage() for record in records)] == []
     assert {(record.tenant, record.run) for record in records} == {("acme", "run-7")}  # type: ignore[attr-defined]
+
+
+async def test_the_line_with_the_id_of_a_providers_error_has_its_cause(caplog: pytest.LogCaptureFixture) -> None:
+    played = await play([failure(429, "insufficient_quota")], context=CONTEXT)
+    error_id = played.error.message.partition("(error ")[2].removesuffix(").")
+    (line,) = [record.getMessage() for record in caplog.records if f"[{error_id}]" in record.getMessage()]
+    assert "(status 429, insufficient_quota)" in line
 
 
 async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
