@@ -78,6 +78,25 @@ async def test_a_provider_s_failure_and_an_invented_tool_are_counted_by_kind(
     assert not any("canary" in name for name in found)
 
 
+@pytest.mark.django_db(transaction=True)
+async def test_calls_that_did_not_run_are_counted_under_the_tool_that_they_are_for(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await sync_to_async(switch_tool)(cast.acme, "get_customer", ToolSetting.Policy.ON)
+    await sync_to_async(switch_tool)(cast.acme, "update_customer", ToolSetting.Policy.ASK)
+    fake_provider.call("get_customer", {"customer_id": "canary"})
+    fake_provider.call("update_customer", {"customer_id": 1, "name": "canary"})
+    with serve(env={"METRICS_TOKEN": TOKEN}) as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            await socket.ask("Go")
+        found = numbers(server)
+    calls = {name for name in found if name.startswith("assistant_tool_calls_total")}
+    assert calls == {
+        'assistant_tool_calls_total{outcome="error",tenant="other",tool="get_customer"}',
+        'assistant_tool_calls_total{outcome="awaiting_approval",tenant="other",tool="update_customer"}',
+    }
+
+
 def test_a_label_is_bounded() -> None:
     label = Bounded(2)
     assert [label(value) for value in ("a", "b", "c", "a", "d")] == ["a", "b", "other", "a", "other"]
