@@ -24,6 +24,7 @@ from assistant.models.retention import KINDS
 from assistant.services import memberships
 from assistant.services.quotareport import use_of_member, use_of_members, use_of_tenant
 from assistant.services.quotause import forget
+from assistant.services.retention import note_periods
 
 
 class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
@@ -128,6 +129,8 @@ class TenantAdmin(TenantScopedAdmin):
         super().save_formset(request, form, formset, change)
         if formset.model is TenantLimits and formset.has_changed():
             forget(tenant_id=form.instance.pk)
+        if formset.model is Retention and formset.has_changed():
+            note_periods(actor=request.user, periods=form.instance.retention)
 
 
 class MembershipForm(TenantForm):

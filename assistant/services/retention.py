@@ -23,7 +23,8 @@ from assistant.models import (
     ToolFile,
     WebhookDelivery,
 )
-from assistant.models.retention import effective
+from assistant.models.retention import KINDS, effective
+from assistant.services import audit
 from assistant.services.erasure import forget_event_logs
 from assistant.services.idempotency import LIFETIME
 
@@ -32,6 +33,14 @@ BATCH = 500
 _UNDECIDED = (ToolCall.Status.RUNNING, ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED)
 _EMPTIED: dict[str, Any] = {"arguments": "", "result": "", "told": "", "display": None, "error": "", "asked": None}
 _IS_EMPTY = Q(arguments="", result="", told="", display__isnull=True, error="", asked__isnull=True)
+
+
+def note_periods(*, actor: audit.Actor, periods: Retention) -> None:
+    """Write down for how many days a tenant keeps its records from now on, and who says so."""
+    days = {kind: getattr(periods, kind) for kind in KINDS}
+    audit.record(
+        actor=actor, action="retention.set", target=str(periods), tenant=periods.tenant, details={"days": days}
+    )
 
 
 def apply_retention(*, tenant: Tenant, dry_run: bool = False) -> dict[str, int]:
@@ -54,15 +63,18 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     due: list[tuple[str, QuerySet[Any], Callable[[QuerySet[Any]], object]]] = [
         ("idempotent answers", IdempotentAnswer.objects.filter(tenant=tenant, created_at__lt=now - LIFETIME), _delete)
     ]
+    calls, files = ToolCall.objects.filter(tenant=tenant), ToolFile.objects.filter(tenant=tenant)
     if (until := before("conversations")) is not None:
         running = Run.objects.filter(tenant=tenant, conversation=OuterRef("pk"), status=Run.Status.RUNNING)
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
         due.append(("conversations", old, _delete_conversations))
+        # They go with their conversation, and are counted as that.
+        calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
     if (until := before("tool_calls")) is not None:
-        calls = ToolCall.objects.filter(tenant=tenant, started_at__lt=until).exclude(status__in=_UNDECIDED)
+        calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
         due.append(("tool calls emptied", calls.exclude(_IS_EMPTY), lambda rows: rows.update(**_EMPTIED)))
     if (until := before("files")) is not None:
-        due.append(("files", ToolFile.objects.filter(tenant=tenant, created_at__lt=until), _delete))
+        due.append(("files", files.filter(created_at__lt=until), _delete))
     if (until := before("deliveries")) is not None:
         due.append(("webhook deliveries", WebhookDelivery.objects.filter(tenant=tenant, created_at__lt=until), _delete))
     if (until := before("audit")) is not None:

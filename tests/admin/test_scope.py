@@ -132,6 +132,10 @@ def test_an_admin_says_how_long_their_tenants_records_are_kept_up_to_the_deploym
     assert cast.acme.retention.conversations == 30
     entry = AuditEntry.objects.filter(tenant=cast.acme, action="tenant.change").latest("pk")
     assert (entry.actor, "etention" in str(entry.details)) == (cast.amy, True)
+    periods = AuditEntry.objects.get(tenant=cast.acme, action="retention.set")
+    assert (periods.actor, periods.details["days"]["conversations"], periods.details["days"]["audit"]) == (
+        cast.amy, 30, None,
+    )  # fmt: skip
     rival = f"/admin/assistant/tenant/{cast.globex.pk}/change/"
     assert amys.post(rival, data | retention_form(conversations=1)).status_code in {302, 403, 404}
     assert not Retention.objects.filter(tenant=cast.globex).exists()

@@ -109,6 +109,20 @@ def test_a_dry_run_counts_and_changes_nothing(aged: Cast) -> None:
     assert numbers(aged.acme) == [2, 2, 2, 2, 2]
 
 
+def test_a_dry_run_counts_as_it_would_delete(aged: Cast) -> None:
+    kept = make_conversation(aged.alice, aged.support)
+    call = ToolCall.objects.create(tenant=aged.acme, run=make_run(kept), call_id="d", name="clock", arguments="x")
+    over_mcp = ToolCall.objects.create(tenant=aged.acme, user=aged.alice, call_id="e", name="clock", arguments="x")
+    ToolCall.objects.filter(pk__in=(call.pk, over_mcp.pk)).update(status="ok")
+    file = ToolFile.objects.create(tenant=aged.acme, call=call, name="f", media_type="text/plain", size=1, data=b"x")
+    for row, name in ((call, "started_at"), (over_mcp, "started_at"), (file, "created_at")):
+        age(row, 40, name)
+    Retention.objects.create(tenant=aged.acme, conversations=30, tool_calls=30, files=30)
+    told = run("--dry-run")
+    assert sorted(told.splitlines()) == ["acme: 1 conversations", "acme: 1 files", "acme: 2 tool calls emptied"]
+    assert run() == told
+
+
 def test_a_conversation_that_is_going_on_stays(aged: Cast) -> None:
     Retention.objects.create(tenant=aged.acme, conversations=30)
     Run.objects.filter(conversation__title="40 days").update(status=Run.Status.RUNNING)
