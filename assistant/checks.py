@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
+from django.db import DEFAULT_DB_ALIAS
 
 from assistant.defaults import keys_from
-from assistant.services import catalogue
+from assistant.services import catalogue, rowsecurity
 from assistant.services.intercepting import load_interceptors
 from tools.schema import suspicious_parameters
 
@@ -92,3 +94,19 @@ def sqlite_transactions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.W003",
         )
     ]
+
+
+@register(Tags.database)
+def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """`migrate` asks this first: a data migration that finds no rows would count as done."""
+    if DEFAULT_DB_ALIAS not in (databases or ()):
+        return []
+    return [Error(problem, id="assistant.E004") for problem in rowsecurity.hiding()]
+
+
+@register(Tags.database, deploy=True)
+def row_level_security(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """What ROW_LEVEL_SECURITY promises holds; no error, since the tables come before their policies."""
+    if not settings.ROW_LEVEL_SECURITY or DEFAULT_DB_ALIAS not in (databases or ()):
+        return []
+    return [checks.Warning(problem, id="assistant.W004") for problem in rowsecurity.problems()]

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from assistant.services import draining, metrics
+from assistant.services import draining, metrics, rowsecurity
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
     checks = {"database": _database(), "migrations": _migrations()}
     if settings.REDIS_URL:
         checks["redis"] = _redis()
+    if not _row_level_security():
+        checks["row_level_security"] = False
     if draining.has_begun():
         checks["draining"] = False
     is_ready = all(checks.values())
@@ -77,6 +79,18 @@ def _migrations() -> bool:
     except DatabaseError:
         logger.exception("The database does not say which migrations it has")
         return False
+
+
+def _row_level_security() -> bool:
+    try:
+        rowsecurity.need_agreement()
+    except rowsecurity.Disagreement as exc:
+        logger.error("ROW_LEVEL_SECURITY is not what the database does: %s", exc)
+        return False
+    except DatabaseError:
+        logger.exception("The database does not say whom row-level security holds")
+        return False
+    return True
 
 
 def _redis() -> bool:

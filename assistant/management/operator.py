@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from django.core.management.base import BaseCommand
+from typing import Any
 
+from django.core.management.base import BaseCommand, CommandError
+
+from assistant.services import rowsecurity
 from assistant.services.tenancy import all_tenants
 
 
 class OperatorCommand(BaseCommand):
-    """A command of the deployment's operator, who sees all tenants' rows, whichever project's `manage.py` runs it."""
+    """A command of the deployment's operator, who sees all tenants' rows, whichever project's `manage.py` runs it.
 
-    execute = all_tenants()(BaseCommand.execute)
+    It refuses to begin where the database hides them: it would tell of an empty deployment, or leave work half done.
+    """
+
+    works_on_tenants = True
+
+    @all_tenants()
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        if self.works_on_tenants and (found := rowsecurity.hiding()):
+            raise CommandError(" ".join(found))
+        return super().execute(*args, **options)

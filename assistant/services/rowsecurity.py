@@ -9,26 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection, models, transaction
+from django.db import ProgrammingError, connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from assistant.models import Tenant
-from assistant.services.tenancy import tenants_in_sight
+from assistant.services.tenancy import NOBODY, tenants_in_sight
 
 VARIABLE = "assistant.tenants"
 POLICY, SHARED_POLICY = "tenant_rows", "shared_rows"
 # They say nothing of rows, and a transaction that has failed takes only these.
 _BARE = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
 
+# PostgreSQL's code for what a role may not do.
+_INSUFFICIENT_PRIVILEGE = "42501"
+
 _SEEN = f"(SELECT current_setting('{VARIABLE}', true))"
 # Subqueries, so that both are read once a statement and not once a row.
 _SEES_ALL = f"{_SEEN} = '*'"
 _SEEN_IDS = f"ANY ((SELECT string_to_array(nullif(current_setting('{VARIABLE}', true), '*'), ',')::bigint[])::bigint[])"
+
+
+class Disagreement(Exception):
+    """The setting ROW_LEVEL_SECURITY and the database say different things; its text is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +102,8 @@ def install(*, role: str) -> list[str]:
         The tables.
 
     Raises:
-        ValueError: the role is a superuser or bypasses row-level security, or the database is no PostgreSQL.
+        ValueError: the role is a superuser or bypasses row-level security, it is not there and this connection's may
+            not make it, or the database is no PostgreSQL.
     """
     _need_postgresql()
     tables = protected_tables()
@@ -124,9 +134,21 @@ def _prepare_role(cursor: Any, role: str) -> None:
     cursor.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", [role])
     found = cursor.fetchone()
     if found is None:
-        cursor.execute(f"CREATE ROLE {_quoted(role)} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")
+        _create_role(cursor, role)
     elif found[0]:
         raise ValueError(f"the role {role!r} is a superuser or bypasses row-level security: nothing would hold it")
+
+
+def _create_role(cursor: Any, role: str) -> None:
+    statement = f"CREATE ROLE {_quoted(role)} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
+    try:
+        cursor.execute(statement)
+    except ProgrammingError as exc:
+        if getattr(exc.__cause__, "sqlstate", None) != _INSUFFICIENT_PRIVILEGE:
+            raise
+        raise ValueError(
+            f"This database role may not make others. Let a superuser run\n\n    {statement};\n\nand install again."
+        ) from exc
 
 
 def _statements(one: Protected) -> Iterator[str]:
@@ -162,7 +184,45 @@ def problems() -> list[str]:
         )
         held = {name for (name,) in cursor.fetchall()}
     found = ["The role is a superuser or bypasses row-level security."] if is_above else []
-    return found + [f"{one.table} has no forced policy." for one in protected_tables() if one.table not in held]
+    bare = [one.table for one in protected_tables() if one.table not in held]
+    return found + ([f"These tables have no forced policy: {', '.join(bare)}."] if bare else [])
+
+
+def hiding() -> list[str]:
+    """Why the code that runs now would find no tenant's rows, and take that for an answer; nothing if it finds them."""
+    if settings.ROW_LEVEL_SECURITY and tenants_in_sight() != NOBODY:
+        return []
+    if connection.vendor != "postgresql" or not _is_held():
+        return []
+    if settings.ROW_LEVEL_SECURITY:
+        return ["Row-level security hides all rows, since no tenant is in sight. Let manage.py run in all_tenants()."]
+    return [
+        "Row-level security hides all tenants' rows from this database role, since ROW_LEVEL_SECURITY is not true here."
+        " Set ROW_LEVEL_SECURITY=true in every environment that reaches this database."
+    ]
+
+
+def _is_held() -> bool:
+    """Whether policies hold this connection's role, as PostgreSQL itself sees it, on any protected table."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM unnest(%s::text[]) AS name"
+            " WHERE row_security_active(to_regclass(quote_ident(name))::oid))",
+            [[one.table for one in protected_tables()]],
+        )
+        return bool(cursor.fetchone()[0])
+
+
+@cache
+def need_agreement() -> None:
+    """See that the database does what ROW_LEVEL_SECURITY says; once it does, this process asks no more.
+
+    Raises:
+        Disagreement: they say different things, in either direction.
+    """
+    found = problems() if settings.ROW_LEVEL_SECURITY else hiding()
+    if found:
+        raise Disagreement(" ".join(found))
 
 
 def _need_postgresql() -> None:

@@ -26,6 +26,7 @@ class Command(OperatorCommand):
     help = "Fetch, serve or look at the language model that comes along."
     # What it needs of the deployment is a path and the tools; a database that is not there yet must not stop it.
     requires_system_checks: list[str] = []
+    works_on_tenants = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

@@ -12,6 +12,7 @@ from assistant.services import rowsecurity
 
 class Command(OperatorCommand):
     help = "Row-level security on PostgreSQL: install the policies, remove them, or say whether they hold."
+    works_on_tenants = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -33,7 +34,7 @@ class Command(OperatorCommand):
             raise CommandError(str(exc)) from exc
 
     def _say_status(self) -> None:
-        found = rowsecurity.problems()
+        found = rowsecurity.problems() + rowsecurity.hiding()
         if found:
             raise CommandError("\n".join(found))
         self.stdout.write(f"Row-level security holds: {len(rowsecurity.protected_tables())} tables, forced.")

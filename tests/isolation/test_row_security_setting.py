@@ -1,0 +1,133 @@
+"""Where ROW_LEVEL_SECURITY and the database disagree, commands refuse to begin and servers are not ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.checks import CheckMessage, Tags, run_checks
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django.fixtures import Settings
+
+from assistant.services import rowsecurity
+from assistant.services.tenancy import all_tenants, tenants
+from tests.base import Cast
+from tests.isolation.test_row_security import COMMANDS, served_as
+from tests.live import serve
+
+pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def policies(cast: Cast) -> Iterator[str]:
+    """They hold the tables' owner too, as whom this test's own connection works. Gives the application's role."""
+    name = f"{connection.settings_dict['NAME']}_said"
+    rowsecurity.install(role=name)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
+        cursor.execute(f"GRANT {name} TO CURRENT_USER")
+    rowsecurity.need_agreement.cache_clear()
+    yield name
+    rowsecurity.need_agreement.cache_clear()
+    rowsecurity.remove()
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP OWNED BY {name}")
+        cursor.execute(f"DROP ROLE {name}")
+
+
+def readiness() -> tuple[int, str]:
+    answer = Client().get("/readyz")
+    return answer.status_code, answer.json()["checks"].get("row_level_security", "not told of")
+
+
+def database_checks() -> list[CheckMessage]:
+    with all_tenants():
+        return run_checks(tags=[Tags.database], include_deployment_checks=True, databases=["default"])
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_commands_refuse_to_begin_where_all_rows_are_hidden(
+    words: tuple[str, ...], policies: str, tmp_path: Path
+) -> None:
+    before = list(User.objects.order_by("pk").values())
+    with pytest.raises(CommandError, match="Set ROW_LEVEL_SECURITY=true"):
+        call_command(*(word.format(folder=tmp_path) for word in words))
+    assert list(User.objects.order_by("pk").values()) == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_commands_begin_again_without_the_policies(policies: str) -> None:
+    rowsecurity.remove()
+    call_command("apply_retention")
+
+
+def test_migrate_refuses_where_its_data_migrations_would_find_no_rows(policies: str, settings: Settings) -> None:
+    with pytest.raises(CommandError, match=r"assistant\.E004.*Set ROW_LEVEL_SECURITY=true"):
+        call_command("migrate", skip_checks=False, verbosity=0)
+    settings.ROW_LEVEL_SECURITY = True
+    with all_tenants():
+        call_command("migrate", skip_checks=False, verbosity=0)
+
+
+def test_migrate_of_a_project_that_names_no_tenant_refuses(policies: str, settings: Settings) -> None:
+    settings.ROW_LEVEL_SECURITY = True
+    with tenants(), pytest.raises(CommandError, match="no tenant is in sight"):
+        call_command("migrate", skip_checks=False, verbosity=0)
+
+
+def test_the_status_tells_of_a_setting_that_is_missing(policies: str) -> None:
+    with pytest.raises(CommandError, match="Set ROW_LEVEL_SECURITY=true"):
+        call_command("row_level_security", "status")
+
+
+def test_a_server_that_would_find_no_rows_is_not_ready(policies: str) -> None:
+    env = served_as(policies) | {"ROW_LEVEL_SECURITY": "false"}
+    with serve(env=env) as server:
+        with pytest.raises(HTTPError, match="503"):
+            urlopen(f"{server.url}/readyz")
+        assert "Set ROW_LEVEL_SECURITY=true" in server.log
+
+
+def test_a_server_that_agrees_with_the_database_is_ready(policies: str) -> None:
+    with serve(env=served_as(policies)) as server:
+        server.wait_ready("/readyz")
+
+
+def test_a_server_is_not_ready_while_a_table_lacks_its_policy(
+    policies: str, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.ROW_LEVEL_SECURITY = True
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE assistant_run NO FORCE ROW LEVEL SECURITY")
+    assert readiness() == (503, "failed")
+    assert "no forced policy: assistant_run." in caplog.text
+    assert [(found.id, "assistant_run" in found.msg) for found in database_checks()] == [("assistant.W004", True)]
+    rowsecurity.install(role=policies)
+    assert readiness() == (200, "not told of")
+    assert database_checks() == []
+
+
+def test_a_process_that_found_them_to_agree_asks_no_more(policies: str, settings: Settings) -> None:
+    settings.ROW_LEVEL_SECURITY = True
+    rowsecurity.need_agreement()
+    with CaptureQueriesContext(connection) as asked:
+        rowsecurity.need_agreement()
+    assert len(asked) == 0
+
+
+def test_who_may_make_no_role_is_told_what_a_superuser_has_to_run(policies: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET ROLE {policies}")
+    try:
+        with pytest.raises(CommandError, match=r'CREATE ROLE "another" LOGIN NOSUPERUSER NOBYPASSRLS .*;'):
+            call_command("row_level_security", "install", "--role", "another")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET ROLE")
