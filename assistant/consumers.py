@@ -201,7 +201,7 @@ class ChatConsumer(LeanConsumer):
         if "chat" not in self.member.scopes:
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
-        self._learn(frame)
+        self._threads.learn_version(is_named=bool(given.protocol_version))
         forwarded = frame.get("forwardedProps")
         renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
         if renders:
@@ -232,7 +232,8 @@ class ChatConsumer(LeanConsumer):
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))
         after_run, after_seq = _parse_after(frame.get("after"))
-        self._learn(frame)
+        if frame.get("protocolVersion"):
+            self._threads.learn_version(is_named=True)
         state = await in_database(
             thread_state, member=self.member, thread_id=thread_id, after_run=after_run, after_seq=after_seq
         )
@@ -247,10 +248,6 @@ class ChatConsumer(LeanConsumer):
         position = state.after if can_catch_up(state, log) else None
         renders = frame.get("render") == "html"
         await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end)
-
-    def _learn(self, frame: Mapping[str, Any]) -> None:
-        if frame.get("protocolVersion"):
-            self._threads.learn_version()
 
     async def _refuse(self, frame: Mapping[str, Any], refusal: Refused) -> None:
         await self.send(text_data=refusal_frame(frame, refusal))

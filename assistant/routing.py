@@ -65,6 +65,12 @@ async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body"})
 
 
+async def nowhere(scope: Any, receive: Any, send: Any) -> None:
+    """Refuse a websocket at an address that nobody has, as one of a caller who may not come in: 403."""
+    await receive()
+    await send({"type": "websocket.close"})
+
+
 def _is_websocket_of_ours(address: str) -> bool:
     return any(route.pattern.match(address.lstrip("/")) for route in websocket_urlpatterns)
 
@@ -93,7 +99,7 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     router = ProtocolTypeRouter(
         {
             "http": _choosing(_is_websocket_of_ours, upgrade_required, api),
-            "websocket": chat if websockets is None else _choosing(_is_websocket_of_ours, chat, websockets),
+            "websocket": _choosing(_is_websocket_of_ours, chat, websockets or nowhere),
             "lifespan": lifespan,
         }
     )

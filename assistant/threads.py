@@ -33,17 +33,20 @@ class FollowedThreads:
         self._send = send
         self._on_failure = on_failure
         self._gate = picture_gate(tenant_id=member.tenant_id, user_id=member.user_id)
-        self._speaks_outcomes = False
+        # Until a run is started without a version: whoever attaches speaks this API, which has no earlier one.
+        self._speaks_outcomes = True
+        self._has_named_version = False
         self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
 
     def __contains__(self, thread: str) -> bool:
         return thread in self._followers
 
-    def learn_version(self) -> None:
-        """The client has said its protocol version, once: it is told outcomes from then on."""
-        self._speaks_outcomes = True
+    def learn_version(self, *, is_named: bool) -> None:
+        """The client has started a run: it is told outcomes if it has ever named its protocol version."""
+        self._has_named_version = self._has_named_version or is_named
+        self._speaks_outcomes = self._has_named_version
         for follower, _ in self._followers.values():
-            follower.speaks_outcomes = True
+            follower.speaks_outcomes = self._speaks_outcomes
 
     def render(self, thread_id: uuid.UUID) -> None:
         """Send rendered blocks too, from the thread's next run on, if it is followed."""

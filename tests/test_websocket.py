@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from assistant.consumers import ChatConsumer
@@ -190,26 +191,52 @@ async def test_a_picture_of_a_finished_thread_ends_as_it_ended(
     assert [m["content"] for m in picture[1]["messages"]] == ["Hi", "Hello"]
 
 
-@pytest.mark.parametrize(("version", "ending"), [({}, None), ({"protocolVersion": "1.0"}, {"type": "cancelled"})])
+@pytest.mark.parametrize(
+    ("version", "ending"), [(None, {"type": "cancelled"}), ("1.0", {"type": "cancelled"}), ("", None)]
+)
 async def test_a_picture_tells_of_a_cancelled_run_what_the_client_understands(
     server: Server,
     cast: Cast,
     provider: Provider,
     fake_provider: FakeProvider,
-    version: dict[str, str],
+    version: str | None,
     ending: dict[str, str] | None,
 ) -> None:
     fake_provider.reply(chunks=["Once upon", fake_provider.gate(), " a time"])
+    fake_provider.reply("Yes?")
     async with open_socket(server.url, user=cast.alice) as socket:
         started = await socket.start("Tell me a story")
         await socket.until_type("TEXT_MESSAGE_CONTENT")
         await socket.cancel(started["runId"])
         await socket.until_end()
     async with open_socket(server.url, user=cast.alice) as socket:
-        await socket.attach(started["threadId"], **version)
-        picture = await socket.until_end()
+        if version is not None:
+            await socket.ask("Hello?", protocolVersion=version)
+        await socket.attach(started["threadId"])
+        picture = await socket.until_end(started["runId"])
     assert picture[-1]["type"] == "RUN_FINISHED"
     assert picture[-1].get("outcome") == ending
+
+
+@pytest.mark.parametrize("path", ["/ws/acme/support", "/ws/acme/", "/ws/a.b/support/", "/elsewhere/"])
+async def test_an_address_that_nobody_has_is_refused_as_any_other(server: Server, cast: Cast, path: str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with connect(server.url.replace("http", "ws", 1) + path, proxy=None):
+            pass
+    assert refused.value.response.status_code == 403
+
+
+async def test_a_clients_tool_has_no_name_of_a_tool_that_is_switched_off(
+    server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply("Hello")
+    await in_db(switch_tool)(cast.acme, "get_weather", "off")
+    names = ["get_weather", "locate"]
+    tools = [{"name": name, "description": "Mine.", "parameters": {"type": "object"}} for name in names]
+    async with open_socket(server.url, user=cast.alice) as socket:
+        await socket.ask("Hi", tools=tools)
+    offered = [one["function"]["name"] for one in fake_provider.requests[0].json["tools"]]
+    assert "locate" in offered and "get_weather" not in offered
 
 
 async def test_two_tabs_see_the_same_events(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
@@ -117,6 +118,7 @@ class StartRun(EventStream):
             answer = self.stream(request, key, after, seat, is_earlier=not given.protocol_version)
         if is_again:
             answer[REPLAYED] = "true"
+        await _wait_where_nothing_streams(request, answer)
         return answer
 
     async def _begin(self, request: Request, assistant: str, body: dict[str, Any]) -> tuple[RunInput, RunKey, bool]:
@@ -159,7 +161,9 @@ class RunEvents(EventStream):
             return Response(status=204)
         async with AsyncExitStack() as seat:
             await seat.enter_async_context(seated(self.member))
-            return self.stream(request, key, after, seat, is_earlier=not version)
+            answer = self.stream(request, key, after, seat, is_earlier=not version)
+        await _wait_where_nothing_streams(request, answer)
+        return answer
 
 
 async def _events(visit: Visit, key: RunKey, after: int, seat: AsyncExitStack, is_earlier: bool) -> AsyncIterator[str]:
@@ -196,6 +200,12 @@ def _as_events(events: AsyncIterator[str]) -> StreamingHttpResponse:
     answer["Cache-Control"] = "no-store"
     answer["X-Accel-Buffering"] = "no"
     return answer
+
+
+async def _wait_where_nothing_streams(request: Request, answer: StreamingHttpResponse) -> None:
+    """Under WSGI the event loop, and the run in it, ends with the view: its answer is then the whole."""
+    if isinstance(request._request, WSGIRequest):
+        answer.streaming_content = [part async for part in answer]
 
 
 async def _refused(body: dict[str, Any], exc: Refused) -> AsyncIterator[str]:

@@ -11,6 +11,7 @@ from assistant.core.output import SchemaOutput
 from assistant.core.plan import Plan
 from assistant.core.searching import SearchingToolset
 from assistant.core.toolbox import Toolset
+from assistant.services import catalogue
 from assistant.services.delegation import DelegatingToolset
 from assistant.services.expiry import APPROVAL_LIFETIME
 from assistant.services.intercepting import intercepted, tool_interceptors
@@ -56,7 +57,8 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         options=setup.options,
         history_tokens=setup.history_tokens,
         history_messages=setup.history_messages,
-        client_tools=setup.client_tools,
+        # A name of the catalogue is never the client's, not where its tool is switched off either.
+        client_tools=[one for one in setup.client_tools if one.name not in catalogue.registry()],
         decisions=setup.decisions,
         tool_choice=setup.tool_choice,
         response_format=setup.response_format,
