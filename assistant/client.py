@@ -6,7 +6,8 @@ import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from dataclasses import fields
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed, thread_of
 from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
@@ -25,6 +26,7 @@ from tools.late import Late
 __all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 
 T = TypeVar("T")
+Info = TypeVar("Info", TenantInfo, UserInfo)
 
 _spans = Late("assistant.spans")
 
@@ -216,6 +218,8 @@ class ChatClient:
         output: OutputType[Any] | None,
         mode: Mode | None,
     ) -> Turn:
+        if unknown := settings.keys() - CallSettings.__annotations__.keys():
+            raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}.")
         chosen = settings.get("tools")
         tools = self._tools if chosen is None else self._resolve(chosen)
         conversation = settings.get("conversation", "")
@@ -297,16 +301,26 @@ def _messages(given: Prompt) -> tuple[Message, ...]:
 
 def _context(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
     extra = _copied(dict(values))
-    # What is neither, such as a name alone, stays among the values.
-    tenant = extra.pop("tenant") if isinstance(extra.get("tenant"), Mapping | TenantInfo) else TenantInfo()
-    user = extra.pop("user") if isinstance(extra.get("user"), Mapping | UserInfo) else UserInfo()
     return ToolContext(
-        tenant=TenantInfo(**tenant) if isinstance(tenant, Mapping) else tenant,
-        user=UserInfo(**user) if isinstance(user, Mapping) else user,
+        tenant=_info(TenantInfo, "tenant", extra),
+        user=_info(UserInfo, "user", extra),
         thread_id=thread_id,
         run_id=run_id,
         extra=extra,
     )
+
+
+def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
+    """The tenant or the user among the values; what says more than the kind has room for stays among them."""
+    given = extra.get(name)
+    if isinstance(given, kind):
+        return cast("Info", extra.pop(name))
+    if not isinstance(given, Mapping):
+        return kind()
+    known = {field.name for field in fields(kind)}
+    if given.keys() <= known:
+        del extra[name]
+    return kind(**{key: value for key, value in given.items() if key in known})
 
 
 def _copied(value: Any) -> Any:

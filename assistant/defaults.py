@@ -12,7 +12,7 @@ from assistant.environment import Environment
 _env = Environment()
 
 # Which provider answers where neither the assistant nor its tenant names one.
-OPENAI_API_KEY = _env.text("OPENAI_API_KEY")
+OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = _env.url("OPENAI_BASE_URL")
 OPENAI_MODEL = _env.text("OPENAI_MODEL")
 LOCAL_MODEL_PATH = _env.file("LOCAL_MODEL_PATH")
@@ -37,7 +37,7 @@ MCP_STDIO_COMMANDS = _env.commands("MCP_STDIO_COMMANDS")
 MCP_SESSIONS = _env.flag("MCP_SESSIONS")
 
 # What Prometheus must send to read /metrics; without one nobody may. How many tenants get a label of their own there.
-METRICS_TOKEN = _env.text("METRICS_TOKEN")
+METRICS_TOKEN = _env.key("METRICS_TOKEN")
 METRICS_TENANTS = _env.number("METRICS_TENANTS", 0)
 
 # PostgreSQL holds every statement to the tenants it may see; `manage.py row_level_security` installs it.

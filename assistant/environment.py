@@ -76,6 +76,16 @@ class Environment:
 
         return self._read(name, default, parse)
 
+    def key(self, name: str) -> str:
+        """A secret that goes into an HTTP header; the sentence does not repeat it."""
+
+        def parse(text: str) -> str:
+            if not re.fullmatch(r"[!-~]+", text):
+                raise ValueError("must be printable ASCII without spaces")
+            return text
+
+        return self._read(name, "", parse)
+
     def words(self, name: str, default: tuple[str, ...] = ()) -> list[str]:
         return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
 
@@ -93,6 +103,14 @@ class Environment:
             parts = urlsplit(text)
             if parts.scheme not in schemes or not (parts.path if parts.scheme == "unix" else parts.hostname):
                 raise ValueError(f"must be a URL that starts with {' or '.join(f'{s}://' for s in schemes)}")
+            try:
+                has_port = parts.port != 0
+            except ValueError:
+                has_port = False
+            if not has_port:
+                raise ValueError("must name a port from 1 to 65535, or none")
+            if parts.scheme in {"redis", "rediss"} and not re.fullmatch(r"/?\d*", parts.path):
+                raise ValueError("must name its database by a number, as redis://127.0.0.1:6379/0 does")
             return text
 
         return self._read(name, default, parse)
@@ -200,6 +218,12 @@ class Environment:
         if parsed.get("ENGINE") not in {"django.db.backends.sqlite3", "django.db.backends.postgresql"}:
             self.problems.append((name, "must start with sqlite:// or postgres://"))
             parsed = dict(self._env.db_url_config(default))
+        place = str(parsed.get("NAME") or "")
+        if parsed["ENGINE"].endswith("postgresql"):
+            if not place:
+                self.problems.append((name, "must name a database, as postgres://user:password@host/name does"))
+        elif place != ":memory:" and not Path(place).parent.is_dir():
+            self.problems.append((name, "names a file in a folder that is not there"))
         return parsed
 
 

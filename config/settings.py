@@ -144,6 +144,7 @@ if not DEBUG:
     SECURE_HSTS_PRELOAD = SECURE
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
+LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -159,7 +160,7 @@ LOGGING = {
             "filters": ["labels"],
         }
     },
-    "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    "root": {"handlers": ["console"], "level": env.choice("LOG_LEVEL", "info", LOG_LEVELS).upper()},
     # They tell of every request to a provider: its address, and at DEBUG the prompts, or of every answer over MCP.
     "loggers": {
         name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp", "sse_starlette")

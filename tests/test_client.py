@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -13,7 +15,7 @@ from pydantic import BaseModel
 from assistant.client import ChatClient, Decision, InMemoryStore, Limits, RunFailed
 from assistant.core.agents import Agent
 from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import ModelError, ModelRequest
+from assistant.core.model import ModelError, ModelRequest, TextDelta
 from assistant.core.toolbox import FixedToolset
 from assistant.providers import ScriptedModel
 from tools import InvalidTool, Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
@@ -84,6 +86,56 @@ async def test_a_tenants_name_alone_is_a_value_of_the_programs_own() -> None:
 async def test_a_tenant_is_given_as_a_value_or_a_mapping(tenant: Any) -> None:
     client, _ = client_for(CUSTOMER, "ok", tools=[get_customer], context={"tenant": tenant})
     assert (await client.call("42?")).tool_calls[0].result == "42 of acme"
+
+
+async def test_a_mapping_that_says_more_of_the_tenant_stays_among_the_values() -> None:
+    seen = []
+
+    @tool
+    def look(context: ToolContext) -> str:
+        """Look."""
+        seen.append((context.tenant.slug, context.user.username, dict(context.extra)))
+        return "ok"
+
+    given = {"tenant": {"slug": "acme", "plan": "pro"}, "user": {"username": "alice"}}
+    client, _ = client_for(ToolCall("", "look", "{}"), "Ok.", tools=[look], context=given)
+    await client.call("Look")
+    assert seen == [("acme", "alice", {"tenant": {"slug": "acme", "plan": "pro"}})]
+
+
+async def test_a_setting_that_a_call_does_not_have_is_a_mistake() -> None:
+    client, model = client_for("Hi", tools=[get_customer])
+    with pytest.raises(TypeError, match="no settings named execute_tool"):
+        await client.call("Hi", execute_tool=False)  # type: ignore[call-overload]
+    assert model.requests == []
+
+
+async def test_a_stream_can_be_read_by_hand_and_closed() -> None:
+    ended = []
+
+    class Endless(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[Any]:
+            try:
+                while True:
+                    yield TextDelta("more ")
+            finally:
+                ended.append(request)
+
+    stream = ChatClient(model=Endless("")).stream("Hi")
+    async with aclosing(stream):
+        kinds = [(await anext(stream)).type for _ in range(3)]
+        async for event in stream:  # goes on where it was
+            assert event.type == "TEXT_MESSAGE_CONTENT"
+            break
+        assert not ended
+    assert kinds == ["RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]
+    assert len(ended) == 1
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+
+
+async def test_a_text_alone_is_a_script_of_one_turn() -> None:
+    assert (await ChatClient(model=ScriptedModel("Hello you")).call("Hi")).text == "Hello you"
 
 
 async def test_nothing_of_the_context_reaches_the_model() -> None:

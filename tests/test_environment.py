@@ -24,6 +24,17 @@ WRONG = {
 }
 
 
+ALSO_WRONG = [
+    ("LOG_LEVEL", "loud"),
+    ("REDIS_URL", "redis://127.0.0.1:port"),
+    ("REDIS_URL", "redis://127.0.0.1/first"),
+    ("OPENAI_BASE_URL", "http://127.0.0.1:99999/v1"),
+    ("OPENAI_API_KEY", "sk-ключ"),
+    ("DATABASE_URL", "postgres://"),
+    ("DATABASE_URL", "sqlite:////nowhere/at/all.sqlite3"),
+]
+
+
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
     return subprocess.run(
@@ -43,6 +54,13 @@ def test_every_wrong_value_is_named_at_once_and_no_secret_is_repeated() -> None:
     for name in WRONG:
         assert f"The environment variable {name} " in done.stderr
     assert "too-short" not in done.stderr
+
+
+@pytest.mark.parametrize(("name", "value"), ALSO_WRONG)
+def test_what_could_not_work_is_named_too(name: str, value: str) -> None:
+    done = run("manage.py", "check", **{name: value})
+    assert done.returncode != 0 and f"The environment variable {name} " in done.stderr
+    assert "Traceback" not in done.stderr and "ключ" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["DEBUG", "REDIS_URL", "INTERNAL_HOSTS"])

@@ -53,12 +53,15 @@ class Registry:
 def discover(module_names: Iterable[str]) -> list[Tool]:
     """The tools at the top level of these modules, and of the modules within those that are packages.
 
-    A module that does not exist is passed over; an error inside one is not.
+    Those in lists and tuples there count too, as `tools_of` makes them. A module that does not exist is passed over;
+    an error inside one is not.
     """
     found: dict[int, Tool] = {}
     for name in module_names:
         for module in _modules(name):
-            found.update((id(value), value) for value in vars(module).values() if isinstance(value, Tool))
+            for value in vars(module).values():
+                several = value if isinstance(value, list | tuple) else (value,)
+                found.update((id(one), one) for one in several if isinstance(one, Tool))
     return list(found.values())
 
 

@@ -73,8 +73,22 @@ class ReplyStream:
     def __init__(self, prepare: Callable[[], Awaitable[Turn]]) -> None:
         self._prepare = prepare
         self._turn: Turn | None = None
+        self._read: AsyncGenerator[Event, None] | None = None
 
-    async def __aiter__(self) -> AsyncGenerator[Event, None]:
+    def __aiter__(self) -> AsyncGenerator[Event, None]:
+        # Not kept: a turn ends as soon as whoever iterates goes away.
+        return self._play() if self._read is None else self._read
+
+    async def __anext__(self) -> Event:
+        self._read = self._read or self._play()
+        return await anext(self._read)
+
+    async def aclose(self) -> None:
+        """End the turn, if `anext` began it; a loop ends it when it is left."""
+        if self._read is not None:
+            await self._read.aclose()
+
+    async def _play(self) -> AsyncGenerator[Event, None]:
         self._turn = await self._prepare()
         async with aclosing(self._turn.play()) as played:
             async for event in played:

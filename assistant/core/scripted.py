@@ -19,7 +19,7 @@ _WORDS = re.compile(r"\s*\S+|\s+")
 
 
 class ScriptedModel:
-    """Answers one turn of its script per question.
+    """Answers one turn of its script per question; a text alone is a script of one turn.
 
     A turn is a text (streamed word by word), a `ToolCall`, an exception (raised), a whole `Reply`, or a list of such
     parts: texts (one delta each), deltas, calls, exceptions, and awaitables, which are waited for at their place. It
@@ -30,7 +30,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        turns: Iterable[Turn],
+        turns: str | Iterable[Turn],
         *,
         name: str = "scripted",
         provider: str = "scripted",
@@ -40,7 +40,7 @@ class ScriptedModel:
         self.name = name
         self.provider = provider
         self.requests: list[ModelRequest] = []
-        self._turns = iter(turns)
+        self._turns = iter([turns] if isinstance(turns, str) else turns)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
         self.requests.append(request)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -78,6 +81,20 @@ class McpServer(Credentials):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Store it; without a prefix, which the admin asks for, its tools are called by its name."""
+        if not self.prefix:
+            self.prefix = prefix_of(self.name)
+        super().save(*args, **kwargs)
+
+
+def prefix_of(name: str) -> str:
+    """A prefix of tools' names, made of a server's name: small letters and digits, with single separators between."""
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    prefix = "-".join(words)[:24].rstrip("-") or "mcp"
+    # `ask_` begins the names of assistants as tools.
+    return f"mcp-{prefix}"[:24] if prefix == "ask" else prefix
 
 
 class McpCredentialQuerySet(models.QuerySet["McpCredential"]):

@@ -58,6 +58,7 @@ def test_every_variable_is_documented() -> None:
         "inside",
         "file",
         "hosts",
+        "key",
         "fernet_keys",
         "database",
         "commands",

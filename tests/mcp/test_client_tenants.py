@@ -316,3 +316,19 @@ async def test_credentials_are_encrypted_at_rest(cast: Cast, outsider: Outside) 
 def test_headers_that_could_change_the_request_are_refused(headers: str) -> None:
     with pytest.raises(ValueError):
         read_headers(headers)
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix"),
+    [
+        ("crm", "crm"),
+        ("Our_CRM", "our-crm"),
+        ("ask", "mcp-ask"),
+        ("--", "mcp"),
+        ("a-very-long-name-that-has-no-room", ""),
+    ],
+)
+def test_a_server_without_a_prefix_is_called_by_its_name(cast: Cast, name: str, prefix: str) -> None:
+    server = McpServer.objects.create(tenant=cast.acme, name=name, url="https://crm.example.com/mcp")
+    assert server.prefix == (prefix or "a-name-that-is-far-too-l")
+    assert McpServer.objects.create(tenant=cast.acme, name="other", url=server.url).prefix == "other"

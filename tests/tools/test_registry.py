@@ -68,6 +68,23 @@ def test_two_tools_of_one_name_stop_the_start_and_say_where_they_are() -> None:
         Registry([made("a"), made("a")])
 
 
+def test_tools_in_a_list_are_found_too(packages: Path) -> None:
+    text = """
+from tools import tool, tools_of
+
+class Desk:
+    @tool
+    def reopen(self) -> str:
+        "Reopen."
+        return "done"
+
+DESK = tools_of(Desk())
+ALL = (*DESK, "no tool")
+"""
+    write(packages, desk=text)
+    assert names("desk") == ["reopen"]
+
+
 def test_what_is_no_tool_is_not_registered() -> None:
     with pytest.raises(InvalidTool, match="no tool"):
         Registry([print])  # type: ignore[list-item]
