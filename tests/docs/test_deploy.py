@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+import sys
 
 import pytest
+import yaml
 
 from tests.docs.snippets import ROOT
+from tools.logs import JsonLines
 
 DEPLOY = ROOT / "docs/deploy"
 UNIT = (DEPLOY / "tenant-assistant@.service").read_text()
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+COMPOSE = (DEPLOY / "compose.yaml").read_text()
 
 
 def flags(command: str) -> set[str]:
@@ -41,3 +46,31 @@ def test_proxies_keep_inside_what_is_for_machines(name: str) -> None:
 def test_every_file_is_told_of() -> None:
     told = (ROOT / "docs/production.md").read_text()
     assert [path.name for path in DEPLOY.iterdir() if path.name not in told and path.suffix != ".service"] == []
+
+
+def test_the_printed_command_gives_compose_what_it_fills_in() -> None:
+    (command,) = re.findall(r"^# (docker compose .* up -d)$", COMPOSE, re.MULTILINE)
+    services = yaml.safe_load(COMPOSE)["services"]
+    (given,) = re.findall(r"--env-file (\S+)", command)
+    assert services["web"]["env_file"] == services["migrate"]["env_file"] == [given]
+
+
+def test_the_container_s_role_is_no_superuser() -> None:
+    services = yaml.safe_load(COMPOSE)["services"]
+    logs_in = re.match(r"postgres://(\w+):", services["web"]["environment"]["DATABASE_URL"])
+    superuser = services["postgres"]["environment"].get("POSTGRES_USER", "postgres")
+    (script,) = [
+        place.split(":")[0] for place in services["postgres"]["volumes"] if "docker-entrypoint-initdb.d" in place
+    ]
+    made = re.findall(r"CREATE ROLE (\w+) LOGIN PASSWORD", (DEPLOY / script).read_text())
+    assert logs_in and [logs_in[1]] == made != [superuser]
+
+
+def test_every_field_of_a_json_line_is_told_of() -> None:
+    try:
+        raise ValueError
+    except ValueError:
+        record = logging.LogRecord("assistant", logging.ERROR, "", 0, "x", (), sys.exc_info(), sinfo="here")
+    vars(record).update(dict.fromkeys(JsonLines.FIELDS, 1))
+    (told,) = re.findall(r"\*\*Logs\.\*\*(.*?)The request id", (ROOT / "docs/production.md").read_text(), re.DOTALL)
+    assert set(json.loads(JsonLines().format(record))) == set(re.findall(r"`(\w+)`", told))
