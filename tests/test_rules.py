@@ -44,6 +44,8 @@ ALLOWED = {
     (QUERY, "assistant/services/encryption.py:_rotate"): "the deployment's keys, an operator's command",
     (QUERY, "assistant/services/expiry.py:expire_approvals"): ALL_TENANTS,
     (QUERY, "assistant/services/feedback.py:_answer"): "within the member's own conversations",
+    (QUERY, "assistant/services/halting.py:halt_runs"): ALL_TENANTS,
+    (QUERY, "assistant/services/halting.py:stop_runs"): LEAVING,
     (QUERY, "assistant/services/keylimits.py:_count"): "by the key that the caller came with",
     (QUERY, "assistant/services/keylimits.py:_take"): "by the key that the caller came with",
     (QUERY, "assistant/services/leases.py:_leases"): ALL_TENANTS,

@@ -28,6 +28,7 @@ from assistant.models import AuditEntry, Conversation, EndUser, Membership, Tena
 from assistant.services import audit
 from assistant.services.belongings import belongings, people_of, rows_of
 from assistant.services.filelog import forget_files
+from assistant.services.halting import stop_runs
 from assistant.services.redislog import STREAM
 from tools.library.fulltext import forget_deleted
 
@@ -60,12 +61,13 @@ def count_user(user: AbstractBaseUser) -> dict[str, int]:
 def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str, int]:
     """Delete a tenant, all that belongs to it, and the people who were here for it alone; how many rows of each kind.
 
-    It is suspended first, so that nothing new comes while it goes.
+    It is suspended first, and its runs are ended, so that nothing new comes while it goes.
     """
     pk = tenant.pk
     Tenant.objects.filter(pk=pk).update(is_active=False)
+    stop_runs(tenant_id=pk)
     people = list(people_of(tenant))
-    _forget_threads(tenant_id=pk)
+    threads = _forget_threads(tenant_id=pk)
     counts: Counter[str] = Counter()
     for person in people:
         counts += _erase_person(person)
@@ -75,6 +77,8 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
         _forget_orphans([*belongings(Tenant), Tenant])
         forget_deleted()
         audit.record(actor=actor, action="tenant.erase", target=f"tenant {pk}", details={"rows": dict(counts)})
+    # A process that could not be waited for may have written since.
+    forget_event_logs(threads)
     return dict(counts)
 
 
@@ -90,12 +94,14 @@ def _erase_person(user: Any) -> Counter[str]:
     model, pk = type(user), user.pk
     # Nobody comes in as them while they go.
     model._base_manager.filter(pk=pk).update(is_active=False)
-    _forget_threads(user_id=pk)
+    stop_runs(user_id=pk)
+    threads = _forget_threads(user_id=pk)
     _forget_sessions(str(pk))
     _forget_names(_names_of(user), f"user {pk}")
     # Their places say whose they are, should this be interrupted: these go with the user.
-    counts = _erase(model, pk, but=Membership)
-    return counts + _delete(model, [pk])
+    counts = _erase(model, pk, but=Membership) + _delete(model, [pk])
+    forget_event_logs(threads)
+    return counts
 
 
 def _erase(root: type[models.Model], pk: Any, *, but: type[models.Model] | None = None) -> Counter[str]:
@@ -133,10 +139,14 @@ def _typed(model: type[models.Model], texts: Iterable[str | None]) -> list[Any]:
     return found
 
 
-def _forget_threads(**whose: int) -> None:
-    """The event logs of conversations, which Redis would keep for an hour more, and a killed process on the disk."""
-    threads = Conversation.objects.filter(**whose).values_list("pk", flat=True)
-    forget_event_logs([str(pk) for pk in threads])
+def _forget_threads(**whose: int) -> list[str]:
+    """Delete the event logs of conversations, which Redis would keep for an hour more, and a killed process on the disk.
+
+    Returns the conversations' ids.
+    """
+    threads = [str(pk) for pk in Conversation.objects.filter(**whose).values_list("pk", flat=True)]
+    forget_event_logs(threads)
+    return threads
 
 
 def forget_event_logs(threads: Sequence[str]) -> None:

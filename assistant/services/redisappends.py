@@ -34,7 +34,8 @@ for i = 1, #KEYS, 2 do
   end
   at = at + 4 + count
   if is_added then
-    if string.byte(expiring, (i + 1) / 2) == 49 then
+    -- One that was deleted meanwhile, as its tenant was, has lost its expiry.
+    if string.byte(expiring, (i + 1) / 2) == 49 or redis.call('TTL', KEYS[i]) < 0 then
       redis.call('EXPIRE', KEYS[i], keep)
       redis.call('EXPIRE', KEYS[i + 1], keep)
     end

@@ -28,6 +28,7 @@ from assistant.services.eventlog import EventLog
 from assistant.services.expiry import expire_approvals
 from assistant.services.failures import OUTAGES
 from assistant.services.filelog import FileLog, events_folder
+from assistant.services.halting import halt_runs
 from assistant.services.inputs import RunInput
 from assistant.services.leases import RunKey, release, renew_leases, request_cancel
 from assistant.services.limits import hold_back
@@ -232,8 +233,11 @@ class Runs:
         for turn in itertools.count():
             try:
                 began, is_due = timezone.now(), turn % LOOKS_FOR_DEAD_RUNS == 0
-                if is_due and (alive := self._alive()):
-                    for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
+                if alive := self._alive():
+                    if is_due:
+                        for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
+                            self._cancel_here(pk)
+                    for pk in await in_database(halt_runs, owner=self.owner, runs=alive):
                         self._cancel_here(pk)
                 if self._recovery is None or self._recovery.done():
                     self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")

@@ -191,7 +191,9 @@ async def test_without_the_sweep_nothing_ends(cast: Cast, provider: Provider, fa
     gate = half_answers(fake_provider)
     with serve(application="tests.isolation.forgetful_asgi:application") as server:
         async with everything_open(server, cast) as everything:
-            await in_db(LOSSES["user disabled"][0])(cast)
+            # None that ends the runs as well.
+            for loss in ("password changed", "key revoked"):
+                await in_db(LOSSES[loss][0])(cast)
             tasks = [asyncio.create_task(everything[door]()) for door in ("websocket by session", "SSE by key")]
             done, _ = await asyncio.wait(tasks, timeout=2 * presence.SWEEP_SECONDS)
             assert not done
