@@ -140,7 +140,7 @@ def _typed(model: type[models.Model], texts: Iterable[str | None]) -> list[Any]:
 
 
 def _forget_threads(**whose: int) -> list[str]:
-    """Delete the event logs of conversations, which Redis would keep for an hour more, and a killed process on the disk.
+    """Delete the event logs of conversations, which Redis would keep for an hour, and a killed process on the disk.
 
     Returns the conversations' ids.
     """
