@@ -52,8 +52,8 @@ def frames_against(theirs: Frame) -> dict[str, list[Frame]]:
     }
 
 
-async def try_all(socket: Socket, theirs: Frame) -> list[Frame]:
-    """Send every frame; what came back until the last was surely handled."""
+async def try_all(socket: Socket, theirs: Frame, *, quiet: float = QUIET) -> list[Frame]:
+    """Send every frame; what came back until the last was surely handled, and then for `quiet` seconds nothing came."""
     for frames in frames_against(theirs).values():
         for frame in frames:
             await socket.send(frame)
@@ -63,7 +63,7 @@ async def try_all(socket: Socket, theirs: Frame) -> list[Frame]:
     await socket.until_custom("pong")
     # Whoever may attach is followed by a task, which is later than the pongs.
     with suppress(TimeoutError):
-        while await socket.next(QUIET):
+        while await socket.next(quiet):
             pass
     return socket.frames
 
