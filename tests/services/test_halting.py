@@ -17,12 +17,13 @@ from assistant.services import halting
 from assistant.services.erasure import erase_tenant
 from assistant.services.halting import halt_runs, stop_runs
 from assistant.services.redislog import STREAM
+from tests.agui import Frame
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 from tests.test_websocket import in_db
-from tests.ws import open_socket
+from tests.ws import Socket, open_socket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,6 +48,14 @@ def switch_off(cast: Cast) -> None:
 
 
 ENDS = (suspend, disable, remove, switch_off)
+
+
+async def going_on(socket: Socket, fake_provider: FakeProvider) -> Frame:
+    """The input of a run that answers for half a minute, and has begun to."""
+    fake_provider.reply(chunks=["secret "] * 3_000, delay=0.01)
+    started = await socket.start("Go on and on")
+    await socket.until_type("TEXT_MESSAGE_CONTENT")
+    return started
 
 
 def running(cast: Cast, **fields: Any) -> Run:
@@ -75,10 +84,8 @@ async def test_an_answer_does_not_go_on_for_who_is_gone(
     fake_provider: FakeProvider,
     end: Callable[[Cast], None],
 ) -> None:
-    fake_provider.reply(chunks=["more "] * 3_000, delay=0.01)
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        started = await socket.start("Go on and on")
-        await socket.until_type("TEXT_MESSAGE_CONTENT")
+        started = await going_on(socket, fake_provider)
     began = time.monotonic()
     await in_db(end)(cast)
     run = await in_db(Run.objects.get)(run_id=started["runId"])
@@ -112,10 +119,8 @@ def test_who_is_deleted_is_not_waited_for_where_the_process_is_dead(
 async def test_a_tenant_that_is_deleted_while_it_answers_leaves_nothing_in_redis(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    fake_provider.reply(chunks=["secret "] * 3_000, delay=0.01)
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        await socket.start("Go on and on")
-        await socket.until_type("TEXT_MESSAGE_CONTENT")
+        await going_on(socket, fake_provider)
         thread = await in_db(Conversation.objects.get)()
         await in_db(erase_tenant)(tenant=cast.acme, actor=None)
     with redis.Redis.from_url(settings.REDIS_URL) as client:
@@ -126,10 +131,8 @@ async def test_a_tenant_that_is_deleted_while_it_answers_leaves_nothing_in_redis
 async def test_events_that_come_after_a_deletion_do_not_stay_for_ever(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    fake_provider.reply(chunks=["more "] * 3_000, delay=0.01)
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
-        started = await socket.start("Go on and on")
-        await socket.until_type("TEXT_MESSAGE_CONTENT")
+        started = await going_on(socket, fake_provider)
         key = STREAM + started["threadId"]
         with redis.Redis.from_url(settings.REDIS_URL) as client:
             client.delete(key)
