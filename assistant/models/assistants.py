@@ -197,4 +197,6 @@ class ToolSetting(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        refuse_foreign(self, self.tenant_id, "assistant")
+        # On the assistant's page the tenant is set when the switch is stored: it is the assistant's own.
+        if self.tenant_id is not None:
+            refuse_foreign(self, self.tenant_id, "assistant")

@@ -325,7 +325,7 @@ def test_headers_that_could_change_the_request_are_refused(headers: str) -> None
         ("Our_CRM", "our-crm"),
         ("ask", "mcp-ask"),
         ("--", "mcp"),
-        ("a-very-long-name-that-has-no-room", ""),
+        ("a-name-that-is-far-too-long", ""),
     ],
 )
 def test_a_server_without_a_prefix_is_called_by_its_name(cast: Cast, name: str, prefix: str) -> None:
