@@ -6,10 +6,10 @@ import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import fields
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed, thread_of
+from assistant.core.contexts import context_of
 from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
 from assistant.core.messages import Message, unanswered_calls
 from assistant.core.model import Model
@@ -20,13 +20,12 @@ from assistant.core.searching import SearchingToolset
 from assistant.core.stores import ConversationStore, InMemoryStore
 from assistant.core.summarising import HEADING, summarise
 from assistant.core.toolbox import Decision, FixedToolset, Toolset
-from tools import Registry, TenantInfo, Tool, ToolContext, UnknownTool, UserInfo
+from tools import Registry, Tool, UnknownTool
 from tools.late import Late
 
 __all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 
 T = TypeVar("T")
-Info = TypeVar("Info", TenantInfo, UserInfo)
 
 _spans = Late("assistant.spans")
 
@@ -237,7 +236,7 @@ class ChatClient:
             model=self.model,
             messages=self._with_system(sent, settings.get("system", self.system)),
             toolset=self._toolset(tools),
-            context=_context({**self._context, **(settings.get("context") or {})}, thread_id, run_id),
+            context=context_of({**self._context, **(settings.get("context") or {})}, thread_id, run_id),
             limits=settings.get("limits", self._limits),
             options={**self._options, **settings.get("options", {})},
             client_tools=settings.get("client_tools", ()),
@@ -297,36 +296,3 @@ def _messages(given: Prompt) -> tuple[Message, ...]:
     if isinstance(given, str):
         return (Message("user", given, id=uuid.uuid4().hex),)
     return tuple(entry if isinstance(entry, Message) else Message.from_wire(entry) for entry in given)
-
-
-def _context(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
-    extra = _copied(dict(values))
-    return ToolContext(
-        tenant=_info(TenantInfo, "tenant", extra),
-        user=_info(UserInfo, "user", extra),
-        thread_id=thread_id,
-        run_id=run_id,
-        extra=extra,
-    )
-
-
-def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
-    """The tenant or the user among the values; what says more than the kind has room for stays among them."""
-    given = extra.get(name)
-    if isinstance(given, kind):
-        return cast("Info", extra.pop(name))
-    if not isinstance(given, Mapping):
-        return kind()
-    known = {field.name for field in fields(kind)}
-    if given.keys() <= known:
-        del extra[name]
-    return kind(**{key: value for key, value in given.items() if key in known})
-
-
-def _copied(value: Any) -> Any:
-    """The same with containers of its own, so that no tool changes the client's defaults; other objects are shared."""
-    if type(value) is dict:
-        return {key: _copied(item) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_copied(item) for item in value)
-    return set(value) if type(value) is set else value

@@ -59,16 +59,8 @@ async def run_turn(
         failure = TurnFailed(f"This run has reached its limit of {plan.limits.seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
         error_id = uuid.uuid4().hex[:12]
-        logger.warning(
-            "The model %s of %s failed in run %s: %s (%s) [%s]",
-            plan.model.name,
-            plan.model.provider,
-            plan.run_id,
-            exc,
-            exc.cause,
-            error_id,
-            extra=whose(plan.context),
-        )
+        told = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
+        logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *told, extra=whose(plan.context))
         failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
     except TurnFailed as exc:
         failure = exc

@@ -6,10 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from assistant.models import Membership, Run
+from assistant.services.leases import ask_to_cancel
 
 # A process hears of it when it stores the answer so far, or keeps house: within five seconds. Then tools are ended.
 STOP_SECONDS = 15.0
@@ -26,18 +27,14 @@ def halt_runs(*, owner: str, runs: Sequence[int]) -> list[int]:
     )
     pks = list(ended.values_list("pk", flat=True))
     if pks:
-        _ask(Run.objects.filter(pk__in=pks))
+        ask_to_cancel(Run.objects.filter(pk__in=pks))
     return pks
 
 
 def stop_runs(**whose: Any) -> None:
     """Cancel the running runs that fit, and wait until their processes have ended them; those of dead ones stay."""
     running = Run.objects.filter(**whose, status=Run.Status.RUNNING)
-    _ask(running)
+    ask_to_cancel(running)
     until = time.monotonic() + STOP_SECONDS
     while running.filter(lease_until__gt=timezone.now()).exists() and time.monotonic() < until:
         time.sleep(0.2)
-
-
-def _ask(runs: QuerySet[Run]) -> None:
-    runs.filter(cancel_requested_at=None).update(cancel_requested_at=timezone.now())

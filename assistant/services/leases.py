@@ -197,8 +197,13 @@ def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id
         running = running.filter(assistant_id=assistant_id)
     pks = list(running.values_list("pk", flat=True))
     if pks:
-        running.filter(cancel_requested_at=None).update(cancel_requested_at=timezone.now())
+        ask_to_cancel(running)
     return pks
+
+
+def ask_to_cancel(runs: QuerySet[Run]) -> None:
+    """Mark these as to be cancelled: their processes hear of it when they store the answer so far, or keep house."""
+    runs.filter(cancel_requested_at=None).update(cancel_requested_at=timezone.now())
 
 
 def held(key: RunKey) -> QuerySet[Run]:
