@@ -37,6 +37,7 @@ TWICE, UNKNOWN, UNAPPROVED, BUSY, MADE = (
 )
 AUDITED = "SELECT r.conversation_id, c.call_id FROM assistant_toolcall c JOIN assistant_run r ON r.id = c.run_id"
 ARGUMENTS = '{"cents": 5, "before": 150, "after": 150}'
+TOO_EARLY = "all are killed before the effect"
 
 
 def pay_twice() -> None:
@@ -77,6 +78,7 @@ FAULTS = (
     Fault("a tool makes up a key for each payment", UNKNOWN, pay_under_another_key),
     Fault("nobody looks for dead runs", BUSY, forget_dead_runs),
     Fault("an approval is skipped", UNAPPROVED, skip_approvals),
+    Fault(TOO_EARLY, MADE),
 )
 
 
@@ -135,13 +137,14 @@ async def _crash_all(ground: Ground, site: Site, heir: Server, nursery: Nursery,
 
     async def one(number: int) -> Crash:
         async with turn:
-            return await _crash(site, heir, nursery, number, ledger)
+            part = 0 if ground.has(TOO_EARLY) else number % 6 // 2
+            return await _crash(site, heir, nursery, number, ledger, part)
 
     return await asyncio.gather(*(one(number) for number in range(ground.many(CRASHES // 2, 6))))
 
 
-async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger: Path) -> Crash:
-    """Kill within a call, send the same again, then something else."""
+async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger: Path, part: int) -> Crash:
+    """Kill within a call, in that part of it, send the same again, then something else."""
     key, chance = site.keys[number % len(site.keys)], random.Random(number)
     needs_approval = number % 2 == 1
     tool = "pay_if_approved" if needs_approval else "pay"
@@ -157,7 +160,7 @@ async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger
             await client.send(given)
         else:
             await client.until(lambda frame: frame["type"] == "TOOL_CALL_END")
-        await _wait(number % 6 // 2, chance, ledger, given["threadId"])
+        await _wait(part, chance, ledger, given["threadId"])
         doomed.kill()
     return Crash(await _is_usable(heir, key, given, is_twice=needs_approval))
 

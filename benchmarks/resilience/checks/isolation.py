@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.pytests import on_postgres, printed
+from benchmarks.resilience.pytests import on_postgres, planted, printed
 
 TITLE = "Isolation"
 HOW = (
@@ -23,9 +25,25 @@ FAILED = "tries that got no proper answer, on both"
 # Whose filters are off: of all rows, and of each of these kinds alone.
 ALL = "all rows"
 KINDS = ("Conversation", "Message", "Run", "Provider", "ToolSetting")
+
+
+def break_off() -> None:
+    """Every hundredth request over HTTP ends in an error."""
+    from django.core.handlers.asgi import ASGIHandler
+    from django.http import HttpResponseServerError
+
+    honest, numbers = ASGIHandler.get_response_async, itertools.count(1)
+
+    async def broken(self: ASGIHandler, request: Any) -> Any:
+        return HttpResponseServerError() if next(numbers) % 100 == 0 else await honest(self, request)
+
+    ASGIHandler.get_response_async = broken  # type: ignore[method-assign]
+
+
 FAULTS = (
     Fault(f"on PostgreSQL the filters of {ALL} are off", ON_POSTGRES),
     *(Fault(f"the filters of {kind} are off", ON_SQLITE) for kind in (ALL, *KINDS)),
+    Fault("every hundredth request ends in an error", FAILED, break_off),
 )
 # A leak ends the tries, however many were meant; a kind of rows that few addresses show takes some.
 PLANTED_TRIES = 3_000
@@ -37,18 +55,21 @@ def measure(ground: Ground) -> Sequence[Line]:
     tries = ground.many(TRIES, PLANTED_TRIES if ground.fault else 300)
     where = {ON_SQLITE: {}, ON_POSTGRES: on_postgres(ground)}
     if ground.fault is not None:
-        where = {ground.fault.misses: where[ground.fault.misses]}
-    planted = _planted(ground.fault)
-    env = {"ISOLATION_TRIES": str(tries), **planted}
+        where = {what: env for what, env in where.items() if ground.fault.misses in (what, FAILED)}
+    broken = _broken(ground.fault)
+    env = {"ISOLATION_TRIES": str(tries), **broken}
     with ThreadPoolExecutor() as pool:
         said = list(pool.map(lambda database: printed(_SAID, TEST, env | database), where.values()))
-    lines = [_line(what, found, tries, is_planted=bool(planted)) for what, found in zip(where, said, strict=True)]
+    lines = [_line(what, found, tries, is_planted=bool(broken)) for what, found in zip(where, said, strict=True)]
     return [*lines, Line(FAILED, sum(int(found[0][3]) for found in said if found), "", 0)]
 
 
-def _planted(fault: Fault | None) -> dict[str, str]:
+def _broken(fault: Fault | None) -> dict[str, str]:
+    """The environment in which the tests try another application than the site."""
     if fault is None:
         return {}
+    if fault.plant is not None:
+        return {"ISOLATION_APPLICATION": "benchmarks.resilience.planted:application", **planted(fault)}
     kind = next((kind for kind in KINDS if f" {kind} " in fault.what), "")
     return {"ISOLATION_APPLICATION": "tests.isolation.unfiltered_asgi:application", "UNFILTERED": kind}
 

@@ -41,6 +41,7 @@ WORDS, EARLY = 40, 14
 MOMENT_SECONDS = 0.15
 PAY = '[call pay {"cents": 5, "before": 150, "after": 150}]'
 ADD = '[call add {"a": 1, "b": 2}]'
+TOO_EARLY = "all are killed at the first event"
 PROMPTS = ("Tell me", f"{PAY}", f"{ADD} {PAY}")
 
 
@@ -90,6 +91,7 @@ FAULTS = (
     Fault("nobody looks for dead runs", SILENT, forget_dead_runs),
     Fault("what the user said is not stored", LOST, forget_the_question),
     Fault("results of tools are not sent to the provider", INVALID, forget_results),
+    Fault(TOO_EARLY, SEEN),
 )
 
 
@@ -147,19 +149,19 @@ async def _kill_all(ground: Ground, site: Site, heir: Server, nursery: Nursery) 
 
     async def one(number: int) -> Killed:
         async with turn:
-            return await _kill(site, heir, nursery, number)
+            return await _kill(site, heir, nursery, number, is_early=ground.has(TOO_EARLY))
 
     return await asyncio.gather(*(one(number) for number in range(ground.many(KILLS // 2, 6))))
 
 
-async def _kill(site: Site, heir: Server, nursery: Nursery, number: int) -> Killed:
+async def _kill(site: Site, heir: Server, nursery: Nursery, number: int, *, is_early: bool) -> Killed:
     key, chance = site.keys[number % len(site.keys)], random.Random(number)
     given = run_input(PROMPTS[number % len(PROMPTS)])
     doomed = await nursery.birth()
     async with connected(doomed.port, key) as first:
         await first.send(given)
-        await _read_on(first, chance.randint(0, chance.choice([EARLY, WORDS])))
-        await asyncio.sleep(chance.uniform(0, MOMENT_SECONDS))
+        await _read_on(first, 1 if is_early else chance.randint(0, chance.choice([EARLY, WORDS])))
+        await asyncio.sleep(0 if is_early else chance.uniform(0, MOMENT_SECONDS))
         doomed.kill()
         await _read_on(first)
     killed_at = time.monotonic()
