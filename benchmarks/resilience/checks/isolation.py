@@ -37,7 +37,7 @@ def break_off() -> None:
     async def broken(self: ASGIHandler, request: Any) -> Any:
         return HttpResponseServerError() if next(numbers) % 100 == 0 else await honest(self, request)
 
-    ASGIHandler.get_response_async = broken  # type: ignore[method-assign]
+    ASGIHandler.get_response_async = broken  # type: ignore[assignment, method-assign]
 
 
 FAULTS = (
