@@ -138,7 +138,7 @@ connection.addEventListener("change", ({ detail: { state, reason } }) => {
     if (!line.hidden) announce("Connected again");
     line.hidden = true;
   } else if (state === "signed-out") {
-    showTrouble("You are signed out. Reload the page to sign in again.", false);
+    showTrouble("You are signed out, or your access has ended. Reload the page to sign in again.", false);
   } else if (reason) {
     showTrouble(reason, true);
   } else if (line.hidden) {
