@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Hashable
@@ -28,6 +29,8 @@ COMES_TO_STAY_SECONDS, CAME_FOR_NOTHING, MOST_OWED = 1.0, 24.0, 500.0
 # Who goes on is told so no more often than so many times a second after a burst, all its clients together.
 HOLD_BACK_SECONDS, HOLD_BACK_MOST_SECONDS = 1.0, 10.0
 REFUSAL_BURST, REFUSAL_RATE = 10, 1.0
+# Of that time, at least this share: who began at the same moment would else come again at the same moment.
+HELD_BACK_SHARE = 0.5
 # So many at once are held back in this process, and of one of them; the rest are told at once, for each that waits
 # takes memory.
 HELD_BACK, HELD_BACK_OF_ONE = 500, 50
@@ -160,7 +163,8 @@ async def hold_back(who: Hashable) -> None:
     seconds = _refusals.of(who).reserve(HOLD_BACK_MOST_SECONDS)
     _held_back[who] += 1
     try:
-        await asyncio.sleep(HOLD_BACK_MOST_SECONDS if seconds is None else max(HOLD_BACK_SECONDS, seconds))
+        whole = HOLD_BACK_MOST_SECONDS if seconds is None else max(HOLD_BACK_SECONDS, seconds)
+        await asyncio.sleep(whole * random.uniform(HELD_BACK_SHARE, 1.0))  # noqa: S311 - no secret  # nosec B311
     finally:
         _held_back[who] -= 1
         if not _held_back[who]:

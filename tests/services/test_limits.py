@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 
 import pytest
@@ -105,10 +106,24 @@ async def test_who_goes_on_is_told_less_and_less_often_and_nobody_else(monkeypat
     monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
     monkeypatch.setattr(limits, "_refusals", Buckets(2, 0.5))
     monkeypatch.setattr(asyncio, "sleep", sleep)
+    monkeypatch.setattr(random, "uniform", lambda least, most: most)
     for _ in range(8):
         await limits.hold_back("one who floods")
     await limits.hold_back("another")
     assert slept == [1.0, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 10.0, 1.0]
+
+
+async def test_those_who_began_together_are_not_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    for number in range(100):
+        await limits.hold_back(number)
+    least = limits.HOLD_BACK_SECONDS * limits.HELD_BACK_SHARE
+    assert least <= min(slept) < least * 1.2 and 0.9 < max(slept) <= limits.HOLD_BACK_SECONDS
 
 
 async def test_one_who_floods_does_not_keep_others_from_being_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
