@@ -119,9 +119,9 @@ class Family:
 
 
 def now(loads: Sequence[float]) -> str:
-    """When and of what it is measured; `loads`, the machine's load averages meanwhile."""
+    """When, of what and on which processor it is measured; `loads`, the machine's load averages meanwhile."""
     load = f"load average {min(loads):.1f} to {max(loads):.1f}"
-    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC at commit {commit()}, {load}"
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC at commit {commit()}, {processor()}, {load}"
 
 
 def kept(names: Sequence[str]) -> list[Family]:
@@ -149,7 +149,7 @@ def document(names: Sequence[str]) -> str:
     head = [
         "# Results of `make bench`",
         "",
-        f"{machine()} Each family says when it was measured, and of which commit."
+        f"{machine()} Each family says when it was measured, of which commit, and on which processor."
         + (f" Not measured yet: {', '.join(missing)}." if missing else ""),
         "",
         f"Of {len(goals)} goals {verdicts.count('held')} held, {verdicts.count(HELD_THERE)} held there, "
@@ -172,18 +172,19 @@ def _table(section: Section, family: Family) -> list[str]:
 
 
 def machine() -> str:
-    """The machine and the versions, as a sentence or two."""
-    cpu = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if "model name" in line
-    ]
+    """The machine, but for its processor, and the versions, as a sentence."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{len(cpu)} cores of {cpu[0] if cpu else platform.machine()}, {memory:.0f} GiB, Linux {platform.release()}, "
+        f"{os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()}, "
         f"Python {platform.python_version()}, {packages}."
     )
+
+
+def processor() -> str:
+    """The processor's name: what is measured at another time may be measured on another."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if "model name" in line), platform.machine())
 
 
 def commit() -> str:

@@ -77,7 +77,7 @@ def document(names: Sequence[str]) -> str:
     head = [
         "# Results of `make resilience`",
         "",
-        f"{machine()} Each check says when it was measured, and of which commit.",
+        f"{machine()} Each check says when it was measured, of which commit, and on which processor.",
         "",
         f"{len(goals) - missed} of {len(goals)} goals held, {missed} missed; "
         f"{sum(caught.is_caught for caught in planted)} of {len(planted)} planted faults caught."
