@@ -34,7 +34,7 @@ async def _flood(
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(connected(port, key)) for _ in range(connections)]
         began = time.monotonic()
-        answered = await asyncio.gather(*(_ping(client, frames) for client in clients))
+        answered = await asyncio.gather(*(ping(client, frames) for client in clients))
         taken = max(last for _, last in answered) - began
     let_in, (burst, rate) = sum(count for count, _ in answered), limit
     away = [client.connection for client in clients if client.close_code not in {None, 1000}]
@@ -44,11 +44,11 @@ async def _flood(
     seen.wrong[UNTYPED][name] += sum(one.close_code != TOO_MANY or REASON not in str(one.close_reason) for one in away)
     await asyncio.sleep(1)
     async with connected(port, key) as client:
-        count, _ = await _ping(client, 1)
+        count, _ = await ping(client, 1)
     seen.wrong[UNTRUE][name] += 1 - count
 
 
-async def _ping(client: Client, frames: int) -> tuple[int, float]:
+async def ping(client: Client, frames: int) -> tuple[int, float]:
     """Send so many at once: how many were answered, and when the last one was."""
     count, last = 0, time.monotonic()
     try:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.resilience.check import Ground
-from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected, run_input, run_of
+from benchmarks.resilience.client import ENDINGS, Client, Frame, connected, run_input, run_of
+from benchmarks.resilience.limits.frames import TOO_MANY, ping
 from benchmarks.resilience.limits.runs import CALLS_ONCE
 from benchmarks.resilience.limits.seen import ABOVE, BELOW, LIMIT, UNTRUE, UNTYPED, Seen, named
 from benchmarks.resilience.sites import POSTGRES, Server, Site
@@ -186,22 +187,14 @@ async def _sit_down(ground: Ground, site: Site, servers: Sequence[Server], case:
         name = named(site, case.name)
         seen.wrong[ABOVE][name] += max(0, len(seated) - LIMIT)
         seen.wrong[BELOW][name] += max(0, LIMIT - len(seated))
-        seen.wrong[UNTYPED][name] += sum(client.close_code != 4429 for client in away)
+        seen.wrong[UNTYPED][name] += sum(client.close_code != TOO_MANY for client in away)
         await seated[0].connection.close()
         await asyncio.sleep(0.5)
         seen.wrong[BELOW][name] += not (await _are_in([await sit(0)]))[0]
 
 
 async def _are_in(clients: Sequence[Client]) -> list[bool]:
-    async def is_in(client: Client) -> bool:
-        try:
-            await client.send({"type": "ping"})
-            await client.until(lambda frame: frame.get("name") == "pong")
-        except Gone:
-            return False
-        return True
-
-    return list(await asyncio.gather(*map(is_in, clients)))
+    return [count == 1 for count, _ in await asyncio.gather(*(ping(client, 1) for client in clients))]
 
 
 def _let_in(ends: Sequence[Frame]) -> int:
@@ -210,8 +203,8 @@ def _let_in(ends: Sequence[Frame]) -> int:
 
 def _moment(end: Frame) -> datetime | None:
     """When it is free again: beside a run that was not opened, else in the sentence."""
-    named = end["metadata"].get("resetsAt") or next(iter(_MOMENT.findall(end["message"])), "")
-    return datetime.fromisoformat(named) if named else None
+    moment = end["metadata"].get("resetsAt") or next(iter(_MOMENT.findall(end["message"])), "")
+    return datetime.fromisoformat(moment) if moment else None
 
 
 def _end(window: str) -> datetime:
