@@ -11,10 +11,11 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed, thread_of
 from assistant.core.contexts import context_of
 from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
+from assistant.core.limits import Limits
 from assistant.core.messages import Message, unanswered_calls
 from assistant.core.model import Model
 from assistant.core.output import Mode, OutputType, output_of
-from assistant.core.plan import Limits, Plan
+from assistant.core.plan import Plan
 from assistant.core.replies import CalledTool, ChatReply, Ledger, RunFailed
 from assistant.core.searching import SearchingToolset
 from assistant.core.stores import ConversationStore, InMemoryStore

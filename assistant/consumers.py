@@ -14,26 +14,20 @@ from assistant.handshake import PROTOCOL, Caller, identify, shown_credential
 from assistant.services import draining, presence
 from assistant.services.database import in_database
 from assistant.services.ends import tell_stored_end
+from assistant.services.errors import OUTAGES, Refused, note_failure
 from assistant.services.eventlog import Position
-from assistant.services.failures import OUTAGES, note_failure
 from assistant.services.frames import bare_frame, refusal_frame
-from assistant.services.inputs import BeyondBounds, Refused, parse_input, parse_run_id, parse_thread_id, read_json
-from assistant.services.leases import key_of
-from assistant.services.limits import (
-    CONNECTION_BURST,
-    CONNECTION_RATE,
-    MEMBER_RATE,
-    Arrival,
-    Bucket,
-    hold_back,
-    member_bucket,
-)
+from assistant.services.inputs import parse_input, parse_run_id, parse_thread_id
+from assistant.services.limits import CONNECTION_BURST, CONNECTION_RATE, MEMBER_RATE, Arrival, hold_back, member_bucket
 from assistant.services.members import Member
 from assistant.services.pictures import can_catch_up, thread_state
 from assistant.services.presence import Presence, is_full
+from assistant.services.run_key import key_of
 from assistant.services.runs import get_runs
 from assistant.services.seats import NoSeat, Seat
 from assistant.services.tenancy import enter
+from assistant.services.text import BeyondBounds, read_json
+from assistant.services.token_bucket import Bucket
 from assistant.threads import FollowedThreads
 
 logger = logging.getLogger(__name__)

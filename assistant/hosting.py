@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 
 from assistant.models import Membership, Tenant
 from assistant.services import audit
-from assistant.services.memberships import end_memberships
+from assistant.services.leaving import end_memberships
 from assistant.services.tenancy import all_tenants
 from tools import ToolContext
 

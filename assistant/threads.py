@@ -10,13 +10,12 @@ from collections.abc import Callable
 from assistant.following import Follower, LatePicture, Send
 from assistant.services.database import in_database
 from assistant.services.ends import tell_stored_end
+from assistant.services.errors import OUTAGES, Refused
 from assistant.services.eventlog import Position
-from assistant.services.failures import OUTAGES
-from assistant.services.inputs import Refused
-from assistant.services.leases import key_of
 from assistant.services.limits import picture_gate
 from assistant.services.members import Member
 from assistant.services.pictures import Picture, paint, stored_thread, thread_state, thread_summary
+from assistant.services.run_key import key_of
 from assistant.services.runs import get_runs
 
 logger = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from tools.context import ToolContext
 from tools.media import Media
+from tools.text import clean_text
 from tools.tripwire import MAX_DEPTH, Tripwire, is_row
 
 # Rows of a queryset, generator or other open-ended source that the model is shown.
@@ -78,13 +79,6 @@ def to_plain(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = N
     return made
 
 
-def clean(text: str) -> str:
-    """Text without lone surrogates, which no encoding can carry, and NUL, which PostgreSQL does not keep."""
-    if "\x00" in text:
-        text = text.replace("\x00", "\ufffd")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
 class _Conversion:
     def __init__(self, may_wait: bool, tripwire: Tripwire) -> None:
         self._wait = waiting(may_wait)
@@ -101,7 +95,7 @@ class _Conversion:
         if type(value) in (int, bool, type(None)):
             return value
         if type(value) is str:
-            return clean(value)
+            return clean_text(value)
         if is_row(value):
             self._wait()
             self._tripwire.look(value)
@@ -158,7 +152,7 @@ class _Conversion:
             try:
                 made[column.attname] = self.plain(value, depth + 1)
             except TypeError:
-                made[column.attname] = clean(str(value))
+                made[column.attname] = clean_text(str(value))
         return made
 
     def _items(self, value: Any, depth: int) -> list[Any]:
@@ -197,7 +191,7 @@ def _simple(value: Any) -> Any:
     if isinstance(value, Enum):
         return _NOT_SIMPLE
     if isinstance(value, str):
-        return clean(str(value))
+        return clean_text(str(value))
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -209,7 +203,7 @@ def _simple(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(bytes(value)).decode()
     if isinstance(value, Decimal | UUID | PurePath | BaseException) or type(value).__name__ in _SHOWN_AS_TEXT:
-        return clean(str(value) or type(value).__name__)
+        return clean_text(str(value) or type(value).__name__)
     return _NOT_SIMPLE
 
 
@@ -221,4 +215,4 @@ def _key(key: Any) -> str:
     if isinstance(key, Enum):
         return _key(key.value)
     simple = _simple(key)
-    return clean(str(key)) if simple is _NOT_SIMPLE or simple is None else str(simple)
+    return clean_text(str(key)) if simple is _NOT_SIMPLE or simple is None else str(simple)

@@ -10,10 +10,11 @@ from typing import Any
 
 from tools.errors import InvalidTool, ToolError
 from tools.media import Media, checked, media_in
-from tools.plain import MAX_ITEMS, clean, more, register_converter, to_plain, waiting
+from tools.plain import MAX_ITEMS, more, register_converter, to_plain, waiting
+from tools.text import clean_text
 from tools.tripwire import Tripwire
 
-__all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "clean", "convert", "cut", "drain", "register_converter"]
+__all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]
 
 # Tokens of one result that the model is shown, and that are kept for the operator.
 MAX_TOKENS = 10_000
@@ -60,7 +61,7 @@ def convert(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = No
     if value is None:
         return NOTHING
     if isinstance(value, str):
-        return clean(str(value.value if isinstance(value, Enum) else value))
+        return clean_text(str(value.value if isinstance(value, Enum) else value))
     try:
         return json.dumps(_plain(value, may_wait, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as exc:  # a number of thousands of digits

@@ -9,7 +9,8 @@ from django import forms
 from django.http import QueryDict
 
 from assistant.models import Approval
-from assistant.services.inputs import MAX_TEXT, Resume, read_json
+from assistant.services.inputs import Resume
+from assistant.services.text import MAX_TEXT, read_json
 
 APPROVE, REJECT, RESPOND = "approve", "reject", "respond"
 

@@ -17,7 +17,8 @@ from assistant.admin.links import username
 from assistant.admin.scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.models import Approval, Incident
 from assistant.services import approvals, audit
-from assistant.services.inputs import Refused, Resume
+from assistant.services.errors import Refused
+from assistant.services.inputs import Resume
 
 
 @admin.register(Approval)

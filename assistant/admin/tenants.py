@@ -21,7 +21,7 @@ from assistant.admin.scope import Scoped, TenantForm, TenantScopedAdmin, is_oper
 from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
-from assistant.services import memberships
+from assistant.services import leaving, memberships
 from assistant.services.quotareport import use_of_member, use_of_members, use_of_tenant
 from assistant.services.quotause import forget
 from assistant.services.retention import note_periods
@@ -256,4 +256,4 @@ class MembershipAdmin(TenantScopedAdmin):
         self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        memberships.end_memberships(actor=request.user, places=queryset)
+        leaving.end_memberships(actor=request.user, places=queryset)

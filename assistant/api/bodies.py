@@ -11,7 +11,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 
 from assistant.api.callers import HttpRefusal
-from assistant.services.inputs import BeyondBounds, read_json
+from assistant.services.text import BeyondBounds, read_json
 
 MAX_BODY = 256 * 1024
 

@@ -17,7 +17,8 @@ from django.urls import Resolver404, resolve
 from assistant.api.bodies import MAX_BODY
 from assistant.api.callers import HttpRefusal
 from assistant.api.openai_shapes import error_body
-from assistant.services.limits import digest_of, hold_back
+from assistant.services.limits import hold_back
+from assistant.services.token_bucket import digest_of
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

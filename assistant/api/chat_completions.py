@@ -29,10 +29,9 @@ from assistant.services import draining
 from assistant.services.assistants import active_assistants
 from assistant.services.completions import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.database import in_database
+from assistant.services.errors import Refused, note_failure
 from assistant.services.eventlog import Entry
-from assistant.services.failures import note_failure
 from assistant.services.idempotency import Claim, KeyReused, fingerprint, keep, release
-from assistant.services.inputs import Refused
 from assistant.services.members import Member
 from assistant.services.opening import OpenedRun
 from assistant.services.outcomes import run_outcome

@@ -11,9 +11,8 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from assistant.api.callers import HttpRefusal, not_found
-from assistant.services.failures import RETRY_AFTER, note_failure
+from assistant.services.errors import RETRY_AFTER, Refused, note_failure
 from assistant.services.idempotency import KeyReused
-from assistant.services.inputs import Refused
 
 logger = logging.getLogger(__name__)
 

@@ -20,12 +20,13 @@ from assistant.api.visits import Visit
 from assistant.services.approvals import pending_of_member
 from assistant.services.conversations import find_conversation
 from assistant.services.database import in_database
+from assistant.services.errors import Refused
 from assistant.services.idempotency import fingerprint
-from assistant.services.inputs import Refused, Resume, RunInput, TextMessage, parse_run_id, parse_text
-from assistant.services.leases import RunKey
+from assistant.services.inputs import Resume, RunInput, TextMessage, parse_run_id, parse_text
 from assistant.services.members import Member
 from assistant.services.outcomes import assistant_of_run, run_outcome
 from assistant.services.pictures import find_run
+from assistant.services.run_key import RunKey
 from assistant.services.runs import get_runs
 
 TAG = "runs"

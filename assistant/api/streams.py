@@ -22,10 +22,11 @@ from assistant.api.visits import Visit, seated
 from assistant.services import draining
 from assistant.services.assistants import find_assistant
 from assistant.services.database import in_database
+from assistant.services.errors import Refused
 from assistant.services.frames import for_earlier_clients, refusal_frame
-from assistant.services.inputs import Refused, RunInput, parse_input, parse_run_id
-from assistant.services.leases import RunKey
+from assistant.services.inputs import RunInput, parse_input, parse_run_id
 from assistant.services.pictures import find_run, run_ending
+from assistant.services.run_key import RunKey
 from assistant.services.runs import get_runs
 
 TAG = "streams"

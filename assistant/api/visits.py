@@ -8,11 +8,11 @@ from contextlib import aclosing, asynccontextmanager
 from assistant.api.callers import HttpRefusal
 from assistant.services import presence
 from assistant.services.eventlog import Entry
-from assistant.services.leases import RunKey
 from assistant.services.limits import hold_back
 from assistant.services.members import Member
 from assistant.services.presence import Presence, is_full
 from assistant.services.reading import run_entries
+from assistant.services.run_key import RunKey
 from assistant.services.runs import get_runs
 from assistant.services.seats import SEAT_SECONDS, NoSeat
 

@@ -17,12 +17,13 @@ import pydantic_core
 from assistant.core import events
 from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import STOPPED
+from assistant.core.limits import Limits
 from assistant.core.loop import run_turn
 from assistant.core.messages import Message, ToolCall
 from assistant.core.model import Model
 from assistant.core.output import output_of
 from assistant.core.performing import Stage, current_stage
-from assistant.core.plan import Limits, Plan, new_id
+from assistant.core.plan import Plan, new_id
 from assistant.core.pricing import NO_PRICES, Prices
 from assistant.core.toolbox import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import Transcript

@@ -15,7 +15,8 @@ from assistant.core.chunks import CallPiece, Chunk, Piece
 from assistant.core.failures import failure_in_stream
 from assistant.core.messages import FinishReason, Reply, Usage
 from assistant.core.model import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
-from assistant.core.stitching import Stitcher, clean
+from assistant.core.stitching import Stitcher
+from tools.text import clean_text
 
 # What providers write for the five reasons we know; a reason not in here says nothing about the answer being whole.
 _REASONS: dict[str, FinishReason] = {
@@ -135,7 +136,7 @@ class Assembler:
             tool_calls=self._calls.result(),
             usage=usage_of(self._usage),
             finish_reason=reason,
-            model=clean(self._model)[:MAX_MODEL_NAME],
+            model=clean_text(self._model)[:MAX_MODEL_NAME],
         )
 
     def _reason(self, is_closed: bool) -> FinishReason:

@@ -11,7 +11,8 @@ from typing import Any
 from assistant.core.chunks import CallPiece
 from assistant.core.messages import ToolCall
 from assistant.core.model import ModelError
-from assistant.core.stitching import Stitcher, clean
+from assistant.core.stitching import Stitcher
+from tools.text import clean_text
 
 NO_NAME = "The model asked for a tool without naming it."
 MIXED_UP = "The provider mixed up the model's tool calls."
@@ -67,9 +68,9 @@ class CallAssembler:
                 yield from self._add(piece)
 
     def _add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
-        name = clean((piece.function and piece.function.name) or "")
+        name = clean_text((piece.function and piece.function.name) or "")
         arguments = piece.function.arguments if piece.function else None
-        call = self._find(clean(piece.id or ""), piece.index, name, arguments)
+        call = self._find(clean_text(piece.id or ""), piece.index, name, arguments)
         if name:
             self._name(call, name)
         if not isinstance(arguments, str):

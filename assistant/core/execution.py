@@ -16,7 +16,7 @@ from assistant.core.performing import Workshop, perform
 from assistant.core.toolbox import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.transcript import result_id
 from tools.logs import note, whose
-from tools.results import clean
+from tools.text import clean_text
 
 __all__ = ["Admission", "Batch", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset", "Workshop"]
 
@@ -166,7 +166,7 @@ class Batch:
 
     def _keep(self, outcome: ToolOutcome) -> ToolOutcome:
         # Half a character or a NUL, from a model's or a person's JSON, could not be stored or sent.
-        kept = replace(outcome, content=clean(outcome.content), error=clean(outcome.error))
+        kept = replace(outcome, content=clean_text(outcome.content), error=clean_text(outcome.error))
         self.outcomes[outcome.call.id] = kept
         return kept
 

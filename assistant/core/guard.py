@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from assistant.core.limits import Allowance, Limits
 from assistant.core.messages import ToolCall, Usage
-from assistant.core.plan import Allowance, Limits
 from assistant.core.pricing import MILLIONTHS
 from tools import Tool
 

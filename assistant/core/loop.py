@@ -15,11 +15,12 @@ from assistant.core.estimating import usage_of, usage_of_cut
 from assistant.core.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.execution import Batch, Workshop
 from assistant.core.guard import Guard
+from assistant.core.limits import Limits
 from assistant.core.memory import Estimates, repair, trim
 from assistant.core.messages import Reply, ToolCall, Usage, last_calls, since_asked, unanswered_calls
 from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.output import OUTPUT_TOOL
-from assistant.core.plan import Limits, Plan
+from assistant.core.plan import Plan
 from assistant.core.speaking import Speaker
 from assistant.core.telling import Telling
 from assistant.core.transcript import CloseReason, Transcript

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from assistant.core.events import PROTOCOL_VERSION
 from assistant.core.interceptors import ToolInterceptor
+from assistant.core.limits import Allowance, Limits
 from assistant.core.messages import Message
 from assistant.core.model import Model
 from assistant.core.output import Mode, OutputType
@@ -19,33 +20,6 @@ from tools import Tool, ToolContext
 
 def new_id() -> str:
     return uuid.uuid4().hex
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one run may use; 0 is no limit. `rounds` counts questions to the model, `tokens` those in and out.
-
-    `cost` is in millionths of the unit of the currency that prices are in.
-    """
-
-    rounds: int = 20
-    tool_calls: int = 150
-    calls_per_tool: int = 40
-    tokens: int = 0
-    seconds: float = 300.0
-    cost: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What is left to a run of a quota that it shares with others; 0 is no limit.
-
-    Past it the run asks no more, and ends with `sentence`, as `quota_exceeded`.
-    """
-
-    sentence: str
-    tokens: int = 0
-    cost: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,6 @@ _UNFINISHED = re.compile("(?:[\ud800-\udbff]|[\udc80-\udcff]+)$")
 _LONE = re.compile("[\x00\ud800-\udfff]")
 
 
-def clean(text: str) -> str:
-    """A text that comes in one piece, without halves of characters and NUL."""
-    return text if text.isascii() and "\x00" not in text else _LONE.sub("\ufffd", text)
-
-
 class Stitcher:
     """One text that arrives in pieces.
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from assistant.models import Approval
 from assistant.services.database import in_database
-from assistant.services.inputs import Refused, Resume, RunInput
+from assistant.services.errors import Refused
+from assistant.services.inputs import Resume, RunInput
 from assistant.services.members import Member, find_member
 from assistant.services.opening import OpenedRun
 from assistant.services.runs import get_runs

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
+from assistant.core.limits import Limits
 from assistant.core.output import check_schema
-from assistant.core.plan import Limits
 from assistant.core.pricing import MILLIONTHS
 from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.prepared import Prepared

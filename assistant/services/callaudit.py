@@ -13,6 +13,7 @@ from assistant.core.messages import ToolCall as Call
 from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
 from assistant.services import metrics
+from assistant.services.catalogue import registry
 from assistant.services.database import in_database
 from assistant.services.journal import KEPT_CHARACTERS, above_quota, ending_of
 from assistant.services.members import Member
@@ -41,8 +42,12 @@ class CallJournal:
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database(note_call_end, member=self._member, outcomes=outcomes)
+        catalogue = registry()
         metrics.count_calls(
-            tenant=self._member.tenant.slug, outcomes=outcomes, begun=lambda outcome: outcome.call.id in self._begun
+            tenant=self._member.tenant.slug,
+            outcomes=outcomes,
+            # A call that did not run may have a name that the model made up.
+            is_known=lambda outcome: outcome.call.id in self._begun or outcome.call.name in catalogue,
         )
 
 

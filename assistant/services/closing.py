@@ -15,8 +15,9 @@ from assistant.core.messages import Message, Usage
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.history import store_messages
-from assistant.services.leases import LostRun, RunKey, held_by
+from assistant.services.leases import LostRun, held_by
 from assistant.services.preparedwrites import PreparedUpdate
+from assistant.services.run_key import RunKey
 from assistant.services.usage import settle_usage, write_usage
 from assistant.services.webhooks import tell_of_run
 

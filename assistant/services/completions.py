@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.core.messages import Message, ToolCall
-from assistant.services.inputs import MAX_TEXT, MAX_TOOLS, Refused, clean_text
+from assistant.services.errors import Refused
+from assistant.services.inputs import MAX_TOOLS
+from assistant.services.text import MAX_TEXT
 from tools import InvalidTool, Tool
+from tools.text import clean_text
 
 MAX_MESSAGES = 2000
 MAX_ID = 128

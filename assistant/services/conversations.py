@@ -10,8 +10,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import Assistant, Conversation, Run
-from assistant.services.inputs import clean_text
 from assistant.services.members import Member
+from tools.text import clean_text
 
 LISTED = 100
 MAX_TITLE = 200

@@ -12,16 +12,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, close_old_connections, connection, connections
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
 
 from assistant.services import metrics
+from assistant.services.errors import DATABASE_AWAY
 
 P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-# What is raised while the database is away.
-AWAY = (OperationalError, InterfaceError)
 
 # How long a database that is away is waited for, by those who wait.
 PATIENCE_SECONDS = 30.0
@@ -83,7 +82,7 @@ async def in_database_patiently(function: Callable[P, T], /, *args: P.args, **kw
     while True:
         try:
             return await in_database(function, *args, **kwargs)
-        except AWAY as exc:
+        except DATABASE_AWAY as exc:
             if loop.time() > deadline:
                 raise
             logger.warning("The database is away; a run waits for it: %s", exc)

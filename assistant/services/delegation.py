@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assistant.core.agents import Agent
+from assistant.core.limits import Limits
 from assistant.core.messages import ToolCall
-from assistant.core.plan import Limits
 from assistant.core.searching import SearchingToolset
 from assistant.core.toolbox import Admission
 from assistant.models import Assistant

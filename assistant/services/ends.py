@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from assistant.services.database import in_database
 from assistant.services.eventlog import Entry, EventLog, Fenced, ThreadLog
-from assistant.services.leases import RunKey
 from assistant.services.pictures import run_before, run_ending
+from assistant.services.run_key import RunKey
 
 
 async def tell_stored_end(*, key: RunKey, log: EventLog) -> Entry | None:

@@ -6,8 +6,8 @@ import uuid
 
 from assistant.models import Conversation, Feedback
 from assistant.models import Message as MessageRow
-from assistant.services.inputs import clean_text
 from assistant.services.members import Member
+from tools.text import clean_text
 
 MAX_COMMENT = 4000
 

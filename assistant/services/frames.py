@@ -9,8 +9,9 @@ import msgspec
 
 from assistant.core import events
 from assistant.core.events import Event
-from assistant.core.stitching import clean
-from assistant.services.inputs import Refused, written
+from assistant.services.errors import Refused
+from assistant.services.text import written
+from tools.text import clean_text
 
 _encode = msgspec.json.Encoder().encode
 _FINISHED = '{"type":"RUN_FINISHED"'
@@ -43,7 +44,7 @@ def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
     """
     # The ids are the client's own words: what is no text in them must not stop the answer.
     numbering = Numbering(run_id=_given_id(given, "runId"), thread=_given_id(given, "threadId"))
-    frame = numbering.frame(events.RunError(message=clean(str(refusal)), code=refusal.code), 1)
+    frame = numbering.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), 1)
     if refusal.resets_at is None:
         return frame
     return f'{frame.removesuffix("}}")},"resetsAt":{_text(written(refusal.resets_at))}}}}}'
@@ -51,7 +52,7 @@ def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
 
 def _given_id(given: Mapping[str, Any], name: str) -> str:
     value = given.get(name)
-    return clean(value[:128]) if isinstance(value, str) else ""
+    return clean_text(value[:128]) if isinstance(value, str) else ""
 
 
 def as_mapping(event: Event) -> dict[str, Any]:

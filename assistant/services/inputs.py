@@ -6,56 +6,26 @@ can write assistant, system or earlier history from outside.
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
-from django.utils import timezone
 from pydantic import ValidationError
 
 from assistant.core.endings import APPROVAL_SCHEMA
 from assistant.core.output import check_schema
+from assistant.services.errors import Refused
+from assistant.services.text import MAX_TEXT
 from tools import InvalidTool, Tool
+from tools.text import clean_text
 
 MAX_ID = 128
-MAX_TEXT = 200_000
 MAX_TOOLS = 128
 MAX_ALLOWED = 1_000
-# What 64 bits hold, databases and encoders included; and how many characters that is, at most.
-INTEGERS = range(-(2**63), 2**63)
-MAX_DIGITS = 20
-TOO_LARGE = "holds a number beyond 64 bits"
 _ID = re.compile(r"[!-~]{1,128}")
-
-
-class Refused(Exception):
-    """The run is not opened; `code` is one of the run error codes, the text is safe to show.
-
-    `resets_at` is when to ask again, if that is a matter of time.
-    """
-
-    def __init__(self, code: str, message: str, *, resets_at: datetime | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.resets_at = resets_at
-
-    @property
-    def retry_after(self) -> int | None:
-        """Whole seconds to wait, at least one, as the header says it; None if it is no matter of time."""
-        if self.resets_at is None:
-            return None
-        return max(1, math.ceil((self.resets_at - timezone.now()).total_seconds()))
-
-
-def written(moment: datetime) -> str:
-    """A moment as errors name it, in UTC."""
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,46 +69,6 @@ class RunInput:
     output_schema: dict[str, Any] | None = None
     allowed_tools: frozenset[str] | None = None
     protocol_version: str = ""
-
-
-class BeyondBounds(ValueError):
-    """JSON that is valid, and not taken; the text says what it does or has."""
-
-
-def clean_text(text: str) -> str:
-    """Text that every database and every provider can hold: no NUL, no lone surrogate."""
-    if "\x00" in text:
-        text = text.replace("\x00", "\N{REPLACEMENT CHARACTER}")
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
-
-
-def read_json(text: str | bytes) -> Any:
-    """A client's JSON.
-
-    Raises `ValueError` for what is none, NaN and Infinity included; `BeyondBounds` for what is nested too deeply, or
-    holds a number that does not fit into 64 bits.
-    """
-    try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
-    except RecursionError as exc:
-        raise BeyondBounds("is nested too deeply") from exc
-
-
-def _parse_int(text: str) -> int:
-    if len(text) <= MAX_DIGITS and (number := int(text)) in INTEGERS:
-        return number
-    raise BeyondBounds(TOO_LARGE)
-
-
-def _parse_float(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise BeyondBounds(TOO_LARGE)
-    return number
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 def parse_thread_id(value: object) -> uuid.UUID:

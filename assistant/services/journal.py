@@ -16,11 +16,12 @@ from assistant.core.replaying import replayed
 from assistant.core.toolbox import PlannedCall, ToolOutcome
 from assistant.models import ToolCall
 from assistant.services import metrics
+from assistant.services.catalogue import registry
 from assistant.services.database import in_database, in_database_patiently
-from assistant.services.leases import RunKey
 from assistant.services.preparedwrites import PreparedInsert, PreparedUpdate
 from assistant.services.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.quotause import take_calls, tell_reached
+from assistant.services.run_key import RunKey
 from assistant.services.toolfiles import keep_files
 from tools import Media
 
@@ -65,8 +66,12 @@ class AuditJournal:
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         await in_database_patiently(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        catalogue = registry()
         metrics.count_calls(
-            tenant=self._tenant_slug, outcomes=outcomes, begun=lambda outcome: outcome.call.id in self._rows
+            tenant=self._tenant_slug,
+            outcomes=outcomes,
+            # A call that did not run may have a name that the model made up.
+            is_known=lambda outcome: outcome.call.id in self._rows or outcome.call.name in catalogue,
         )
 
 

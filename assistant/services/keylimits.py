@@ -12,9 +12,10 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from assistant.models import ApiKey, ApiKeyUse, Webhook
-from assistant.services.inputs import Refused, written
+from assistant.services.errors import Refused
 from assistant.services.members import KeyLimits, Member
 from assistant.services.tenancy import tenants
+from assistant.services.text import written
 from assistant.services.webhooks import tell
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)

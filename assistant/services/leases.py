@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ from django.utils import timezone
 from assistant.models import Run, ToolCall
 from assistant.services.prepared import Prepared
 from assistant.services.preparedwrites import PreparedUpdate
+from assistant.services.run_key import RunKey, key_of
 from tools.context import UserId
 
 # A run whose process has not renewed its lease for this long is taken for dead.
@@ -25,30 +25,6 @@ RECOVERY_LEASE = timedelta(seconds=5)
 
 class LostRun(Exception):
     """The run was taken over by another process; nothing of it may be written here any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunKey:
-    """Whose run it is and who works on it; every query about the run is built from this.
-
-    `reserved` is what its tenant's and member's quotas hold for it while it runs, as (tokens, cost); (0, 0) if it is
-    not counted.
-    """
-
-    pk: int
-    number: int
-    run_id: str
-    tenant_id: int
-    user_id: UserId
-    assistant_id: int
-    conversation_id: uuid.UUID
-    owner: str
-    began_at: datetime
-    reserved: tuple[int, int] = (0, 0)
-
-    @property
-    def thread(self) -> str:
-        return str(self.conversation_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,21 +149,6 @@ def _take_over(owner: str, alive: Collection[int], by: datetime, limit: int) -> 
         status=ToolCall.Status.INTERRUPTED, error="The server stopped while the tool was running."
     )
     return [DeadRun(key_of(run, owner), run.partial, run.checkpoint_seq) for run in runs]
-
-
-def key_of(run: Run, owner: str) -> RunKey:
-    return RunKey(
-        pk=run.pk,
-        number=run.number,
-        run_id=run.run_id,
-        tenant_id=run.tenant_id,
-        user_id=run.user_id,
-        assistant_id=run.assistant_id,
-        conversation_id=run.conversation_id,
-        owner=owner,
-        began_at=run.started_at,
-        reserved=(run.reserved_tokens, run.reserved_cost),
-    )
 
 
 def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id: int | None = None) -> list[int]:

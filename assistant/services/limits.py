@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
+from assistant.services.token_bucket import Bucket, Buckets, digest_of
 from tools.context import UserId
 
 # Frames a connection may send: a burst, then so many a second; and all of a member's connections together.
@@ -34,41 +34,6 @@ HELD_BACK_SHARE = 0.5
 # So many at once are held back in this process, and of one of them; the rest are told at once, for each that waits
 # takes memory.
 HELD_BACK, HELD_BACK_OF_ONE = 500, 50
-# Buckets of members that are kept; one that is forgotten is full again.
-KEPT_BUCKETS = 10_000
-
-
-class Bucket:
-    """A token bucket: `burst` at once, then `rate` a second."""
-
-    def __init__(self, burst: int, rate: float) -> None:
-        self._burst = float(burst)
-        self._rate = rate
-        self._tokens = float(burst)
-        self._filled_at = time.monotonic()
-
-    def take(self) -> bool:
-        """Take one; False if there is none left."""
-        return self.reserve(0.0) is not None
-
-    def reserve(self, patience: float) -> float | None:
-        """Take one, if need be of those to come: seconds until it is there; None if it takes longer than `patience`."""
-        self._fill()
-        missing = 1.0 - self._tokens
-        if missing > patience * self._rate:
-            return None
-        self._tokens -= 1.0
-        return missing / self._rate if missing > 0.0 else 0.0
-
-    def charge(self, tokens: float, most_owed: float) -> None:
-        """Take so many of what is there or to come, though not so many that more than `most_owed` are missing."""
-        self._fill()
-        self._tokens = max(min(self._tokens, -most_owed), self._tokens - tokens)
-
-    def _fill(self) -> None:
-        now = time.monotonic()
-        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
-        self._filled_at = now
 
 
 _members: WeakValueDictionary[tuple[int, UserId], Bucket] = WeakValueDictionary()
@@ -93,24 +58,6 @@ def picture_gate(*, tenant_id: int, user_id: UserId) -> asyncio.Semaphore:
     if gate is None:
         gate = _gates[key] = asyncio.Semaphore(PICTURES_AT_ONCE)
     return gate
-
-
-class Buckets:
-    """A bucket for each key; the one that was used longest ago makes room, and is full when it comes again."""
-
-    def __init__(self, burst: int, rate: float) -> None:
-        self._burst, self._rate = burst, rate
-        self._kept: OrderedDict[Hashable, Bucket] = OrderedDict()
-
-    def of(self, key: Hashable) -> Bucket:
-        """The key's own."""
-        bucket = self._kept.get(key)
-        if bucket is None:
-            bucket = self._kept[key] = Bucket(self._burst, self._rate)
-            if len(self._kept) > KEPT_BUCKETS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return bucket
 
 
 _requests = Buckets(MCP_BURST, MCP_RATE)
@@ -169,8 +116,3 @@ async def hold_back(who: Hashable) -> None:
         _held_back[who] -= 1
         if not _held_back[who]:
             del _held_back[who]
-
-
-def digest_of(credential: str) -> bytes:
-    """What stands for a credential, which itself is a secret."""
-    return hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()

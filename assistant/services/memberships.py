@@ -8,11 +8,9 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
-from django.db.models import EmailField, QuerySet
+from django.db.models import EmailField
 
 from assistant.models import Membership, Tenant
-from assistant.services import audit
-from assistant.services.mcpcredentials import forget_credentials
 from assistant.services.tenancy import all_tenants
 
 ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
@@ -91,17 +89,6 @@ def set_role(*, membership: Membership, role: str) -> Membership:
     membership.save(update_fields=["role"])
     _admit_to_admin(membership)
     return membership
-
-
-@transaction.atomic
-def end_memberships(*, actor: audit.Actor, places: QuerySet[Membership]) -> None:
-    """Take people's places in tenants away, and with each at once the credentials that they stored there.
-
-    Args:
-        actor: who does it, for the trail; None for what follows the project's own memberships.
-    """
-    forget_credentials(actor=actor, places=places)
-    places.delete()
 
 
 def _admit_to_admin(membership: Membership) -> None:

@@ -11,9 +11,10 @@ from assistant.core.messages import Message
 from assistant.core.toolbox import Decision
 from assistant.models import Conversation, ToolCall
 from assistant.models import Message as MessageRow
+from assistant.services.errors import Refused
 from assistant.services.expiry import APPROVAL_LIFETIME
 from assistant.services.history import open_calls
-from assistant.services.inputs import Refused, RunInput
+from assistant.services.inputs import RunInput
 from assistant.services.toolsets import EffectiveTool
 from tools import InvalidArguments
 from tools.context import UserId

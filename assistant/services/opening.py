@@ -9,16 +9,17 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from assistant.core.limits import Allowance, Limits
 from assistant.core.memory import estimate, estimate_tokens
 from assistant.core.messages import Message, Usage
-from assistant.core.plan import Allowance, Limits
 from assistant.core.toolbox import Decision
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants import limits_of, options_of, prompt_of
+from assistant.services.errors import Refused
 from assistant.services.history import recent_messages, store_messages
-from assistant.services.inputs import Refused, RunInput
+from assistant.services.inputs import RunInput
 from assistant.services.keylimits import spend_on_run
-from assistant.services.leases import LEASE, RunKey, key_of
+from assistant.services.leases import LEASE
 from assistant.services.members import KeyLimits, Member
 from assistant.services.newinput import check_edits, what_is_new
 from assistant.services.places import Place, find_place
@@ -26,6 +27,7 @@ from assistant.services.preparedwrites import PreparedInsert
 from assistant.services.providers import ProviderChoice, choose_provider
 from assistant.services.quotas import Quotas, quotas_of
 from assistant.services.quotause import EXPECTED_OUTPUT, Expected, take_run
+from assistant.services.run_key import RunKey, key_of
 from assistant.services.toolsets import EffectiveTool, effective_tools
 from tools import Tool
 from tools.context import UserId

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from assistant.models import Approval, Assistant, Run
 from assistant.models import Message as MessageRow
-from assistant.services.leases import RunKey
 from assistant.services.listing import Said, said
 from assistant.services.members import Member
+from assistant.services.run_key import RunKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from assistant.models import Message as MessageRow
 from assistant.services.eventlog import Position, ThreadLog
 from assistant.services.frames import Numbering, decode_event, stored_event
 from assistant.services.history import to_message
-from assistant.services.leases import RunKey, key_of
 from assistant.services.members import Member
+from assistant.services.run_key import RunKey, key_of
 from assistant.services.toolfiles import files_of_calls
 
 # A picture holds at most this many messages, the newest.

@@ -16,10 +16,10 @@ from assistant.services.delegation import DelegatingToolset
 from assistant.services.expiry import APPROVAL_LIFETIME
 from assistant.services.intercepting import intercepted, tool_interceptors
 from assistant.services.journal import AuditJournal
-from assistant.services.leases import RunKey
 from assistant.services.members import Member
 from assistant.services.opening import RunSetup
 from assistant.services.providers import model_of
+from assistant.services.run_key import RunKey
 from assistant.services.summaries import summary_message
 from assistant.services.toolsets import TenantToolset
 from tools import ToolContext

@@ -12,7 +12,8 @@ from django.conf import settings
 from assistant.core.pricing import MILLIONTHS
 from assistant.core.quotas import NAMES, Quota, Scope, window_of
 from assistant.models import Tenant, TenantLimits
-from assistant.services.inputs import Refused, written
+from assistant.services.errors import Refused
+from assistant.services.text import written
 
 
 @dataclass(frozen=True)

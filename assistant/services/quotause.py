@@ -15,11 +15,11 @@ from django.db import transaction
 from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Sum, Value, When
 from django.utils import timezone
 
-from assistant.core.plan import Allowance
+from assistant.core.limits import Allowance
 from assistant.core.quotas import COUNTED, WINDOWS, Quota, Window, Windows, window_of
 from assistant.models import QuotaUse, Run, ToolCall, UsageEntry, Webhook
-from assistant.services.inputs import written
 from assistant.services.quotas import QuotaReached, Quotas
+from assistant.services.text import written
 from assistant.services.webhooks import tell
 from tools.context import UserId
 

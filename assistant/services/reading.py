@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator
 from assistant.services.database import in_database
 from assistant.services.ends import tell_stored_end
 from assistant.services.eventlog import Entry, Position
-from assistant.services.leases import RunKey
 from assistant.services.members import Member
 from assistant.services.pictures import REPAINT_SECONDS, Picture, paint, run_ending, run_state, stored_thread
+from assistant.services.run_key import RunKey
 from assistant.services.runs import get_runs
 
 

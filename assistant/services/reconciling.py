@@ -17,7 +17,7 @@ from assistant.core.messages import ToolCall as Call
 from assistant.core.transcript import NO_RESULT, Transcript, result_id
 from assistant.models import Conversation, ToolCall
 from assistant.services.history import open_calls, recent_messages
-from assistant.services.leases import RunKey
+from assistant.services.run_key import RunKey
 
 NOT_BEGUN = "Not run: the server stopped first."
 _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})

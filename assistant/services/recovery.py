@@ -10,8 +10,8 @@ from assistant.core.events import PROTOCOL_VERSION, RunError, RunStarted
 from assistant.core.transcript import Transcript
 from assistant.services.closing import close_run
 from assistant.services.database import in_database
+from assistant.services.errors import OUTAGES
 from assistant.services.eventlog import Entry, EventLog, Fenced, Position
-from assistant.services.failures import OUTAGES
 from assistant.services.frames import Numbering, decode_event
 from assistant.services.journal import note_asked
 from assistant.services.leases import DeadRun, LostRun, take_over_dead_runs

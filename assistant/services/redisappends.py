@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from assistant.services.eventlog import Entry
-from assistant.services.limits import Bucket
+from assistant.services.token_bucket import Bucket
 
 # Of each thread that is written to: its stream, and the set of processes that read it. One script, so that nobody
 # writes between the events of a thread: where the place of the first is taken, XADD raises. What was added goes to the

@@ -20,10 +20,11 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
+from assistant.services.errors import REDIS_AWAY
 from assistant.services.eventlog import Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.memorylog import MemoryLog
 from assistant.services.redisappends import APPEND, Batch, Expiries, RedisWriter, Rounds
-from assistant.services.subscriptions import AWAY, Subscriptions
+from assistant.services.subscriptions import Subscriptions
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class RedisLog:
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
-        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, AWAY))
+        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, REDIS_AWAY))
         self._followed: set[str] = set()
         self._expiries = Expiries()
         self._subscriptions = Subscriptions(url, on_message=self._take)
@@ -111,7 +112,7 @@ class RedisLog:
             failed = set(await self._patiently(lambda: self._append_script(keys=keys, args=arguments)))
         except ResponseError:
             failed = set(range(len(batches)))
-        except AWAY as exc:
+        except REDIS_AWAY as exc:
             logger.warning("The events of %d threads cannot be kept: %r", len(batches), exc)
             return [exc] * len(batches)
         failures: list[Exception | None] = []
@@ -121,7 +122,7 @@ class RedisLog:
             failures.append(failure)
             if failure is None:
                 self._memory.thread(thread).append(entries)
-            elif isinstance(failure, AWAY):
+            elif isinstance(failure, REDIS_AWAY):
                 away = failure
         return failures
 
@@ -133,7 +134,7 @@ class RedisLog:
             if stored[: len(entries)] == list(entries):
                 return None
             await self._fill(thread)
-        except AWAY as exc:
+        except REDIS_AWAY as exc:
             return exc
         logger.warning("Another process writes to thread %s", thread)
         return Fenced(thread)
@@ -146,7 +147,7 @@ class RedisLog:
                 return await command()
             except ResponseError:
                 raise
-            except AWAY as exc:
+            except REDIS_AWAY as exc:
                 if asyncio.get_running_loop().time() > deadline:
                     if isinstance(exc, RuntimeError):
                         raise RedisConnectionError("The connection was closed.") from exc
@@ -180,7 +181,7 @@ class RedisLog:
             if await self._patiently(lambda: self._redis.delete(STREAM + thread)):
                 # Other processes read this before the first event, for it is published before it.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
-        with contextlib.suppress(*AWAY):  # only room is lost: the stream expires by itself
+        with contextlib.suppress(*REDIS_AWAY):  # only room is lost: the stream expires by itself
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
         # A writer follows its thread too: events that others add after a take-over must not be missing here.
         log = await self.open(thread)
@@ -198,7 +199,7 @@ class RedisLog:
             if thread in self._followed:
                 continue
             self._expiries.forget(thread)
-            with contextlib.suppress(*AWAY):  # else others send here what nobody reads, for a while
+            with contextlib.suppress(*REDIS_AWAY):  # else others send here what nobody reads, for a while
                 await self._redis.srem(READERS + thread, self._id)
             if thread in self._followed:  # again, while that was on its way
                 self._fill_soon(thread)
@@ -208,7 +209,7 @@ class RedisLog:
 
     async def publish_control(self, message: str) -> None:
         """Tell every process something; delivery is a hint, the database holds the truth."""
-        with contextlib.suppress(*AWAY):
+        with contextlib.suppress(*REDIS_AWAY):
             await self._redis.publish(CONTROL, message)
 
     def size(self) -> tuple[int, int]:
@@ -271,7 +272,7 @@ class RedisLog:
                 try:
                     async with self._fetching:
                         await self._fill(thread)
-                except AWAY:
+                except REDIS_AWAY:
                     logger.warning("Redis is away; thread %s waits for its events", thread)
                     self._wanted.add(thread)
                     await asyncio.sleep(RETRY_SECONDS)
@@ -289,5 +290,5 @@ class RedisLog:
             threads = list(self._followed)
             for start in range(0, len(threads), RENEWED_AT_ONCE):
                 keys = [READERS + thread for thread in threads[start : start + RENEWED_AT_ONCE]]
-                with contextlib.suppress(*AWAY):  # who cannot reach Redis says it all when it is back
+                with contextlib.suppress(*REDIS_AWAY):  # who cannot reach Redis says it all when it is back
                     await self._renew_script(keys=keys, args=[self._id, KEEP_SECONDS])

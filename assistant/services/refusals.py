@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
-from assistant.services.limits import KEPT_BUCKETS, Bucket
 from assistant.services.members import Member
 from assistant.services.quotas import QuotaReached
+from assistant.services.token_bucket import KEPT_BUCKETS, Bucket
 from tools.context import UserId
 
 # After a refusal the database is asked this often for each member: a burst, then so many a second. It is asked at all

@@ -24,13 +24,13 @@ from assistant.services.courier import Courier
 from assistant.services.database import in_database
 from assistant.services.draining import stop_with_daphne
 from assistant.services.ends import tell_end_before
+from assistant.services.errors import OUTAGES
 from assistant.services.eventlog import EventLog
 from assistant.services.expiry import expire_approvals
-from assistant.services.failures import OUTAGES
 from assistant.services.filelog import FileLog, events_folder
 from assistant.services.halting import halt_runs
 from assistant.services.inputs import RunInput
-from assistant.services.leases import RunKey, release, renew_leases, request_cancel
+from assistant.services.leases import release, renew_leases, request_cancel
 from assistant.services.limits import hold_back
 from assistant.services.mcpcalls import session_pool
 from assistant.services.members import Member
@@ -42,6 +42,7 @@ from assistant.services.quotause import tell_reached
 from assistant.services.recovery import recover_dead_runs
 from assistant.services.redislog import RedisLog
 from assistant.services.refusals import Refusals
+from assistant.services.run_key import RunKey
 from assistant.services.runtask import RunTask
 from assistant.services.seats import LocalSeats, RedisSeats, Seats
 from assistant.services.stateless import open_stateless_run

@@ -27,11 +27,12 @@ from assistant.services import metrics
 from assistant.services.checkpoints import Checkpoints
 from assistant.services.closing import Ending, close_run
 from assistant.services.database import in_database_patiently
+from assistant.services.errors import note_failure
 from assistant.services.eventlog import Entry, EventLog, Fenced
-from assistant.services.failures import note_failure
 from assistant.services.frames import Numbering, as_mapping
-from assistant.services.leases import Checkpoint, LostRun, RunKey
+from assistant.services.leases import Checkpoint, LostRun
 from assistant.services.observing import fail, run_span
+from assistant.services.run_key import RunKey
 from assistant.services.summaries import summarise_if_long
 from tools.logs import labelled
 

@@ -11,8 +11,8 @@ from typing import Protocol
 from redis.asyncio import Redis
 
 from assistant.core.quotas import Quota
+from assistant.services.errors import REDIS_AWAY
 from assistant.services.members import Member
-from assistant.services.subscriptions import AWAY
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class RedisSeats:
             quotas = _quotas(member)
             limits = [quota.connections for quota in quotas]
             full = int(await self._take(keys=list(seat.keys), args=[seat.id, SEAT_SECONDS, *limits]))
-        except AWAY:
+        except REDIS_AWAY:
             logger.warning("Connections are counted in this process alone: Redis is away")
             full = 0
         except BaseException:
@@ -132,7 +132,7 @@ class RedisSeats:
         try:
             for key in seat.keys:
                 await self._redis.zrem(key, seat.id)
-        except AWAY:
+        except REDIS_AWAY:
             logger.info("A seat is given up when its time is over: Redis is away")
 
     async def renew(self) -> None:
@@ -143,7 +143,7 @@ class RedisSeats:
         try:
             for key, ids in by_key.items():
                 await self._renew(keys=[key], args=[SEAT_SECONDS, *ids])
-        except AWAY:
+        except REDIS_AWAY:
             logger.warning("Seats could not be renewed: Redis is away")
 
     async def close(self) -> None:

@@ -9,11 +9,11 @@ from django.db import IntegrityError, transaction
 
 from assistant.models import Conversation, Run
 from assistant.services.completions import StatelessInput
-from assistant.services.inputs import Refused
-from assistant.services.leases import key_of
+from assistant.services.errors import Refused
 from assistant.services.members import Member
 from assistant.services.opening import TITLE_LENGTH, OpenedRun, begin_run
 from assistant.services.places import find_place
+from assistant.services.run_key import key_of
 
 
 def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:

@@ -13,12 +13,11 @@ from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+
+from assistant.services.errors import REDIS_AWAY
 
 logger = logging.getLogger(__name__)
 
-# What tells that Redis is away: uvloop says by a RuntimeError that a connection was closed while it was written to.
-AWAY = (RedisError, OSError, RuntimeError)
 RETRY_SECONDS = 0.25
 READ_SECONDS = 5.0
 
@@ -59,7 +58,7 @@ class Subscriptions:
         pubsub = None
         try:
             pubsub = await self._connect()
-        except AWAY as exc:
+        except REDIS_AWAY as exc:
             logger.warning("Redis cannot be reached yet; what other processes write is heard later: %r", exc)
         self._listener = asyncio.create_task(
             self._listen(pubsub), name="redis-subscriptions", context=contextvars.Context()
@@ -78,7 +77,7 @@ class Subscriptions:
                     pubsub = await self._connect()
                 message = await pubsub.get_message(timeout=READ_SECONDS)
             except Exception as exc:
-                if not isinstance(exc, AWAY):
+                if not isinstance(exc, REDIS_AWAY):
                     logger.exception("The channels of Redis could not be listened to")
                 pubsub = None
                 await self._drop()
@@ -106,6 +105,6 @@ class Subscriptions:
         pubsub, self._pubsub = self._pubsub, None
         client, self._client = self._client, None
         for one in (pubsub, client):
-            with contextlib.suppress(*AWAY):
+            with contextlib.suppress(*REDIS_AWAY):
                 if one is not None:
                     await one.aclose()

@@ -13,7 +13,7 @@ from assistant.core.summarising import HEADING, summarise
 from assistant.models import Conversation
 from assistant.services.database import in_database
 from assistant.services.history import unsummarised_messages
-from assistant.services.leases import RunKey
+from assistant.services.run_key import RunKey
 from assistant.services.usage import add_usage
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from assistant.models import ToolFile
-from assistant.services.leases import RunKey
 from assistant.services.members import Member
+from assistant.services.run_key import RunKey
 from tools import Media
 
 

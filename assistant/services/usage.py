@@ -15,10 +15,10 @@ from django.db.models.functions import TruncDate
 
 from assistant.core.messages import Usage
 from assistant.models import Run, UsageEntry
-from assistant.services.leases import RunKey
 from assistant.services.members import Member
 from assistant.services.preparedwrites import PreparedInsert
 from assistant.services.quotause import settle
+from assistant.services.run_key import RunKey
 
 # Beyond these nothing was used, and some moments have no name in some time zones.
 FIRST_DAY, LAST_DAY = date(1970, 1, 2), date(9998, 12, 30)

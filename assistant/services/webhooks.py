@@ -24,8 +24,8 @@ from django.utils.crypto import salted_hmac
 
 from assistant.models import Assistant, Tenant, ToolCall, Webhook, WebhookDelivery
 from assistant.services import audit
-from assistant.services.leases import RunKey
 from assistant.services.prepared import Prepared
+from assistant.services.run_key import RunKey
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - the specification's mark of a secret  # nosec B105
 SECRET_BYTES = 32

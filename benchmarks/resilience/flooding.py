@@ -55,14 +55,14 @@ def hold_nobody_back() -> None:
     """Who floods is looked at in full each time, and told at once."""
     from assistant import consumers
     from assistant.api import bounds
-    from assistant.services import limits, refusals, runs
+    from assistant.services import refusals, runs, token_bucket
 
     async def at_once(who: object) -> None:
         return None
 
     for module in (bounds, consumers, runs):
         module.hold_back = at_once  # type: ignore[attr-defined]
-    limits.Bucket.reserve = lambda self, patience: 0.0  # type: ignore[method-assign]
+    token_bucket.Bucket.reserve = lambda self, patience: 0.0  # type: ignore[method-assign]
     refusals.Refusals.last = lambda self, member: None  # type: ignore[method-assign]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
-from assistant.services.failures import Failure
+from assistant.services.errors import Failure
 from assistant.services.frames import refusal_frame
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
 from assistant.api.openai_shapes import CODES, STATUS_OF_ERROR
-from assistant.services.failures import Failure
+from assistant.services.errors import Failure
 from tests.docs.snippets import ROOT, codes, table
 from tests.docs.test_facts import calls, listed, literals, text_argument
 

@@ -20,9 +20,10 @@ from pytest_django.fixtures import Settings
 from assistant.models import Conversation, Provider, Run
 from assistant.services import rowsecurity
 from assistant.services.checkpoints import store_checkpoints
-from assistant.services.leases import Checkpoint, checkpoint_runs, key_of
+from assistant.services.leases import Checkpoint, checkpoint_runs
 from assistant.services.members import create_api_key
 from assistant.services.rowsecurity import with_tenants
+from assistant.services.run_key import key_of
 from assistant.services.tenancy import all_tenants, tenants
 from tests import live
 from tests.agui import Frame

@@ -19,9 +19,10 @@ from assistant.services import checkpoints, runtask
 from assistant.services.checkpoints import Checkpoints
 from assistant.services.database import in_database
 from assistant.services.eventlog import Position
-from assistant.services.leases import Checkpoint, LostRun, RunKey, key_of
+from assistant.services.leases import Checkpoint, LostRun
 from assistant.services.members import Member
 from assistant.services.memorylog import MemoryLog
+from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs import Runs
 from assistant.services.runtask import CHECKPOINT_SECONDS, checkpoint_pause
 from assistant.services.tenancy import all_tenants, tenants_in_sight

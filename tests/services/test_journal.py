@@ -22,11 +22,12 @@ from assistant.services import recovery
 from assistant.services.eventlog import Entry, Position
 from assistant.services.frames import Numbering
 from assistant.services.journal import AuditJournal
-from assistant.services.leases import DeadRun, RunKey, key_of, take_over_dead_runs
+from assistant.services.leases import DeadRun, take_over_dead_runs
 from assistant.services.members import Member
 from assistant.services.memorylog import MemoryLog
 from assistant.services.reading import run_entries
 from assistant.services.recovery import UNKNOWN_EVENTS, recover_dead_runs
+from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs import get_runs
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run

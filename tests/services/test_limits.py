@@ -9,7 +9,8 @@ import time
 import pytest
 
 from assistant.services import limits
-from assistant.services.limits import Arrival, Bucket, Buckets, member_bucket
+from assistant.services.limits import Arrival, member_bucket
+from assistant.services.token_bucket import Bucket, Buckets
 
 
 def test_a_bucket_gives_its_burst_and_then_refuses() -> None:

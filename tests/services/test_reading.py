@@ -29,10 +29,10 @@ from assistant.services import reading
 from assistant.services.ends import tell_stored_end
 from assistant.services.eventlog import Entry, EventLog, Position
 from assistant.services.frames import Numbering
-from assistant.services.leases import RunKey, key_of
 from assistant.services.members import Member
 from assistant.services.pictures import ThreadState, paint, stored_thread
 from assistant.services.reading import run_entries
+from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs import get_runs
 from assistant.threads import FollowedThreads
 from tests.base import Cast

@@ -18,7 +18,8 @@ from assistant.core.messages import Message, Usage
 from assistant.models import ApiKey, Conversation, Run, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
 from assistant.services.closing import Ending, close_run
-from assistant.services.inputs import Refused, RunInput, TextMessage
+from assistant.services.errors import Refused
+from assistant.services.inputs import RunInput, TextMessage
 from assistant.services.members import Member
 from assistant.services.opening import OpenedRun, open_run
 from tests.base import Cast

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from assistant.services.database import in_database
-from assistant.services.failures import OUTAGES, note_failure
+from assistant.services.errors import OUTAGES, note_failure
 from assistant.services.keylimits import TooManyRequests, spend
 from assistant.services.limits import may_request
 from assistant.services.members import Member, member_by_key

@@ -28,7 +28,7 @@ from assistant.mcp.server.questions import CALLER, Caller, InputNeeded, Unanswer
 from assistant.services.callaudit import settle_approval
 from assistant.services.calling import Decision, ToolCall, TooManyCalls, call_tool, tools_for
 from assistant.services.database import in_database
-from assistant.services.inputs import clean_text
+from tools.text import clean_text
 
 APPROVAL = "approval"
 SHOWN_ARGUMENTS = 2000

@@ -48,7 +48,7 @@ def store_what_comes() -> None:
     """Texts are taken as they come."""
     from assistant.services import inputs
 
-    inputs.clean_text = lambda text: text
+    inputs.clean_text = lambda text: text  # type: ignore[attr-defined]
 
 
 def store_otherwise_on_postgres() -> None:
@@ -58,8 +58,8 @@ def store_otherwise_on_postgres() -> None:
     from assistant.services import inputs
 
     if connection.vendor == "postgresql":
-        clean = inputs.clean_text
-        inputs.clean_text = lambda text: clean(text).replace("\N{REPLACEMENT CHARACTER}", "?")
+        clean = inputs.clean_text  # type: ignore[attr-defined]
+        inputs.clean_text = lambda text: clean(text).replace("\N{REPLACEMENT CHARACTER}", "?")  # type: ignore[attr-defined]
 
 
 def hang_up_on_mistakes() -> None:

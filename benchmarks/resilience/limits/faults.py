@@ -69,7 +69,7 @@ def tell_the_wrong_time() -> None:
 def tell_no_time() -> None:
     """Refusals do not say when to ask again."""
     from assistant import consumers
-    from assistant.services.inputs import Refused
+    from assistant.services.errors import Refused
 
     told = consumers.refusal_frame  # type: ignore[attr-defined]
     consumers.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
@@ -98,6 +98,6 @@ def count_no_calls() -> None:
 
 def count_no_frames() -> None:
     """The frames of connections are not counted."""
-    from assistant.services.limits import Bucket
+    from assistant.services.token_bucket import Bucket
 
     Bucket.take = lambda *_: True  # type: ignore[method-assign]

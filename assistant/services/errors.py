@@ -1,20 +1,45 @@
-"""What is told of a failure on our side: a code, a sentence that is safe to show, and an id that stands in the log."""
+"""Refusals and failures of services: their codes, and sentences that are safe to show."""
 
 from __future__ import annotations
 
 import logging
+import math
 import uuid
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import redis
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
+from redis.exceptions import RedisError
 
-from assistant.services.database import AWAY
-from assistant.services.inputs import Refused
+# Raised while the database is away.
+DATABASE_AWAY = (OperationalError, InterfaceError)
+# Raised while Redis is away. uvloop raises RuntimeError for a write to a connection that was closed.
+REDIS_AWAY = (RedisError, OSError, RuntimeError)
+
+
+class Refused(Exception):
+    """The run is not opened; `code` is one of the run error codes, the text is safe to show.
+
+    `resets_at` is when to ask again, if that is a matter of time.
+    """
+
+    def __init__(self, code: str, message: str, *, resets_at: datetime | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.resets_at = resets_at
+
+    @property
+    def retry_after(self) -> int | None:
+        """Whole seconds to wait, at least one, as the header says it; None if it is no matter of time."""
+        if self.resets_at is None:
+            return None
+        return max(1, math.ceil((self.resets_at - timezone.now()).total_seconds()))
+
 
 # The database or Redis is away, or too busy to answer: the same may go well in a moment.
-OUTAGES = (*AWAY, redis.ConnectionError, redis.TimeoutError)
+OUTAGES = (*DATABASE_AWAY, redis.ConnectionError, redis.TimeoutError)
 # When to try again, in seconds.
 RETRY_AFTER = 2
 
