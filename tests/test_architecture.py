@@ -24,13 +24,13 @@ class Room:
     outside: tuple[str, ...] = (EVERY_ROOM,)
 
 
-EDGES = ("assistant.services", "assistant.models", "assistant.core.events", "tools")
+EDGES = ("assistant.services", "assistant.models", "assistant.core.values.events", "tools")
 # A module is in the first room that names it or a package around it.
 ROOMS = {
     "tools that ship": Room(
         ("tools.library", "tools.models", "tools.migrations", "tools.apps", "tools.demo"), ("tools",)
     ),
-    "guarded http": Room(("tools.guardedhttp",), ("tools",), ("httpx2", "httpcore2")),
+    "guarded http": Room(("assistant.toolkit.guards.guarded_http",), ("tools",), ("httpx2", "httpcore2")),
     "tools": Room(("tools",), ("tools",), ("asgiref", "docstring_parser", "pydantic", "pydantic_core")),
     "core": Room(("assistant.core",), ("assistant.core", "tools"), ("pydantic", "pydantic_core", "msgspec")),
     "providers": Room(
@@ -39,7 +39,7 @@ ROOMS = {
         ("openai", "httpx2", "msgspec", "pydantic", "xllamacpp", "aiohttp"),
     ),
     "mcp client": Room(
-        ("assistant.mcp.client",), ("assistant.mcp.client", "assistant.core", "tools"), ("mcp", "mcp_types", "httpx2")
+        ("assistant.mcp_client",), ("assistant.mcp_client", "assistant.core", "tools"), ("mcp", "mcp_types", "httpx2")
     ),
     "spans": Room(("assistant.spans",), ("assistant.core", "tools"), ("opentelemetry",)),
     "client": Room(("assistant.client",), ("assistant.core", "assistant.providers", "tools"), ("pydantic", "msgspec")),
@@ -51,31 +51,31 @@ ROOMS = {
             "assistant.models",
             "assistant.core",
             "assistant.providers",
-            "assistant.mcp.client",
+            "assistant.mcp_client",
             "assistant.spans",
             "tools",
         ),
     ),
-    "rendering": Room(("assistant.rendering",), EDGES),
+    "rendering": Room(("assistant.markdown.stream",), EDGES),
     "websocket": Room(
         (
-            "assistant.consumers",
-            "assistant.consuming",
-            "assistant.following",
-            "assistant.stepping",
-            "assistant.threads",
-            "assistant.handshake",
-            "assistant.lifespan",
-            "assistant.access",
+            "assistant.websocket.consumer",
+            "assistant.websocket.base_consumer",
+            "assistant.websocket.follower",
+            "assistant.websocket.eager_step",
+            "assistant.websocket.followed_threads",
+            "assistant.websocket.authentication",
+            "assistant.asgi.lifespan",
+            "assistant.asgi.access_log",
         ),
         (
-            "assistant.consuming",
-            "assistant.following",
-            "assistant.stepping",
-            "assistant.threads",
-            "assistant.handshake",
-            "assistant.rendering",
-            "assistant.core.silence",
+            "assistant.websocket.base_consumer",
+            "assistant.websocket.follower",
+            "assistant.websocket.eager_step",
+            "assistant.websocket.followed_threads",
+            "assistant.websocket.authentication",
+            "assistant.markdown.stream",
+            "assistant.core.values.idle_timer",
             *EDGES,
         ),
     ),
@@ -87,21 +87,26 @@ ROOMS = {
     ),
     "pages": Room(
         (
-            "assistant.pages",
-            "assistant.connections",
-            "assistant.manual",
+            "assistant.pages.chat",
+            "assistant.pages.mcp_credentials",
+            "assistant.docs_site.views",
             "assistant.health",
             "assistant.outages",
             "assistant.templatetags",
         ),
-        ("assistant.pages", "assistant.rendering", *EDGES),
+        ("assistant.pages.chat", "assistant.markdown.stream", *EDGES),
     ),
     "hosting": Room(("assistant.hosting",), EDGES),
     "static files": Room(("assistant.staticfiles",), (), ("django",)),
     # Settings are read before Django is there.
     "settings": Room(
         ("assistant.defaults", "assistant.environment"),
-        ("assistant.environment", "assistant.core.pricing", "assistant.core.quotas", "tools.inside"),
+        (
+            "assistant.environment",
+            "assistant.core.values.pricing",
+            "assistant.core.values.quota_kinds",
+            "assistant.toolkit.guards.internal_hosts",
+        ),
         ("environ", "cryptography"),
     ),
     # They only put the doors in their places.
@@ -183,15 +188,15 @@ def test_every_import_points_down() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("tools.schema", "import django"),
-        ("tools.library.clock", "from assistant.models import Tenant"),
-        ("assistant.core.loop", "from assistant.models import Run"),
-        ("assistant.core.loop", "def f():\n    from django.db import connection"),
+        ("assistant.toolkit.schema.parameters", "import django"),
+        ("assistant.library.clock", "from assistant.models import Tenant"),
+        ("assistant.core.turn.loop", "from assistant.models import Run"),
+        ("assistant.core.turn.loop", "def f():\n    from django.db import connection"),
         ("assistant.providers.openai", "from assistant.services import runs"),
-        ("assistant.models.runs", "from assistant.services.runs import get_runs"),
-        ("assistant.services.runs", "from assistant.consumers import ChatConsumer"),
-        ("assistant.services.runs", "import openai"),
-        ("assistant.consumers", "from assistant.core.loop import run_turn"),
+        ("assistant.models.runs", "from assistant.services.runs.manager import get_runs"),
+        ("assistant.services.runs.manager", "from assistant.websocket.consumer import ChatConsumer"),
+        ("assistant.services.runs.manager", "import openai"),
+        ("assistant.websocket.consumer", "from assistant.core.turn.loop import run_turn"),
         ("assistant.admin.runs", "from assistant.api import views"),
         ("assistant.api.runs", "from config import settings"),
         ("assistant.somewhere", "import json"),

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from django.conf import settings
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
-from assistant.core.messages import Usage
-from assistant.core.toolbox import ToolOutcome
+from assistant.core.toolcalls.protocols import ToolOutcome
+from assistant.core.values.messages import Usage
 
 # When a series began is told by none of the questions that are asked of these.
 disable_created_metrics()  # type: ignore[no-untyped-call]

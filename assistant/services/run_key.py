@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.models import Run
-from tools.context import UserId
+from assistant.toolkit.calls.context import UserId
 
 
 @dataclass(frozen=True, slots=True)

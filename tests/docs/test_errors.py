@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
-from assistant.api.openai_shapes import CODES, STATUS_OF_ERROR
+from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
 from assistant.services.errors import Failure
 from tests.docs.snippets import ROOT, codes, table
 from tests.docs.test_facts import calls, listed, literals, text_argument

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from assistant.services.errors import Refused
-from assistant.services.inputs import parse_input
+from assistant.services.runs.run_input import parse_input
 from assistant.services.text import BeyondBounds, read_json
-from tools.text import clean_text
+from assistant.toolkit.text import clean_text
 
 
 def user(text: Any, message_id: str = "u1") -> dict[str, Any]:

@@ -15,9 +15,9 @@ import pytest
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from tools import InvalidArguments, InvalidTool, Param, Tool, ToolContext, ToolResult, tool, tools_of
-from tools.schema import suspicious_parameters
-from tools.testing import ToolTester
+from assistant.toolkit import InvalidArguments, InvalidTool, Param, Tool, ToolContext, ToolResult, tool, tools_of
+from assistant.toolkit.schema.parameters import suspicious_parameters
+from assistant.toolkit.testing import ToolTester
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForTheTypeChecker

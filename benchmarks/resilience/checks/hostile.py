@@ -46,7 +46,7 @@ ADDRESSES = (
 
 def store_what_comes() -> None:
     """Texts are taken as they come."""
-    from assistant.services import inputs
+    from assistant.services.runs import run_input as inputs
 
     inputs.clean_text = lambda text: text  # type: ignore[attr-defined]
 
@@ -55,7 +55,7 @@ def store_otherwise_on_postgres() -> None:
     """What replaces a character that cannot be stored is another one on PostgreSQL."""
     from django.db import connection
 
-    from assistant.services import inputs
+    from assistant.services.runs import run_input as inputs
 
     if connection.vendor == "postgresql":
         clean = inputs.clean_text  # type: ignore[attr-defined]
@@ -64,7 +64,7 @@ def store_otherwise_on_postgres() -> None:
 
 def hang_up_on_mistakes() -> None:
     """Whoever sends a frame that is none is hung up on."""
-    from assistant.consumers import ChatConsumer
+    from assistant.websocket.consumer import ChatConsumer
 
     async def hang_up(self: ChatConsumer, code: str, reason: str) -> None:
         await self.close(1003)
