@@ -75,7 +75,7 @@ def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.W002",
         )
         for tool in catalogue.registry()
-        for name in suspicious_parameters(tool)
+        for name in suspicious_parameters(tool.parameters)
     ]
 
 

@@ -151,7 +151,7 @@ def update_customer(
 
 
 def _of(context: ToolContext) -> QuerySet[Customer]:
-    return Customer.objects.filter(tenant_id=context.tenant.id)
+    return Customer.objects.filter(tenant_id=context.tenant.pk)
 
 
 def _get(customers: QuerySet[Customer], number: int) -> Customer:

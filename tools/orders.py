@@ -80,7 +80,7 @@ def find_orders(
     if status is not None:
         found = found.filter(status=status)
     if customer_id is not None:
-        customers = Customer.objects.filter(tenant_id=context.tenant.id, number=min(customer_id, 2**31 - 1))
+        customers = Customer.objects.filter(tenant_id=context.tenant.pk, number=min(customer_id, 2**31 - 1))
         if not customers.exists():
             raise ToolError(f"There is no customer {customer_id}.")
         found = found.filter(customer__in=customers)
@@ -127,10 +127,10 @@ def get_order(number: Annotated[int, Param("The order's number.", ge=1)], contex
         placed_on=f"{order.placed_at:%Y-%m-%d}",
         lines=[
             Line(line.product, line.quantity, line.unit_price)
-            for line in order.lines.filter(tenant_id=context.tenant.id)
+            for line in order.lines.filter(tenant_id=context.tenant.pk)
         ],
     )
 
 
 def _of(context: ToolContext) -> QuerySet[Order]:
-    return Order.objects.filter(tenant_id=context.tenant.id).select_related("customer")
+    return Order.objects.filter(tenant_id=context.tenant.pk).select_related("customer")

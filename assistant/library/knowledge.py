@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from assistant.library.scope import tenant_of
 from assistant.services.knowledge.full_text import search
 from assistant.toolkit import Example, Param, ToolContext, tool
 
@@ -46,7 +45,7 @@ def search_docs(
     limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 3,
 ) -> DocumentSearch:
     """Search the company's documents for policies and instructions: refunds, shipping, warranty, opening hours."""
-    hits = search(tenant_id=tenant_of(context), query=query, limit=limit)
+    hits = search(tenant_id=context.tenant.pk, query=query, limit=limit)
     results = [
         Quotation(
             source=hit.passage.title,

@@ -11,7 +11,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max, QuerySet
 
 from assistant.library.moments import in_words, moments_of, read_time, read_zone
-from assistant.library.scope import tenant_of, user_of
 from assistant.models.reminders import Alarm
 from assistant.toolkit import Example, ExampleStep, Param, ToolContext, ToolError, tool
 
@@ -122,7 +121,7 @@ def cancel_alarm(alarm_id: Annotated[int, Param("From list_alarms.", ge=1)], con
 
 
 def _mine(context: ToolContext) -> QuerySet[Alarm]:
-    return Alarm.objects.filter(tenant_id=tenant_of(context), user_id=user_of(context))
+    return Alarm.objects.filter(tenant_id=context.tenant.pk, user_id=context.user.pk)
 
 
 def _ahead(context: ToolContext, now: datetime) -> QuerySet[Alarm]:
@@ -172,8 +171,8 @@ def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
         try:
             with transaction.atomic():
                 return Alarm.objects.create(
-                    tenant_id=tenant_of(context),
-                    user_id=user_of(context),
+                    tenant_id=context.tenant.pk,
+                    user_id=context.user.pk,
                     number=last + 1,
                     at=moment,
                     label=label,

@@ -20,7 +20,7 @@ from mcp_types import (
 
 from assistant.mcp_client.definitions import visible, visible_within
 from assistant.toolkit import ToolError, ToolResult
-from assistant.toolkit.calls.media import MAX_BYTES, MAX_BYTES_TOGETHER, MAX_FILES, Media
+from assistant.toolkit.media import MAX_BYTES, MAX_BYTES_TOGETHER, MAX_FILES, Media
 
 MAX_BLOCKS = 100
 MAX_TEXT = 200_000

@@ -27,7 +27,7 @@ from assistant.services.conversations.conversations import (
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.tenancy.members import Member, find_member, memberships_of
 from assistant.services.tenancy.row_scope import enter
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 MAX_STARTERS = 4
 TENANT_IN_SESSION = "tenant"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.models import Run
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Tools that a language model can have called, with a context that it never sees."""
 
-from assistant.toolkit.calls.context import TenantInfo, ToolContext, UserInfo, current_context
-from assistant.toolkit.calls.media import Media
 from assistant.toolkit.calls.results import ToolResult
+from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context
 from assistant.toolkit.definition.decorator import tool, tools_of
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.tool import Tool
@@ -15,6 +14,7 @@ from assistant.toolkit.errors import (
     ToolsError,
     UnknownTool,
 )
+from assistant.toolkit.media import Media
 from assistant.toolkit.registry import Registry
 from assistant.toolkit.schema.parameters import Param
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from assistant.toolkit.calls.context import ToolContext
+from assistant.toolkit.context import ToolContext
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.toolkit.calls.context import TenantInfo, ToolContext, UserInfo
 from assistant.toolkit.calls.results import ToolResult
+from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
 from assistant.toolkit.definition.tool import Arguments, Tool
 from assistant.toolkit.errors import ToolError
 

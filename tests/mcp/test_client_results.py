@@ -20,7 +20,7 @@ from mcp_types import (
 from assistant.mcp_client.definitions import visible
 from assistant.mcp_client.results import MAX_BLOCKS, MAX_TEXT, convert_result
 from assistant.toolkit import ToolResult
-from assistant.toolkit.calls.media import MAX_BYTES, MAX_FILES
+from assistant.toolkit.media import MAX_BYTES, MAX_FILES
 from tests.mcp.outside_app import PNG
 
 UNSEEN = "\x1b\x00\x9b\u061c\u115f\u180e\u200b\u200f\u202e\u2066\u3164\ufeff\ufff9\U000e0041"

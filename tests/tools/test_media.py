@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.toolkit import Media, ToolError, ToolResult, tool
-from assistant.toolkit.calls.media import MAX_BYTES, MAX_FILES
+from assistant.toolkit.media import MAX_BYTES, MAX_FILES
 from assistant.toolkit.testing import ToolTester
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

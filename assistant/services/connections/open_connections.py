@@ -27,7 +27,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.db.value_lists import any_of
 from assistant.services.tenancy.members import Member, good_keys
 from assistant.services.tenancy.row_scope import all_tenants
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
 

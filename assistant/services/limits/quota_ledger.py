@@ -21,7 +21,7 @@ from assistant.models import QuotaUse, Run, ToolCall, UsageEntry, Webhook
 from assistant.services.tenancy.quotas import QuotaReached, Quotas
 from assistant.services.text import written
 from assistant.services.webhooks.events import tell
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 # By the name of a limit: the column that is held against it, and its window.
 COLUMNS: Mapping[str, tuple[str, Window]] = {

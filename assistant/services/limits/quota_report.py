@@ -14,7 +14,7 @@ from assistant.core.values.quota_kinds import Quota, Windows
 from assistant.models import QuotaUse, Tenant
 from assistant.services.limits.quota_ledger import COLUMNS, present_use
 from assistant.services.tenancy.quotas import quotas_of
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 # Members who are listed, those with the most messages of the day first.
 LISTED = 10

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from weakref import WeakValueDictionary
 
 from assistant.services.token_bucket import Bucket, Buckets, digest_of
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 # Frames a connection may send: a burst, then so many a second; and all of a member's connections together.
 CONNECTION_BURST, CONNECTION_RATE = 60, 20.0

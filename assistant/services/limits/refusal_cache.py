@@ -10,7 +10,7 @@ from django.utils import timezone
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.token_bucket import KEPT_BUCKETS, Bucket
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 # After a refusal the database is asked this often for each member: a burst, then so many a second. It is asked at all
 # for a run that is there already, and for limits that were raised.

@@ -17,7 +17,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.mcp_servers.calls import listener_of
 from assistant.services.mcp_servers.circuit_breaker import REST, note_failure
 from assistant.services.mcp_servers.servers import Connection, connection_of
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
 

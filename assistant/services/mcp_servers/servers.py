@@ -16,7 +16,7 @@ from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure
 from assistant.models import McpCredential, McpServer
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit import ToolContext
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 # The one key of `_meta` under which a server finds what it may know of a call.
 META_KEY = "tenant-assistant/context"

@@ -17,7 +17,7 @@ from assistant.services.mcp_servers.calls import call_remote
 from assistant.services.mcp_servers.circuit_breaker import is_open
 from assistant.services.mcp_servers.tool_listings import is_quarantined
 from assistant.toolkit import InvalidTool, Tool
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 
 @dataclass(frozen=True, slots=True)

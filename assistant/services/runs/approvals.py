@@ -13,7 +13,7 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.run_input import Resume, RunInput
 from assistant.services.tenancy.members import Member, find_member
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 
 def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[int, list[Approval]]:

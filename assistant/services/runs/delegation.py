@@ -21,7 +21,7 @@ from assistant.services.db.threads import in_database_patiently
 from assistant.services.toolcalls.interceptors import intercepted
 from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset
 from assistant.toolkit import Tool
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 
 @dataclass(frozen=True, slots=True)

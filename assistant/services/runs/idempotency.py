@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from assistant.models import IdempotentAnswer, Run, Tenant
 from assistant.services.tenancy.members import Member
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 LIFETIME = timedelta(hours=24)
 # A request that has started no run in this time, and has no answer: its process died.

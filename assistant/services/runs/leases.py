@@ -15,7 +15,7 @@ from assistant.models import Run, ToolCall
 from assistant.services.db.prepared_queries import Prepared
 from assistant.services.db.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 # A run whose process has not renewed its lease for this long is taken for dead.
 LEASE = timedelta(seconds=15)

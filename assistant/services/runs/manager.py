@@ -48,7 +48,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import enter, enter_all
 from assistant.services.webhooks.sender import Courier
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.run_input import RunInput
 from assistant.services.toolpolicy.policy import EffectiveTool
 from assistant.toolkit import InvalidArguments
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 
 def what_is_new(

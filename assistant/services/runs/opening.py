@@ -30,7 +30,7 @@ from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.quotas import Quotas, quotas_of
 from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
 from assistant.toolkit import Tool
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
 # How often a run is tried to be opened while others open runs of the same thread.

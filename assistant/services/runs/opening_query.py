@@ -14,7 +14,7 @@ from assistant.services.db.prepared_queries import Prepared, UserKey
 from assistant.services.tenancy.members import KeyLimits, Member, membership_of
 from assistant.services.toolpolicy.policy import Standing
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 NO_LIMITS = KeyLimits(None, None)
 

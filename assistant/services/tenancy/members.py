@@ -18,7 +18,7 @@ from assistant.services.db.prepared_queries import Prepared, UserKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit import TenantInfo, UserInfo
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 from assistant.toolkit.logs import name_tenant
 
 # What a key may do unless less is asked for; `end_users`, to mint tokens for end users, is given by name only.

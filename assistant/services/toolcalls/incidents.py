@@ -11,7 +11,7 @@ from assistant.models import Incident, Webhook
 from assistant.services.db.threads import in_database
 from assistant.services.webhooks.events import tell
 from assistant.toolkit import ForeignRow, ToolResult
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 logger = logging.getLogger(__name__)
 

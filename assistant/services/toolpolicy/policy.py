@@ -21,7 +21,7 @@ from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
 from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
 from assistant.toolkit import Tool
-from assistant.toolkit.calls.context import UserId
+from assistant.toolkit.context import UserId
 
 Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server"]
 

@@ -10,20 +10,36 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from assistant.toolkit.calls.context import ToolContext, use_context
 from assistant.toolkit.calls.json_values import WouldWait
 from assistant.toolkit.calls.results import ToolResult, drain, result_of
 from assistant.toolkit.calls.worker_threads import in_thread
+from assistant.toolkit.context import ToolContext, use_context
 from assistant.toolkit.logs import note
-
-if TYPE_CHECKING:
-    from assistant.toolkit.definition.tool import Tool
 
 logger = logging.getLogger(__name__)
 
 MAX_RETRY_DELAY = 30.0
+
+
+class CallSettings(Protocol):
+    """The settings of a tool that say how a call of it is made; `definition.tool.Tool` has them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_async(self) -> bool: ...
+    @property
+    def atomic(self) -> bool: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def retry_on(self) -> tuple[type[Exception], ...]: ...
+    @property
+    def retry_delay(self) -> float: ...
+    @property
+    def result_converter(self) -> Callable[[Any], Any] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +49,7 @@ class _Pending:
     value: Any
 
 
-async def perform(tool: Tool, function: Callable[[], Any], context: ToolContext) -> ToolResult:
+async def perform(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
     """Call `function`, the tool's own with its arguments; again after the exceptions that the tool names.
 
     Raises:
@@ -57,7 +73,7 @@ async def perform(tool: Tool, function: Callable[[], Any], context: ToolContext)
     raise AssertionError("unreachable")
 
 
-def _note(tool: Tool, context: ToolContext, began: float, ending: str) -> None:
+def _note(tool: CallSettings, context: ToolContext, began: float, ending: str) -> None:
     """Log an attempt; arguments, results and messages may be private."""
     note(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
 
@@ -66,7 +82,7 @@ def _is_time(context: ToolContext, delay: float) -> bool:
     return context.deadline is None or datetime.now(UTC) + timedelta(seconds=delay) < context.deadline
 
 
-async def _once(tool: Tool, function: Callable[[], Any], context: ToolContext) -> ToolResult:
+async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
     try:
         with use_context(context):
             if tool.is_async:
@@ -80,7 +96,7 @@ async def _once(tool: Tool, function: Callable[[], Any], context: ToolContext) -
         raise
 
 
-def _in_thread(tool: Tool, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
+def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
     # A block of its own: the thread may go on after its caller gave up.
     with use_context(context):
         value = function()
@@ -89,7 +105,7 @@ def _in_thread(tool: Tool, function: Callable[[], Any], context: ToolContext) ->
         return result_of(value, tool.result_converter)
 
 
-async def _on_loop(tool: Tool, value: Any) -> ToolResult:
+async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
     value = await drain(await value if inspect.isawaitable(value) else value)
     if tool.result_converter is None or isinstance(value, ToolResult):
         try:

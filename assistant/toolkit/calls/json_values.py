@@ -19,9 +19,9 @@ from uuid import UUID
 import pydantic_core
 from pydantic import BaseModel
 
-from assistant.toolkit.calls.context import ToolContext
-from assistant.toolkit.calls.media import Media
+from assistant.toolkit.context import ToolContext
 from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_row
+from assistant.toolkit.media import Media
 from assistant.toolkit.text import clean_text
 
 # Rows of a queryset, generator or other open-ended source that the model is shown.

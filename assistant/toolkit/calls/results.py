@@ -9,9 +9,9 @@ from enum import Enum
 from typing import Any
 
 from assistant.toolkit.calls.json_values import MAX_ITEMS, more, register_converter, to_plain, waiting
-from assistant.toolkit.calls.media import Media, checked, media_in
 from assistant.toolkit.errors import InvalidTool, ToolError
 from assistant.toolkit.guards.tripwire import Tripwire
+from assistant.toolkit.media import Media, checked, media_in
 from assistant.toolkit.text import clean_text
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from assistant.toolkit.calls.context import home_loop
-from assistant.toolkit.calls.thread_context import PoolThread
+from assistant.toolkit.context import home_loop
+from assistant.toolkit.thread_context import PoolThread
 
 logger = logging.getLogger(__name__)
 

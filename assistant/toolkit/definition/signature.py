@@ -18,8 +18,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from assistant.toolkit.calls.arguments import Arguments, coerce, problems_of, refusal
-from assistant.toolkit.calls.context import ToolContext
 from assistant.toolkit.calls.results import ToolResult
+from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import parameter_descriptions
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from assistant.toolkit.calls.arguments import parse_arguments
 from assistant.toolkit.calls.call import perform
-from assistant.toolkit.calls.context import ToolContext
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.calls.worker_threads import is_async
+from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.handwritten import HandWritten, read_handler

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assistant.toolkit.calls.context import current_context
+from assistant.toolkit.context import current_context
 from assistant.toolkit.errors import ForeignRow
 
 MAX_DEPTH = 30

@@ -6,19 +6,16 @@ import re
 import typing
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticOmit, SchemaError, core_schema
 
-from assistant.toolkit.calls.media import Media
 from assistant.toolkit.errors import InvalidTool
+from assistant.toolkit.media import Media
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
-
-if TYPE_CHECKING:
-    from assistant.toolkit.definition.tool import Tool
 
 __all__ = ["JsonSchema", "Param", "arguments_adapter", "output_schema", "schema_of", "suspicious_parameters"]
 
@@ -157,8 +154,8 @@ def _closed(node: Any, *, is_properties: bool) -> Any:
     return closed
 
 
-def suspicious_parameters(tool: Tool) -> list[str]:
-    """Parameters of a tool that look like tenant context, at any depth of its schema."""
+def suspicious_parameters(schema: JsonSchema) -> list[str]:
+    """Return the names in a schema, at any depth, that look like tenant context."""
     found: set[str] = set()
 
     def look(node: Any) -> None:
@@ -169,5 +166,5 @@ def suspicious_parameters(tool: Tool) -> list[str]:
         for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
             look(value)
 
-    look(tool.parameters)
+    look(schema)
     return sorted(found)

@@ -12,14 +12,16 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from assistant.toolkit.calls.thread_context import carry_into_threads
-from assistant.toolkit.errors import MissingSecret
+from assistant.toolkit.errors import MissingSecret, ToolError
+from assistant.toolkit.thread_context import carry_into_threads
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 # The event loop that waits for a sync tool, seen from the tool's thread.
 home_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("home_loop")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+
+_MEMBERS_ONLY = "This tool works for a tenant's members only."
 
 # The primary key of a user: a number, a text or a UUID, as the project's user model has it.
 UserId: TypeAlias = Any
@@ -38,6 +40,13 @@ class TenantInfo:
     timezone: str = "UTC"
     external_id: str = ""
 
+    @property
+    def pk(self) -> int:
+        """The primary key of the tenant's row, for queries. Raises `ToolError` if the call is for no stored tenant."""
+        if not isinstance(self.id, int):
+            raise ToolError(_MEMBERS_ONLY)
+        return self.id
+
 
 @dataclass(frozen=True, slots=True)
 class UserInfo:
@@ -45,6 +54,13 @@ class UserInfo:
 
     id: int | str | UUID | None = None
     username: str = ""
+
+    @property
+    def pk(self) -> UserId:
+        """The primary key of the user's row, for queries. Raises `ToolError` if the call is for no stored user."""
+        if self.id is None:
+            raise ToolError(_MEMBERS_ONLY)
+        return self.id
 
 
 @dataclass(frozen=True, slots=True)
