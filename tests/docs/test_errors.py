@@ -42,7 +42,7 @@ def statuses() -> dict[str, set[int]]:
 
 
 def rows() -> dict[str, str]:
-    found = table(ROOT / "docs/errors.md", "## The codes")
+    found = table(ROOT / "docs/errors.md", "## Error codes")
     return {codes(row[0])[0]: row[1] for row in found}
 
 
