@@ -53,6 +53,7 @@ lint-types:
 	$(BIN)/mypy assistant tools config benchmarks
 
 lint-style:
+	$(BIN)/lint-imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/bandit --quiet --recursive assistant tools config manage.py

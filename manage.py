@@ -12,7 +12,7 @@ def main() -> None:
         os.environ.setdefault("DEBUG", "true")
     from django.core.management import execute_from_command_line
 
-    from assistant.services.tenancy import all_tenants
+    from assistant.services.tenancy.row_scope import all_tenants
 
     with all_tenants():
         # Whoever may run commands here is the deployment's operator.

@@ -7,6 +7,7 @@ from types import ModuleType
 import django_stubs_ext
 from django.apps import AppConfig
 from django.conf import settings
+from django.db.models.signals import pre_migrate
 
 from assistant import defaults
 
@@ -26,9 +27,12 @@ class AssistantConfig(AppConfig):
 
     def ready(self) -> None:
         from assistant import checks, hosting  # noqa: F401 - registers the checks
-        from assistant.services import catalogue, rowsecurity
+        from assistant.services.db.old_database import refuse_old_database
+        from assistant.services.tenancy import row_level_security
+        from assistant.services.toolpolicy import catalogue
 
         catalogue.discover_installed()
         if settings.ROW_LEVEL_SECURITY:
-            rowsecurity.hold_connections()
+            row_level_security.hold_connections()
+        pre_migrate.connect(refuse_old_database, sender=self)
         hosting.follow()

@@ -12,9 +12,10 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import DEFAULT_DB_ALIAS
 
 from assistant.defaults import keys_from
-from assistant.services import catalogue, rowsecurity
-from assistant.services.intercepting import load_interceptors
-from tools.schema import suspicious_parameters
+from assistant.services.tenancy import row_level_security as rowsecurity
+from assistant.services.toolcalls.interceptors import load_interceptors
+from assistant.services.toolpolicy import catalogue
+from assistant.toolkit.schema.parameters import suspicious_parameters
 
 
 @register()
@@ -40,6 +41,19 @@ def interceptors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return found
 
 
+@register()
+def library(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Names in ASSISTANT_LIBRARY that the library does not have stop the start."""
+    families = ", ".join(catalogue.LIBRARY_FAMILIES)
+    return [
+        Error(
+            f"ASSISTANT_LIBRARY names {name!r}, which is neither a tool of the library nor one of: {families}, all.",
+            id="assistant.E005",
+        )
+        for name in catalogue.unknown_library_names(settings.ASSISTANT_LIBRARY)
+    ]
+
+
 @register(Tags.security, deploy=True)
 def deployment_secrets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Several processes or hosts must share their secrets, so a deployment gives them."""
@@ -61,7 +75,7 @@ def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.W002",
         )
         for tool in catalogue.registry()
-        for name in suspicious_parameters(tool)
+        for name in suspicious_parameters(tool.parameters)
     ]
 
 

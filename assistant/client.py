@@ -8,20 +8,21 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import aclosing
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.core.chatting import ReplyStream, Turn, execute_calls, stream_typed, thread_of
-from assistant.core.contexts import context_of
-from assistant.core.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
-from assistant.core.messages import Message, unanswered_calls
-from assistant.core.model import Model
-from assistant.core.output import Mode, OutputType, output_of
-from assistant.core.plan import Limits, Plan
-from assistant.core.replies import CalledTool, ChatReply, Ledger, RunFailed
-from assistant.core.searching import SearchingToolset
-from assistant.core.stores import ConversationStore, InMemoryStore
-from assistant.core.summarising import HEADING, summarise
-from assistant.core.toolbox import Decision, FixedToolset, Toolset
-from tools import Registry, Tool, UnknownTool
-from tools.late import Late
+from assistant.core.client.reply import CalledTool, ChatReply, Ledger, RunFailed
+from assistant.core.client.stores import ConversationStore, InMemoryStore
+from assistant.core.client.tool_context import context_of
+from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_of
+from assistant.core.conversation.summary import HEADING, summarise
+from assistant.core.llm.protocol import Model
+from assistant.core.llm.typed_output import Mode, OutputType, output_of
+from assistant.core.toolcalls.interceptors import InterceptedModel, ModelInterceptor, ToolInterceptor
+from assistant.core.toolcalls.protocols import Decision, FixedToolset, Toolset
+from assistant.core.toolcalls.tool_search import SearchingToolset
+from assistant.core.turn.plan import Plan
+from assistant.core.values.limits import Limits
+from assistant.core.values.messages import Message, unanswered_calls
+from assistant.toolkit import Registry, Tool, UnknownTool
+from assistant.toolkit.lazy_module import Late
 
 __all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 

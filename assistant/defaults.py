@@ -61,6 +61,10 @@ MODEL_PRICES = _env.prices("MODEL_PRICES")
 # Whether spans hold what was said and passed; they always hold names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
+# Which parts of the shipped tool library are on: families (clock, calculator, weather, knowledge, reminders), names of
+# tools, or "all". A project that installs the app has none unless it asks.
+ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
+
 # Dotted names of interceptors around every tool call and every question to a model, the outermost first.
 TOOL_INTERCEPTORS = _env.words("TOOL_INTERCEPTORS")
 MODEL_INTERCEPTORS = _env.words("MODEL_INTERCEPTORS")
@@ -73,6 +77,7 @@ SECRET_KEY_IS_LOCAL = False
 ENVIRONMENT_PROBLEMS = _env.problems
 
 __all__ = [
+    "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
     "ENVIRONMENT_PROBLEMS",
     "FIELD_ENCRYPTION_KEYS",

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import environ
 from cryptography.fernet import Fernet
 
-from assistant.core.pricing import read_prices
-from assistant.core.quotas import NAMES
-from tools.inside import Inside, read_inside
+from assistant.core.values.pricing import read_prices
+from assistant.core.values.quota_kinds import NAMES
+from assistant.toolkit.guards.internal_hosts import Inside, read_inside
 
 T = TypeVar("T")
 

@@ -18,7 +18,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from assistant.services import draining, metrics, rowsecurity
+from assistant.services import metrics
+from assistant.services.connections import shutdown
+from assistant.services.tenancy import row_level_security
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         checks["redis"] = _redis()
     if not _row_level_security():
         checks["row_level_security"] = False
-    if draining.has_begun():
+    if shutdown.has_begun():
         checks["draining"] = False
     is_ready = all(checks.values())
     body = {
@@ -83,8 +85,8 @@ def _migrations() -> bool:
 
 def _row_level_security() -> bool:
     try:
-        rowsecurity.need_agreement()
-    except rowsecurity.Disagreement as exc:
+        row_level_security.need_agreement()
+    except row_level_security.Disagreement as exc:
         logger.error("ROW_LEVEL_SECURITY is not what the database does: %s", exc)
         return False
     except DatabaseError:

@@ -19,10 +19,10 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.utils.module_loading import import_string
 
 from assistant.models import Membership, Tenant
-from assistant.services import audit
-from assistant.services.memberships import end_memberships
-from assistant.services.tenancy import all_tenants
-from tools import ToolContext
+from assistant.services.privacy.leaving import end_memberships
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.row_scope import all_tenants
+from assistant.toolkit import ToolContext
 
 Role = Membership.Role
 ROLES = (Role.MEMBER, Role.ADMIN, Role.OWNER)
@@ -117,7 +117,7 @@ def sync_tenant(host: HostTenants, row: Any) -> Tenant:
         tenant.save()
     _sync_members(tenant, {user.pk: _checked(role) for user, role in host.members(row)})
     if is_new:
-        audit.record(actor=None, action="tenant.add", target=tenant.slug, tenant=tenant)
+        audit_trail.record(actor=None, action="tenant.add", target=tenant.slug, tenant=tenant)
         host.on_created(tenant, row)
     return tenant
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
-from assistant.services.failures import OUTAGES, RETRY_AFTER
+from assistant.services.errors import OUTAGES, RETRY_AFTER
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

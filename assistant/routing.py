@@ -11,14 +11,14 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
-from assistant.access import with_request_id
-from assistant.api.bounds import with_bounded_bodies, with_known_hosts
-from assistant.consumers import ChatConsumer
-from assistant.lifespan import lifespan
-from assistant.mcp.server.application import application as mcp_application
-from assistant.mcp.server.application import is_mcp
-from assistant.services.tenancy import enter
+from assistant.asgi.access_log import with_request_id
+from assistant.asgi.body_limits import with_bounded_bodies, with_known_hosts
+from assistant.asgi.lifespan import lifespan
+from assistant.mcp.server.asgi import application as mcp_application
+from assistant.mcp.server.asgi import is_mcp
+from assistant.services.tenancy.row_scope import enter
 from assistant.staticfiles import StaticFiles
+from assistant.websocket.consumer import ChatConsumer
 
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
 

@@ -19,9 +19,9 @@ from opentelemetry import metrics, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
-from assistant.core.chatting import Turn
-from assistant.core.events import RunError
-from assistant.core.interceptors import (
+from assistant.core.client.turns import Turn
+from assistant.core.llm.protocol import Delta, Model, ModelError, ModelRequest
+from assistant.core.toolcalls.interceptors import (
     AskModel,
     CallTool,
     InterceptedModel,
@@ -29,9 +29,9 @@ from assistant.core.interceptors import (
     ModelInterceptor,
     ToolInterceptor,
 )
-from assistant.core.messages import Reply
-from assistant.core.model import Delta, Model, ModelError, ModelRequest
-from tools import ToolError, ToolResult
+from assistant.core.values.events import RunError
+from assistant.core.values.messages import Reply
+from assistant.toolkit import ToolError, ToolResult
 
 _tracer = trace.get_tracer("assistant")
 _meter = metrics.get_meter("assistant")

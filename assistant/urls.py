@@ -6,20 +6,23 @@ from django.conf import settings
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
-from assistant import connections, health, manual, pages
-from assistant.api import chat_completions, docs
+from assistant import health
+from assistant.api import openapi_pages
+from assistant.api.openai import views as chat_completions
+from assistant.docs_site import views
+from assistant.pages import chat, mcp_credentials
 
 app_name = "assistant"
 urlpatterns = [
-    path("", pages.home, name="home"),
-    path("t/<slug:tenant>/", pages.chat, name="chat"),
-    path("t/<slug:tenant>/conversations/", pages.conversations, name="conversations"),
-    path("t/<slug:tenant>/c/<uuid:thread>/", pages.thread, name="thread"),
-    path("t/<slug:tenant>/c/<uuid:thread>/rename/", pages.rename, name="rename-conversation"),
-    path("t/<slug:tenant>/c/<uuid:thread>/delete/", pages.delete, name="delete-conversation"),
-    path("t/<slug:tenant>/connections/", connections.connections, name="connections"),
-    path("t/<slug:tenant>/connections/<int:server>/", connections.connect, name="connect"),
-    path("t/<slug:tenant>/connections/<int:server>/delete/", connections.disconnect, name="disconnect"),
+    path("", chat.home, name="home"),
+    path("t/<slug:tenant>/", chat.chat, name="chat"),
+    path("t/<slug:tenant>/conversations/", chat.conversations, name="conversations"),
+    path("t/<slug:tenant>/c/<uuid:thread>/", chat.thread, name="thread"),
+    path("t/<slug:tenant>/c/<uuid:thread>/rename/", chat.rename, name="rename-conversation"),
+    path("t/<slug:tenant>/c/<uuid:thread>/delete/", chat.delete, name="delete-conversation"),
+    path("t/<slug:tenant>/connections/", mcp_credentials.connections, name="connections"),
+    path("t/<slug:tenant>/connections/<int:server>/", mcp_credentials.connect, name="connect"),
+    path("t/<slug:tenant>/connections/<int:server>/delete/", mcp_credentials.disconnect, name="disconnect"),
     path(
         "accounts/login/",
         LoginView.as_view(
@@ -28,14 +31,14 @@ urlpatterns = [
         name="login",
     ),
     path("accounts/logout/", LogoutView.as_view(next_page=settings.LOGIN_URL), name="logout"),
-    path("docs/", manual.page, name="manual"),
-    path("docs/asyncapi.json", manual.asyncapi, name="manual-asyncapi"),
-    path("docs/search/", manual.search, name="manual-search"),
-    path("docs/images/<str:name>", manual.image, name="manual-image"),
-    path("docs/<slug:slug>/", manual.page, name="manual-page"),
+    path("docs/", views.page, name="manual"),
+    path("docs/asyncapi.json", views.asyncapi, name="manual-asyncapi"),
+    path("docs/search/", views.search, name="manual-search"),
+    path("docs/images/<str:name>", views.image, name="manual-image"),
+    path("docs/<slug:slug>/", views.page, name="manual-page"),
     *(path(address, view) for address, view in health.PROBES.items()),
     path("api/", include("assistant.api.urls")),
-    path("v1/", include("assistant.api.openai_urls")),
-    path("api", docs.nothing_here),
+    path("v1/", include("assistant.api.openai.urls")),
+    path("api", openapi_pages.nothing_here),
     path("v1", chat_completions.nothing_here),
 ]

@@ -12,11 +12,11 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from assistant.services.database import in_database
-from assistant.services.eventlog import Position
-from assistant.services.inputs import parse_input
-from assistant.services.members import Member, find_member
-from assistant.services.runs import get_runs
+from assistant.services.db.threads import in_database
+from assistant.services.eventlog.log import Position
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.run_input import parse_input
+from assistant.services.tenancy.members import Member, find_member
 from benchmarks.site import ASSISTANT, TENANT
 from benchmarks.ways import run_input
 

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable
 
 import openai
 
-from assistant.core.messages import Message, Reply
-from assistant.core.model import ModelRequest
+from assistant.core.llm.protocol import ModelRequest
+from assistant.core.values.messages import Message, Reply
 from assistant.providers import OpenAIModel
 
 Read = Callable[[str, int], Awaitable[int]]

@@ -15,8 +15,8 @@ from django.test import Client
 from django.utils import timezone
 
 from assistant.models import Assistant, Conversation, Membership, Message, Run, Tenant, ToolSetting
-from assistant.services import catalogue
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.toolpolicy import catalogue
 
 TENANT, ASSISTANT, TOOLS = "bench", "support", 20
 # A member may send a hundred frames a second over all connections: the streams are spread over several.

@@ -20,6 +20,9 @@ env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import ENVIRONMENT_PROBLEMS, FIELD_ENCRYPTION_KEYS, ROW_LEVEL_SECURITY, keys_from  # noqa: E402
 
+# A checkout has the whole library unless told otherwise.
+ASSISTANT_LIBRARY = env.words("ASSISTANT_LIBRARY", ("all",))
+
 DEBUG = env.flag("DEBUG")
 SECRET_KEY_IS_LOCAL = not env.text("SECRET_KEY")
 SECRET_KEY = env.text("SECRET_KEY") or local_secret(BASE_DIR / ".secret_key")
@@ -148,10 +151,10 @@ LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"labels": {"()": "tools.logs.Labels"}},
+    "filters": {"labels": {"()": "assistant.toolkit.logs.Labels"}},
     "formatters": {
         "plain": {"format": "%(asctime)s %(levelname)s %(name)s%(labels)s %(message)s"},
-        "json": {"()": "tools.logs.JsonLines"},
+        "json": {"()": "assistant.toolkit.logs.JsonLines"},
     },
     "handlers": {
         "console": {

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 
-from assistant.access import with_request_id
+from assistant.asgi.access_log import with_request_id
 from assistant.models import Provider, Run
-from assistant.services.members import create_api_key, member_by_key
+from assistant.services.tenancy.members import create_api_key, member_by_key
+from assistant.toolkit.logs import JsonLines, Labels, Request, begin_request, end_request
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import serve
 from tests.ws import open_socket
-from tools.logs import JsonLines, Labels, Request, begin_request, end_request
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -122,7 +122,9 @@ async def test_a_socket_s_id_goes_into_its_runs_and_to_the_provider(
     (ended,) = [line for line in told if line["message"] == "Run ended: finished"]
     assert (ended["tenant"], ended["run"], ended["request"]) == ("acme", run.run_id, "socket-0001")
     assert ended["output_tokens"] == run.output_tokens > 0
-    (access,) = [line for line in told if line["logger"] == "assistant.access" and line["method"] == "WEBSOCKET"]
+    (access,) = [
+        line for line in told if line["logger"] == "assistant.asgi.access_log" and line["method"] == "WEBSOCKET"
+    ]
     assert (access["tenant"], access["status"], access["request"]) == ("acme", 101, "socket-0001")
     assert "canary" not in json.dumps(told)
 

@@ -37,9 +37,12 @@ def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
 @pytest.mark.parametrize(
     ("stack", "room"),
     [
-        ("run (asyncio/runners.py:118);_begin (assistant/providers/bodies.py:9)", "Reading its answer: `providers/`"),
-        ("ask (assistant/providers/connections.py:3)", "Asking it: openai, httpx2"),
-        ("x (assistant/services/opening.py:1)", "What a turn asks and stores: `services/`"),
+        (
+            "run (asyncio/runners.py:118);_begin (assistant/providers/openai_wire/response_body.py:9)",
+            "Reading its answer: `providers/`",
+        ),
+        ("ask (assistant/providers/openai_wire/http_clients.py:3)", "Asking it: openai, httpx2"),
+        ("x (assistant/services/runs/opening.py:1)", "What a turn asks and stores: `services/`"),
         ("send (uvicorn/protocols/websockets/websockets_sansio_impl.py:506)", "The websocket: uvicorn, websockets"),
         ("y (json/decoder.py:1)", "The rest"),
     ],

@@ -13,12 +13,12 @@ import pytest
 from pydantic import BaseModel
 
 from assistant.client import ChatClient, Decision, InMemoryStore, Limits, RunFailed
-from assistant.core.agents import Agent
-from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import ModelError, ModelRequest, TextDelta
-from assistant.core.toolbox import FixedToolset
+from assistant.core.llm.protocol import ModelError, ModelRequest, TextDelta
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.turn.agents import Agent
+from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers import ScriptedModel
-from tools import InvalidTool, Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
+from assistant.toolkit import InvalidTool, Registry, TenantInfo, ToolContext, ToolError, UnknownTool, tool
 
 CUSTOMER = ToolCall("", "get_customer", '{"number":42}')
 

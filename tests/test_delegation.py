@@ -22,7 +22,7 @@ from assistant.models import (
     ToolCall,
     UsageEntry,
 )
-from assistant.services.expiry import expire_approvals
+from assistant.services.runs.approval_expiry import expire_approvals
 from tests.agui import check_frame, custom_name, run_of, seq_of, text_of
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool

@@ -16,7 +16,7 @@ from django.db import connection, models
 from django.test import override_settings
 
 from assistant.models.fields import EncryptedTextField
-from assistant.services.encryption import encrypted_fields, rotate
+from assistant.services.privacy.key_rotation import encrypted_fields, rotate
 from tests.base import Cast
 from tests.isolation.planting import Planter
 

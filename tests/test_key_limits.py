@@ -17,8 +17,8 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from assistant.models import ApiKey, ApiKeyUse, Provider, WebhookDelivery
-from assistant.services.keylimits import TooManyRequests, spend
-from assistant.services.members import create_api_key, member_by_key
+from assistant.services.limits.api_key_requests import TooManyRequests, spend
+from assistant.services.tenancy.members import create_api_key, member_by_key
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from websockets.exceptions import InvalidStatus
 
 from assistant.models import Message, Provider, Run, ToolCall
-from assistant.services.redislog import STREAM
+from assistant.services.eventlog.redis import STREAM
 from tests import live
 from tests.agui import text_of
 from tests.api.calling import key_of

@@ -11,11 +11,11 @@ import openai
 import pytest
 from django.utils import timezone
 
-from assistant.api.bounds import MOST
-from assistant.core.quotas import Windows
+from assistant.asgi.body_limits import MOST
+from assistant.core.values.quota_kinds import Windows
 from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry, WebhookDelivery
-from assistant.services.members import create_api_key
-from assistant.services.quotause import forget
+from assistant.services.limits.quota_ledger import forget
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider

@@ -18,9 +18,9 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from assistant.models import Provider, Run, TenantLimits
-from assistant.services import presence
-from assistant.services.members import create_api_key, find_member
-from assistant.services.presence import Presence
+from assistant.services.connections import open_connections
+from assistant.services.connections.open_connections import Presence
+from assistant.services.tenancy.members import create_api_key, find_member
 from tests.agui import Frame, check_run, text_of
 from tests.api.calling import Caller
 from tests.base import Cast
@@ -298,9 +298,9 @@ async def test_a_process_that_is_full_lets_no_stream_in(cast: Cast, monkeypatch:
     member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
     assert member is not None
     other = Presence(member, leave=lambda: None)
-    presence.enter(other)
+    open_connections.enter(other)
     assert (await AsyncClient().get(address, headers=headers)).status_code == 429
-    presence.leave(other)
+    open_connections.leave(other)
     assert await go_while_answered(address, headers) == 200
 
 

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from assistant.models import Provider, ToolCall, ToolFile
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve

@@ -15,10 +15,10 @@ from channels.testing import WebsocketCommunicator
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from assistant.consumers import ChatConsumer
 from assistant.models import ApiKey, Membership, Message, Provider, Run, Tenant, ToolCall
-from assistant.services.members import create_api_key, find_member
-from assistant.threads import FollowedThreads
+from assistant.services.tenancy.members import create_api_key, find_member
+from assistant.websocket.consumer import ChatConsumer
+from assistant.websocket.followed_threads import FollowedThreads
 from config.asgi import application
 from tests.agui import Frame, check_frame, check_run, custom_name, numbered, run_of, seq_of, text_of
 from tests.base import Cast

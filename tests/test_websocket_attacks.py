@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from assistant.models import Conversation, Message, Provider, Run, ToolCall
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.agui import text_of
 from tests.base import Cast
 from tests.factories import switch_tool

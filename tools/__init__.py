@@ -1,42 +1,9 @@
-"""Tools that a language model can have called, with a context that it never sees."""
+"""This deployment's own tools: here those of the demo's shop. Add yours as a file of this package.
 
-from tools.context import TenantInfo, ToolContext, UserInfo, current_context
-from tools.decorating import tool, tools_of
-from tools.definition import Tool
-from tools.errors import (
-    ForeignRow,
-    InvalidArguments,
-    InvalidTool,
-    MissingSecret,
-    ToolError,
-    ToolsError,
-    UnknownTool,
-)
-from tools.examples import Example, ExampleStep
-from tools.media import Media
-from tools.registry import Registry
-from tools.results import ToolResult
-from tools.schema import Param
+Every module of this package is searched for tools when the server starts. `assistant.toolkit` says what a tool can be;
+the names used most are repeated here.
+"""
 
-__all__ = [
-    "Example",
-    "ExampleStep",
-    "ForeignRow",
-    "InvalidArguments",
-    "InvalidTool",
-    "Media",
-    "MissingSecret",
-    "Param",
-    "Registry",
-    "TenantInfo",
-    "Tool",
-    "ToolContext",
-    "ToolError",
-    "ToolResult",
-    "ToolsError",
-    "UnknownTool",
-    "UserInfo",
-    "current_context",
-    "tool",
-    "tools_of",
-]
+from assistant.toolkit import Param, ToolContext, ToolError, tool
+
+__all__ = ["Param", "ToolContext", "ToolError", "tool"]

@@ -1,4 +1,4 @@
-"""The Django app of the shipped tools: it brings the rows they act on."""
+"""The Django app of this deployment's tools, with the demo shop's tables."""
 
 from __future__ import annotations
 
@@ -7,5 +7,7 @@ from django.apps import AppConfig
 
 class ToolsConfig(AppConfig):
     name = "tools"
-    verbose_name = "Tools"
+    verbose_name = "Shop"
     default_auto_field = "django.db.models.BigAutoField"
+    # This package itself holds tools; of other apps it is their module or package `tools`.
+    tool_modules = "tools"

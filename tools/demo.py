@@ -11,11 +11,9 @@ from typing import TypedDict, cast
 from django.db import models, transaction
 from django.utils import timezone
 
-from tools.library.documents import add_document
-from tools.models import Customer, Document, Order, OrderLine
+from tools.models import Customer, Order, OrderLine
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
-_KINDS = {".md": Document.Kind.MARKDOWN, ".txt": Document.Kind.TEXT}
 
 
 class _Customer(TypedDict):
@@ -53,13 +51,12 @@ class _Sales(TypedDict):
 
 @transaction.atomic
 def load_demo(acme_tenant: models.Model, globex_tenant: models.Model) -> None:
-    """Give both tenants their customers, orders and documents; what is there already stays as it is."""
+    """Give both tenants their customers and orders; what is there already stays as it is."""
     now = timezone.now()
     for tenant, folder in ((acme_tenant, FIXTURES / "acme"), (globex_tenant, FIXTURES / "globex")):
         sales = cast(_Sales, json.loads((folder / "sales.json").read_text(encoding="utf-8")))
         _load_customers(tenant, sales, now)
         _load_orders(tenant, sales, now)
-        _load_documents(tenant, folder)
 
 
 def _load_customers(tenant: models.Model, sales: _Sales, now: datetime) -> None:
@@ -114,19 +111,3 @@ def _load_orders(tenant: models.Model, sales: _Sales, now: datetime) -> None:
             for line in rows[order.number]["lines"]
         ]
     )
-
-
-def _load_documents(tenant: models.Model, folder: Path) -> None:
-    there = set(Document.objects.filter(tenant_id=tenant.pk).values_list("title", flat=True))
-    for path in sorted(folder.iterdir()):
-        if path.suffix not in _KINDS:
-            continue
-        text = path.read_text(encoding="utf-8")
-        # "# Refunds and returns" opens a Markdown file; a plain one is called by its file's name.
-        title = text.partition("\n")[0].removeprefix("# ") if path.suffix == ".md" else _title(path)
-        if title not in there:
-            add_document(tenant=tenant, title=title, text=text, kind=_KINDS[path.suffix])
-
-
-def _title(path: Path) -> str:
-    return path.stem.replace("-", " ").capitalize()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils import timezone
@@ -77,79 +76,3 @@ class OrderLine(models.Model):
 
     def __str__(self) -> str:
         return f"{self.quantity} x {self.product}"
-
-
-class Alarm(models.Model):
-    """A moment a member wants to be reminded of; personal, and numbered from 1 for each member."""
-
-    class State(models.TextChoices):
-        SET = "set", "Set"
-        CANCELLED = "cancelled", "Cancelled"
-
-    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="alarms")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alarms")
-    number = models.PositiveIntegerField(editable=False)
-    at = models.DateTimeField()
-    label = models.CharField(max_length=200, blank=True)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.SET)
-    idempotency_key = models.CharField(
-        max_length=200, blank=True, editable=False, help_text="Of the tool call that set it."
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["at", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["tenant", "user", "number"], name="one_alarm_per_number"),
-            models.UniqueConstraint(
-                fields=["tenant", "user", "idempotency_key"],
-                condition=~models.Q(idempotency_key=""),
-                name="one_alarm_per_call",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.label or 'Alarm'} at {self.at:%Y-%m-%d %H:%M} UTC"
-
-
-class Document(models.Model):
-    """A text that the tenant's assistants may quote; stored by `tools.library.documents`, which also indexes it."""
-
-    class Kind(models.TextChoices):
-        TEXT = "text", "Plain text"
-        MARKDOWN = "markdown", "Markdown"
-        PDF = "pdf", "PDF"
-
-    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="documents")
-    title = models.CharField(max_length=200)
-    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MARKDOWN)
-    text = models.TextField(blank=True, help_text="What is searched; of a PDF its pages, parted by form feeds.")
-    filename = models.CharField(max_length=200, blank=True, editable=False, help_text="Of the file it was read from.")
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        ordering = ["tenant_id", "title", "id"]
-        constraints = [models.UniqueConstraint(fields=["tenant", "title"], name="one_document_per_title")]
-
-    def __str__(self) -> str:
-        return self.title
-
-
-class Passage(models.Model):
-    """A piece of a document, small enough to quote; the full-text index (see migration 0002) follows these rows."""
-
-    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="+")
-    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages")
-    position = models.PositiveIntegerField(help_text="Counted from 1 within the document.")
-    title = models.CharField(max_length=200, help_text="The document's, so that it is searched with the passage.")
-    heading = models.CharField(max_length=300, blank=True)
-    page = models.PositiveIntegerField(null=True, blank=True)
-    text = models.TextField()
-
-    class Meta:
-        ordering = ["document_id", "position"]
-        constraints = [models.UniqueConstraint(fields=["document", "position"], name="one_passage_per_position")]
-
-    def __str__(self) -> str:
-        return f"{self.title} · {self.position}"

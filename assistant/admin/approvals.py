@@ -11,13 +11,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from assistant.admin.answers import AnswerForm
+from assistant.admin.approval_form import AnswerForm
 from assistant.admin.filters import TENANT
 from assistant.admin.links import username
-from assistant.admin.scope import ReadOnlyAdmin, TenantScopedAdmin
+from assistant.admin.tenant_scope import ReadOnlyAdmin, TenantScopedAdmin
 from assistant.models import Approval, Incident
-from assistant.services import approvals, audit
-from assistant.services.inputs import Refused, Resume
+from assistant.services.errors import Refused
+from assistant.services.runs import approvals
+from assistant.services.runs.run_input import Resume
+from assistant.services.tenancy import audit_trail
 
 
 @admin.register(Approval)
@@ -63,7 +65,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
             return False
         for call, answer in zip(calls, answers, strict=True):
             verb = "respond" if answer.response is not None else "approve" if answer.approved else "reject"
-            audit.record(actor=request.user, action=f"approval.{verb}", target=call.name, tenant=call.tenant)
+            audit_trail.record(actor=request.user, action=f"approval.{verb}", target=call.name, tenant=call.tenant)
         self.message_user(request, f"Answered: {', '.join(call.name for call in calls)}.", messages.SUCCESS)
         return True
 

@@ -14,12 +14,12 @@ from django.utils.safestring import SafeString
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import link_to_list, person
-from assistant.admin.scope import TenantForm, TenantScopedAdmin, TenantScopedInline
+from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
-from assistant.services import catalogue
-from assistant.services.assistants import read_schema
-from assistant.services.providers import describe_provider
-from assistant.services.switches import knows_tool, set_switch
+from assistant.services.assistants.configuration import read_schema
+from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.switchboard import knows_tool, set_switch
 
 MAX_STARTERS = 4
 

@@ -11,9 +11,9 @@ from django.utils.safestring import SafeString
 
 from assistant.admin.filters import ASSISTANT, TENANT
 from assistant.admin.links import link_to_list
-from assistant.admin.scope import TenantScopedAdmin
+from assistant.admin.tenant_scope import TenantScopedAdmin
 from assistant.models import Conversation, EndUser, WidgetOrigin
-from assistant.services.endusers import delete_end_user
+from assistant.services.tenancy.end_users import delete_end_user
 
 
 @admin.register(WidgetOrigin)

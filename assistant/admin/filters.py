@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.http import HttpRequest
 
-from assistant.services import catalogue
+from assistant.services.toolpolicy import catalogue
 
 TENANT = ("tenant", RelatedOnlyFieldListFilter)
 ASSISTANT = ("assistant", RelatedOnlyFieldListFilter)

@@ -15,10 +15,10 @@ from django.utils.safestring import SafeString
 
 from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
 from assistant.admin.links import link, link_to_list, person, username
-from assistant.admin.scope import ReadOnlyAdmin
+from assistant.admin.tenant_scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
-from assistant.services.history import said_by_asked, text_of, to_message
-from assistant.services.toolfiles import file_response
+from assistant.services.conversations.stored_messages import said_by_asked, text_of, to_message
+from assistant.services.toolcalls.files import file_response
 
 SHOWN_MESSAGES = 50
 

@@ -15,11 +15,11 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import person, username
-from assistant.admin.once import MakesSecrets, OnceForm
-from assistant.admin.scope import TenantForm, choices_of, is_operator
+from assistant.admin.show_secret_once import MakesSecrets, OnceForm
+from assistant.admin.tenant_scope import TenantForm, choices_of, is_operator
 from assistant.models import ApiKey, ApiKeyUse
-from assistant.services.keys import revoke_api_keys
-from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
+from assistant.services.tenancy.api_keys import revoke_api_keys
+from assistant.services.tenancy.members import DEFAULT_SCOPES, SCOPES, create_api_key
 
 LIMITS = ("requests_per_minute", "requests_per_day")
 

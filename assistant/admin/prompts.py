@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import ASSISTANT
 from assistant.admin.links import person
-from assistant.admin.scope import TenantForm, TenantScopedAdmin
+from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import PromptVersion
-from assistant.services import prompts
+from assistant.services.assistants import prompts
 
 
 class PromptForm(TenantForm):

@@ -9,13 +9,13 @@ from django.contrib import admin
 from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.http import HttpRequest
 
-from assistant.admin.addresses import AddressField
+from assistant.admin.address_fields import AddressField
 from assistant.admin.filters import TENANT
-from assistant.admin.scope import TenantForm, TenantScopedAdmin
+from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Provider
-from assistant.services.providers import check_prices
-from assistant.services.urls import tenant_guard
-from tools.urlguard import UnsafeUrl
+from assistant.services.assistants.provider_choice import check_prices
+from assistant.services.tenancy.url_guard import tenant_guard
+from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 
 class ProviderForm(TenantForm):

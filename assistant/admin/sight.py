@@ -7,8 +7,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.deprecation import MiddlewareMixin
 
-from assistant.admin.scope import administered, is_operator
-from assistant.services.tenancy import enter, enter_all
+from assistant.admin.tenant_scope import administered, is_operator
+from assistant.services.tenancy.row_scope import enter, enter_all
 
 
 class AdminSight(MiddlewareMixin):

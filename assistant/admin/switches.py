@@ -15,20 +15,20 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from assistant.admin.filters import TENANT, ToolFilter
-from assistant.admin.scope import TenantForm, TenantScopedAdmin, administered, is_operator, tenants_of
-from assistant.admin.secretfields import SecretTextarea
-from assistant.admin.toolforms import CONFIG, config_in, declared_tool, fields_of, secrets_in
+from assistant.admin.secret_fields import SecretTextarea
+from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin, administered, is_operator, tenants_of
+from assistant.admin.tool_settings_form import CONFIG, config_in, declared_tool, fields_of, secrets_in
 from assistant.models import Assistant, Tenant, ToolSetting
-from assistant.services import catalogue
-from assistant.services.switches import (
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.switchboard import (
     FOLLOW,
     board_of_assistants,
     board_of_tenants,
     reach_of,
     set_switch,
 )
-from assistant.services.toolsettings import read_config, read_secrets
-from tools import Tool
+from assistant.services.toolpolicy.tool_settings import read_config, read_secrets
+from assistant.toolkit import Tool
 
 TENANTS_ON_A_PAGE = 5
 # What every setting has, whatever its tool declares.

@@ -17,14 +17,15 @@ from django.utils.safestring import SafeString
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import link_to_list, person, username
-from assistant.admin.scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
+from assistant.admin.tenant_scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
 from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
-from assistant.services import memberships
-from assistant.services.quotareport import use_of_member, use_of_members, use_of_tenant
-from assistant.services.quotause import forget
-from assistant.services.retention import note_periods
+from assistant.services.limits.quota_ledger import forget
+from assistant.services.limits.quota_report import use_of_member, use_of_members, use_of_tenant
+from assistant.services.privacy import leaving
+from assistant.services.privacy.retention import note_periods
+from assistant.services.tenancy import memberships
 
 
 class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
@@ -256,4 +257,4 @@ class MembershipAdmin(TenantScopedAdmin):
         self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        memberships.end_memberships(actor=request.user, places=queryset)
+        leaving.end_memberships(actor=request.user, places=queryset)

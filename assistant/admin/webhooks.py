@@ -16,18 +16,18 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from assistant.admin.addresses import AddressField
+from assistant.admin.address_fields import AddressField
 from assistant.admin.filters import TENANT
 from assistant.admin.history import pretty
 from assistant.admin.links import link, link_to_list
-from assistant.admin.once import MadeAlready, MakesSecrets, OnceForm, new_nonce
-from assistant.admin.scope import ReadOnlyAdmin, TenantForm
+from assistant.admin.show_secret_once import MadeAlready, MakesSecrets, OnceForm, new_nonce
+from assistant.admin.tenant_scope import ReadOnlyAdmin, TenantForm
 from assistant.models import Webhook, WebhookDelivery
-from assistant.services import audit
-from assistant.services.deliveries import resend
-from assistant.services.urls import tenant_guard
-from assistant.services.webhooks import MAX_PER_TENANT, new_secret, rotate_secret, send_test
-from tools.urlguard import UnsafeUrl
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.url_guard import tenant_guard
+from assistant.services.webhooks.deliveries import resend
+from assistant.services.webhooks.events import MAX_PER_TENANT, new_secret, rotate_secret, send_test
+from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 SECRETS = ("secret", "previous_secret")
 
@@ -224,7 +224,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     def _resend(self, request: HttpRequest, delivery: WebhookDelivery) -> None:
         resend(delivery=delivery)
-        audit.record(actor=request.user, action="webhook.resend", target=str(delivery), tenant=delivery.tenant)
+        audit_trail.record(actor=request.user, action="webhook.resend", target=str(delivery), tenant=delivery.tenant)
 
     @admin.action(description="Send selected messages again", permissions=["view"])
     def resend(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:

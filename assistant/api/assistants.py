@@ -5,12 +5,12 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from assistant.api.authentication import not_found
 from assistant.api.base import TenantView
-from assistant.api.callers import not_found
-from assistant.api.describing import operation
+from assistant.api.openapi import operation
 from assistant.api.serializers import AssistantOut, ToolOut
-from assistant.services.assistants import active_assistants, find_assistant
-from assistant.services.toolsets import effective_tools
+from assistant.services.assistants.configuration import active_assistants, find_assistant
+from assistant.services.toolpolicy.policy import effective_tools
 
 ASSISTANT = {
     "slug": "support",

@@ -18,13 +18,13 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from assistant.api.bodies import OneFormat, StrictJSONParser
-from assistant.api.callers import HttpRefusal, caller_of
+from assistant.api.authentication import HttpRefusal, caller_of
 from assistant.api.errors import answer_error
-from assistant.services.database import in_database
-from assistant.services.idempotency import Claim, claim, fingerprint, keep, release
-from assistant.services.members import Member
-from assistant.services.tenancy import enter
+from assistant.api.parsers import OneFormat, StrictJSONParser
+from assistant.services.db.threads import in_database
+from assistant.services.runs.idempotency import Claim, claim, fingerprint, keep, release
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import enter
 
 READS = frozenset({"GET", "HEAD"})
 REPLAYED = "Idempotent-Replayed"

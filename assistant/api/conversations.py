@@ -11,9 +11,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import TenantView, idempotent, validated, validated_query
-from assistant.api.callers import HttpRefusal, not_found
-from assistant.api.describing import CONVERSATION, MESSAGE, operation
+from assistant.api.openapi import CONVERSATION, MESSAGE, operation
 from assistant.api.serializers import (
     ConversationChange,
     ConversationIn,
@@ -27,8 +27,8 @@ from assistant.api.serializers import (
     PageQuery,
 )
 from assistant.models import Conversation
-from assistant.services.assistants import find_assistant
-from assistant.services.conversations import (
+from assistant.services.assistants.configuration import find_assistant
+from assistant.services.conversations.conversations import (
     ConversationBusy,
     archive_conversation,
     create_conversation,
@@ -36,9 +36,9 @@ from assistant.services.conversations import (
     find_conversation,
     rename_conversation,
 )
-from assistant.services.exports import as_json, as_markdown
-from assistant.services.feedback import give_feedback, withdraw_feedback
-from assistant.services.listing import InvalidCursor, conversation_page, message_page
+from assistant.services.conversations.export import as_json, as_markdown
+from assistant.services.conversations.feedback import give_feedback, withdraw_feedback
+from assistant.services.conversations.pagination import InvalidCursor, conversation_page, message_page
 
 TAG = "conversations"
 ID_TAKEN = "This id is taken."

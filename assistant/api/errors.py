@@ -10,10 +10,9 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from assistant.api.callers import HttpRefusal, not_found
-from assistant.services.failures import RETRY_AFTER, note_failure
-from assistant.services.idempotency import KeyReused
-from assistant.services.inputs import Refused
+from assistant.api.authentication import HttpRefusal, not_found
+from assistant.services.errors import RETRY_AFTER, Refused, note_failure
+from assistant.services.runs.idempotency import KeyReused
 
 logger = logging.getLogger(__name__)
 

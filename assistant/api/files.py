@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
 
-from assistant.api.callers import HttpRefusal, bearer_key, caller_of, not_found
-from assistant.services.endusers import is_token, shows_any, visitor_by_token
-from assistant.services.members import Member
-from assistant.services.tenancy import all_tenants, enter
-from assistant.services.toolfiles import file_response, find_file
+from assistant.api.authentication import HttpRefusal, bearer_key, caller_of, not_found
+from assistant.services.tenancy.end_users import is_token, shows_any, visitor_by_token
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import all_tenants, enter
+from assistant.services.toolcalls.files import file_response, find_file
 
 
 @require_http_methods(["GET", "HEAD", "OPTIONS"])

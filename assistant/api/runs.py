@@ -11,22 +11,23 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from assistant.api.authentication import HttpRefusal, not_found, session_of
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
-from assistant.api.callers import HttpRefusal, not_found, session_of
 from assistant.api.conversations import BUSY
-from assistant.api.describing import APPROVAL, RUN, operation
+from assistant.api.event_stream import Visit
+from assistant.api.openapi import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
-from assistant.api.visits import Visit
-from assistant.services.approvals import pending_of_member
-from assistant.services.conversations import find_conversation
-from assistant.services.database import in_database
-from assistant.services.idempotency import fingerprint
-from assistant.services.inputs import Refused, Resume, RunInput, TextMessage, parse_run_id, parse_text
-from assistant.services.leases import RunKey
-from assistant.services.members import Member
-from assistant.services.outcomes import assistant_of_run, run_outcome
-from assistant.services.pictures import find_run
-from assistant.services.runs import get_runs
+from assistant.services.conversations.conversations import find_conversation
+from assistant.services.db.threads import in_database
+from assistant.services.errors import Refused
+from assistant.services.run_key import RunKey
+from assistant.services.runs.approvals import pending_of_member
+from assistant.services.runs.idempotency import fingerprint
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.run_input import Resume, RunInput, TextMessage, parse_run_id, parse_text
+from assistant.services.runs.run_result import assistant_of_run, run_outcome
+from assistant.services.runs.thread_snapshot import find_run
+from assistant.services.tenancy.members import Member
 
 TAG = "runs"
 NO_CALL = "No call waits in this run."

@@ -8,10 +8,10 @@ from rest_framework import serializers
 
 from assistant.api.fields import Flag, JsonObject, OneOf, QueryFlag, Text
 from assistant.models import Conversation, Feedback, Run
-from assistant.services.conversations import MAX_TITLE
-from assistant.services.feedback import MAX_COMMENT
-from assistant.services.inputs import MAX_TEXT
-from assistant.services.listing import MAX_PAGE
+from assistant.services.conversations.conversations import MAX_TITLE
+from assistant.services.conversations.feedback import MAX_COMMENT
+from assistant.services.conversations.pagination import MAX_PAGE
+from assistant.services.text import MAX_TEXT
 
 Shape = serializers.Serializer[Any]
 

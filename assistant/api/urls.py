@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.urls import include, path, re_path
 
-from assistant.api import assistants, conversations, docs, endusers, files, runs, streams, usage
+from assistant.api import assistants, conversations, end_users, files, openapi_pages, run_events, runs, usage
 
 of_tenant = [
     path("assistants/", assistants.Assistants.as_view()),
     path("assistants/<slug:assistant>/", assistants.OneAssistant.as_view()),
     path("assistants/<slug:assistant>/tools/", assistants.EffectiveTools.as_view()),
-    path("assistants/<slug:assistant>/end-user-tokens/", endusers.EndUserTokens.as_view()),
-    path("assistants/<slug:assistant>/runs/", streams.StartRun.as_view(), name="start-run"),
+    path("assistants/<slug:assistant>/end-user-tokens/", end_users.EndUserTokens.as_view()),
+    path("assistants/<slug:assistant>/runs/", run_events.StartRun.as_view(), name="start-run"),
     path("conversations/", conversations.Conversations.as_view()),
     path("conversations/<uuid:thread>/", conversations.OneConversation.as_view()),
     path("conversations/<uuid:thread>/export/", conversations.Export.as_view()),
@@ -19,7 +19,7 @@ of_tenant = [
     path("conversations/<uuid:thread>/messages/<str:message_id>/feedback/", conversations.MessageFeedback.as_view()),
     path("conversations/<uuid:thread>/runs/", runs.ConversationRuns.as_view()),
     path("runs/<str:run_id>/", runs.OneRun.as_view(), name="run"),
-    path("runs/<str:run_id>/events/", streams.RunEvents.as_view(), name="run-events"),
+    path("runs/<str:run_id>/events/", run_events.RunEvents.as_view(), name="run-events"),
     path("runs/<str:run_id>/cancel/", runs.CancelRun.as_view()),
     path("runs/<str:run_id>/approvals/", runs.RunApprovals.as_view()),
     path("approvals/", runs.Approvals.as_view()),
@@ -29,12 +29,12 @@ of_tenant = [
 
 urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
-    path("schema/", docs.schema, name="api-schema"),
-    path("docs/", docs.pages, name="api-docs"),
+    path("schema/", openapi_pages.schema, name="api-schema"),
+    path("docs/", openapi_pages.pages, name="api-docs"),
     # These two are typed by people.
-    path("schema", docs.schema),
-    path("docs", docs.pages),
-    path("docs/<str:name>", docs.asset, name="api-docs-asset"),
+    path("schema", openapi_pages.schema),
+    path("docs", openapi_pages.pages),
+    path("docs/<str:name>", openapi_pages.asset, name="api-docs-asset"),
     # Without a slash at the end, too: Django would answer a POST there with a redirect, or with DEBUG by a traceback.
-    re_path(r"^[\s\S]*\Z", docs.nothing_here),
+    re_path(r"^[\s\S]*\Z", openapi_pages.nothing_here),
 ]

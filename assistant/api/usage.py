@@ -9,11 +9,11 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from assistant.api.authentication import HttpRefusal
 from assistant.api.base import TenantView, validated_query
-from assistant.api.callers import HttpRefusal
-from assistant.api.describing import operation
+from assistant.api.openapi import operation
 from assistant.api.serializers import UsageOut, UsageQuery
-from assistant.services.usage import usage_lines
+from assistant.services.limits.usage import usage_lines
 
 DEFAULT_DAYS = 30
 LINE = {

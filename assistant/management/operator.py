@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from assistant.services import rowsecurity
-from assistant.services.tenancy import all_tenants
+from assistant.services.tenancy import row_level_security
+from assistant.services.tenancy.row_scope import all_tenants
 
 
 class OperatorCommand(BaseCommand):
@@ -20,6 +20,6 @@ class OperatorCommand(BaseCommand):
 
     @all_tenants()
     def execute(self, *args: Any, **options: Any) -> str | None:
-        if self.works_on_tenants and (found := rowsecurity.hiding()):
+        if self.works_on_tenants and (found := row_level_security.hiding()):
             raise CommandError(" ".join(found))
         return super().execute(*args, **options)

@@ -7,8 +7,10 @@ from assistant.models.endusers import EndUser, WidgetOrigin
 from assistant.models.files import ToolFile
 from assistant.models.idempotency import IdempotentAnswer
 from assistant.models.incidents import Incident
+from assistant.models.knowledge import Document, Passage
 from assistant.models.limits import QuotaUse, TenantLimits
 from assistant.models.mcp import McpCredential, McpServer, McpTool
+from assistant.models.reminders import Alarm
 from assistant.models.retention import Retention
 from assistant.models.runs import Approval, Run, ToolCall
 from assistant.models.tenants import ApiKey, ApiKeyUse, Membership, Tenant
@@ -16,12 +18,14 @@ from assistant.models.usage import UsageEntry
 from assistant.models.webhooks import Webhook, WebhookDelivery
 
 __all__ = [
+    "Alarm",
     "ApiKey",
     "ApiKeyUse",
     "Approval",
     "Assistant",
     "AuditEntry",
     "Conversation",
+    "Document",
     "EndUser",
     "Feedback",
     "IdempotentAnswer",
@@ -31,6 +35,7 @@ __all__ = [
     "McpTool",
     "Membership",
     "Message",
+    "Passage",
     "PromptVersion",
     "Provider",
     "QuotaUse",

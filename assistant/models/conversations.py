@@ -10,7 +10,7 @@ from django.db import models
 
 from assistant.models.assistants import Assistant
 from assistant.models.tenants import Tenant
-from tools.context import UserId
+from assistant.toolkit.context import UserId
 
 if TYPE_CHECKING:
     from assistant.models.runs import Run

@@ -11,7 +11,7 @@ from django.db import models
 
 from assistant.models.fields import AddressField, EncryptedTextField
 from assistant.models.tenants import Tenant
-from tools.context import UserId
+from assistant.toolkit.context import UserId
 
 
 class Credentials(models.Model):

@@ -6,12 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assistant.core.scripted import ScriptedModel
+    from assistant.core.llm.scripted import ScriptedModel
     from assistant.providers.openai import OpenAIModel
 
 __all__ = ["OpenAIModel", "ScriptedModel"]
 
-_HOMES = {"OpenAIModel": "assistant.providers.openai", "ScriptedModel": "assistant.core.scripted"}
+_HOMES = {"OpenAIModel": "assistant.providers.openai", "ScriptedModel": "assistant.core.llm.scripted"}
 
 
 def __getattr__(name: str) -> Any:

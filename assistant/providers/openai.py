@@ -17,29 +17,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from assistant.core.assembling import Assembler
-from assistant.core.failures import BROKEN, TOO_SLOW
-from assistant.core.messages import Reply
-from assistant.core.model import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
-from assistant.core.output import OUTPUT_TOOL
-from assistant.providers.bodies import Body
-from assistant.providers.refusals import OPENAI_URL, Refusal
-from assistant.providers.requests import request_body
-from assistant.providers.sse import EventReader
-from tools.late import Late
-from tools.logs import request_id
-from tools.urlguard import UrlGuard
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.typed_output import OUTPUT_TOOL
+from assistant.core.values.messages import Reply
+from assistant.providers.openai_wire.error_sentences import BROKEN, TOO_SLOW
+from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
+from assistant.providers.openai_wire.reply_assembler import Assembler
+from assistant.providers.openai_wire.request_body import request_body
+from assistant.providers.openai_wire.response_body import Body
+from assistant.providers.openai_wire.sse import EventReader
+from assistant.toolkit.guards.url_guard import UrlGuard
+from assistant.toolkit.lazy_module import Late
+from assistant.toolkit.logs import request_id
 
 if TYPE_CHECKING:
     import httpx2
 
-    from assistant.providers.connections import Client
+    from assistant.providers.openai_wire.http_clients import Client
 
 log = logging.getLogger(__name__)
 
 
 # The module that imports the openai package, which takes a good part of a second.
-connections = Late("assistant.providers.connections")
+connections = Late("assistant.providers.openai_wire.http_clients")
 # Servers (by address and key: a gateway may send each key elsewhere) that have refused to count tokens.
 _without_usage: set[tuple[str, str]] = set()
 # Servers (by address and model) that have refused to be asked for structured output.

@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from django.conf import settings
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
-from assistant.core.messages import Usage
-from assistant.core.toolbox import ToolOutcome
-from assistant.services.catalogue import registry
+from assistant.core.toolcalls.protocols import ToolOutcome
+from assistant.core.values.messages import Usage
 
 # When a series began is told by none of the questions that are asked of these.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 OTHER = "other"
-# A call that did not run, of a name that is not in the deployment's catalogue: it may be the model's own invention.
 UNKNOWN = "unknown"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET"})
 
@@ -87,13 +85,15 @@ def count_run(
         _tokens.labels(name, known, "cached_input").inc(spent.cached_input_tokens)
 
 
-def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], begun: Callable[[ToolOutcome], bool]) -> None:
-    """A batch of tool calls has ended; `begun` says which of them ran, and so were of a tool that there is."""
-    name, catalogue = _tenant(tenant), registry()
+def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], is_known: Callable[[ToolOutcome], bool]) -> None:
+    """Count a batch of tool calls that have ended.
+
+    `is_known` says of an outcome whether its tool exists; the others are counted as `unknown`, since the model may have
+    invented their names.
+    """
+    name = _tenant(tenant)
     for outcome in outcomes:
-        # Wrong arguments and a question to a person are told of the tool that they are for.
-        is_known = begun(outcome) or outcome.call.name in catalogue
-        tool = _tool(outcome.call.name) if is_known else UNKNOWN
+        tool = _tool(outcome.call.name) if is_known(outcome) else UNKNOWN
         _tool_calls.labels(name, tool, outcome.status).inc()
         if outcome.duration_ms:
             _tool_seconds.labels(tool).observe(outcome.duration_ms / 1000)

@@ -9,8 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.template import Context
 
 from assistant.models import Assistant
-from assistant.services.memberships import administered_tenants
-from assistant.services.providers import describe_provider
+from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.tenancy.memberships import administered_tenants
 
 register = template.Library()
 

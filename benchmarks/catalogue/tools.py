@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from tools import Param, Tool, ToolContext, tool
+from assistant.toolkit import Param, Tool, ToolContext, tool
 
 
 @tool(read_only=True)

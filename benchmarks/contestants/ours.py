@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.client import ChatClient
-from assistant.core.events import TextMessageContent
+from assistant.core.values.events import TextMessageContent
 from assistant.providers import OpenAIModel
 from benchmarks.catalogue.tools import add
 from benchmarks.contestants.worker import Ask, run

@@ -38,7 +38,7 @@ def make() -> None:
     from django.contrib.auth import get_user_model
 
     from assistant.models import Assistant, Membership, Tenant, TenantLimits
-    from assistant.services.members import create_api_key
+    from assistant.services.tenancy.members import create_api_key
 
     tenant = Tenant.objects.create(slug="flood", name="Flood")
     Assistant.objects.create(tenant=tenant, slug="support", name="Support")
@@ -53,17 +53,19 @@ def make() -> None:
 
 def hold_nobody_back() -> None:
     """Who floods is looked at in full each time, and told at once."""
-    from assistant import consumers
-    from assistant.api import bounds
-    from assistant.services import limits, refusals, runs
+    from assistant.asgi import body_limits
+    from assistant.services import token_bucket
+    from assistant.services.limits import refusal_cache
+    from assistant.services.runs import manager
+    from assistant.websocket import consumer
 
     async def at_once(who: object) -> None:
         return None
 
-    for module in (bounds, consumers, runs):
+    for module in (body_limits, consumer, manager):
         module.hold_back = at_once  # type: ignore[attr-defined]
-    limits.Bucket.reserve = lambda self, patience: 0.0  # type: ignore[method-assign]
-    refusals.Refusals.last = lambda self, member: None  # type: ignore[method-assign]
+    token_bucket.Bucket.reserve = lambda self, patience: 0.0  # type: ignore[method-assign]
+    refusal_cache.Refusals.last = lambda self, member: None  # type: ignore[method-assign]
 
 
 def neighbour_of_a_flood(ground: Ground) -> tuple[float, int]:

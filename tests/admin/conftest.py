@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from assistant.models import ApiKey, AuditEntry, Feedback, Message, Run, ToolCall, UsageEntry
-from assistant.services.members import create_api_key
-from assistant.services.webhooks import send_test
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.webhooks.events import send_test
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_provider, make_run, switch_tool
 from tests.webhooks.conftest import hook

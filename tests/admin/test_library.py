@@ -6,9 +6,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from assistant.models.knowledge import Document
+from assistant.services.knowledge.full_text import search
 from tests.base import Cast
-from tools.library.fulltext import search
-from tools.models import Customer, Document, Order
+from tools.models import Customer, Order
 
 DOCUMENTS = "/admin/tools/document/"
 

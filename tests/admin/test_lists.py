@@ -14,11 +14,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from assistant.models import Assistant
+from assistant.models.reminders import Alarm
+from assistant.services.knowledge.documents import add_document
 from tests.admin.conftest import fill
 from tests.base import Cast
 from tests.factories import make_assistant, make_member, make_tenant
-from tools.library.documents import add_document
-from tools.models import Alarm, Customer, Order
+from tools.models import Customer, Order
 
 MODELS = [model for model in admin.site._registry if model._meta.app_label in {"assistant", "tools", "auth"}]
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from assistant.models import AuditEntry, PromptVersion
-from assistant.services.assistants import find_assistant
-from assistant.services.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
+from assistant.services.assistants.configuration import find_assistant
+from assistant.services.assistants.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
 from tests.base import Cast
 
 LIST = "/admin/assistant/promptversion/"

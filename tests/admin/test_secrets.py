@@ -10,13 +10,13 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from assistant.admin.once import new_nonce
+from assistant.admin.show_secret_once import new_nonce
 from assistant.models import ApiKey, AuditEntry, Membership, Provider, ToolSetting
-from assistant.services.idempotency import LIFETIME
-from assistant.services.members import create_api_key, member_by_key
+from assistant.services.runs.idempotency import LIFETIME
+from assistant.services.tenancy.members import create_api_key, member_by_key
+from assistant.toolkit.guards.internal_hosts import read_inside
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
-from tools.inside import read_inside
 
 SECRET = "sk-canary-553120"
 PROVIDERS = "/admin/assistant/provider/"

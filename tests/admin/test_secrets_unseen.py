@@ -17,9 +17,9 @@ from django.core.management import call_command
 from django.db import models
 from django.test import Client
 
-from assistant.admin.secretfields import SecretTextarea
+from assistant.admin.secret_fields import SecretTextarea
 from assistant.models import AuditEntry, McpServer, Provider, ToolSetting
-from assistant.services.encryption import encrypted_fields
+from assistant.services.privacy.key_rotation import encrypted_fields
 from tests.base import Cast
 from tests.isolation.doors import paths
 from tests.isolation.planting import plant

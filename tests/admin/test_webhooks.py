@@ -9,13 +9,13 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from assistant.admin.once import new_nonce
+from assistant.admin.show_secret_once import new_nonce
 from assistant.models import AuditEntry, Webhook, WebhookDelivery
-from assistant.services.webhooks import MAX_PER_TENANT, send_test
+from assistant.services.webhooks.events import MAX_PER_TENANT, send_test
+from assistant.toolkit.guards.internal_hosts import read_inside
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.webhooks.conftest import hook
-from tools.inside import read_inside
 
 HOOKS = "/admin/assistant/webhook/"
 DELIVERIES = "/admin/assistant/webhookdelivery/"

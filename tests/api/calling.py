@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from assistant.models import Tenant
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 
 
 def key_of(tenant: Tenant, user: User, **options: Any) -> str:

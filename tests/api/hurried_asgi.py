@@ -1,7 +1,7 @@
 """The site, whose streams end a second after it was asked to end, for tests that wait for that."""
 
-from assistant.services import draining
+from assistant.services.connections import shutdown
 
-draining.STREAM_SECONDS = 1.0
+shutdown.STREAM_SECONDS = 1.0
 
 from config.asgi import application  # noqa: E402, F401

@@ -14,7 +14,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from assistant.models import Conversation, Provider, Run, ToolCall
-from assistant.services.keys import revoke_api_keys
+from assistant.services.tenancy.api_keys import revoke_api_keys
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool

@@ -14,7 +14,7 @@ import pytest
 from django.utils import timezone
 
 from assistant.models import Conversation, IdempotentAnswer, Provider, Run, ToolCall
-from assistant.services.keys import revoke_api_keys
+from assistant.services.tenancy.api_keys import revoke_api_keys
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from assistant.api.docs import api_document
+from assistant.api.openapi_pages import api_document
 from assistant.models import Provider
 from tests.api.calling import key_of
 from tests.base import Cast

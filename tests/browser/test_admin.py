@@ -11,7 +11,7 @@ from django.contrib import admin
 from playwright.async_api import Browser, Page, expect
 
 from assistant.models import ToolSetting
-from assistant.services.prompts import draft_prompt
+from assistant.services.assistants.prompts import draft_prompt
 from tests.admin.conftest import say_something
 from tests.base import PASSWORD, Cast
 from tests.browser.conftest import Visitor

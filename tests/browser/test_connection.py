@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
-from assistant.services.failures import Failure
-from assistant.services.frames import refusal_frame
+from assistant.services.errors import Failure
+from assistant.services.eventlog.frames import refusal_frame
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor
 from tests.fake_provider import FakeProvider, Gate

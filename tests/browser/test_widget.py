@@ -18,7 +18,7 @@ from asgiref.sync import sync_to_async
 from playwright.async_api import Browser, Page, expect
 
 from assistant.models import ApiKey, Conversation, ToolCall, ToolFile, WidgetOrigin
-from assistant.services.endusers import allow_origin
+from assistant.services.tenancy.end_users import allow_origin
 from tests.api.calling import key_of
 from tests.base import Cast
 from tests.browser.conftest import PATIENCE_MS

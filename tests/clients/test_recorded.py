@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from ag_ui_validate.pytest_plugin import assert_valid_agui
 
-from assistant.services.frames import for_earlier_clients
+from assistant.services.eventlog.frames import for_earlier_clients
 from tests.agui import Frame, with_history
 from tests.recording.runs import recorded_runs
 

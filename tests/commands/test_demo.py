@@ -17,9 +17,9 @@ from django.contrib.auth import authenticate
 from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
+from assistant.management.demo_tenants import load_demo_tenants
 from assistant.models import Assistant, Membership, PromptVersion, Tenant, ToolSetting
-from assistant.services.demo import load_demo_tenants
-from assistant.services.toolsets import effective_tools
+from assistant.services.toolpolicy.policy import effective_tools
 from tests.live import free_port
 from tools.models import Customer
 

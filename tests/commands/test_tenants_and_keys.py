@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from assistant.models import Membership, Tenant
-from assistant.services.members import member_by_key
+from assistant.services.tenancy.members import member_by_key
 from tests.base import Cast
 
 

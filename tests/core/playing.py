@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from assistant.core.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
-from assistant.core.loop import Plan, run_turn
-from assistant.core.messages import Message, ToolCall, unanswered_calls
-from assistant.core.scripted import ScriptedModel, Turn
-from assistant.core.toolbox import FixedToolset, PlannedCall, ToolOutcome, described
-from assistant.core.transcript import Transcript
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.scripted import ScriptedModel, Turn
+from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, described
+from assistant.core.turn.loop import Plan, run_turn
+from assistant.core.values.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
+from assistant.core.values.messages import Message, ToolCall, unanswered_calls
+from assistant.toolkit import Media, Tool
 from tests.agui import check_run
-from tools import Media, Tool
 
 USER = Message("user", "Hello", id="u1")
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from assistant.core.agents import Agent
-from assistant.core.asked import Asked, from_kept, to_kept
-from assistant.core.loop import Limits, run_turn
-from assistant.core.messages import Message, ToolCall
-from assistant.core.model import ModelError, ModelRequest
-from assistant.core.scripted import ScriptedModel
-from assistant.core.toolbox import FixedToolset
-from assistant.core.transcript import Transcript
+from assistant.core.conversation.sub_agent_transcripts import Asked, from_kept, to_kept
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import ModelError, ModelRequest
+from assistant.core.llm.scripted import ScriptedModel
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.turn.agents import Agent
+from assistant.core.turn.loop import Limits, run_turn
+from assistant.core.values.messages import Message, ToolCall
+from assistant.toolkit import TenantInfo, Tool, ToolContext, tool
 from tests.core.playing import USER, MemoryJournal, check_history, plan_for, play
-from tools import TenantInfo, Tool, ToolContext, tool
 
 
 @tool

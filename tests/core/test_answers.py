@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from assistant.core.events import Event
-from assistant.core.loop import run_turn
-from assistant.core.messages import ToolCall, Usage
-from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers
-from assistant.core.output import InvalidOutput, OutputType, SchemaOutput, check_schema
-from assistant.core.transcript import Transcript
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers
+from assistant.core.llm.typed_output import InvalidOutput, OutputType, SchemaOutput, check_schema
+from assistant.core.turn.loop import run_turn
+from assistant.core.values.events import Event
+from assistant.core.values.messages import ToolCall, Usage
 from tests.core.playing import Played, plan_for, play
 
 SCHEMA = {

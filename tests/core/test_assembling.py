@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from assistant.core.assembling import Assembler
-from assistant.core.chunks import Chunk
-from assistant.core.messages import Usage
-from assistant.core.model import ModelError, ReasoningDelta, TextDelta, ToolCallDelta
-from assistant.core.stitching import Stitcher
+from assistant.core.llm.protocol import ModelError, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.values.messages import Usage
+from assistant.core.values.split_characters import Stitcher
+from assistant.providers.openai_wire.chunks import Chunk
+from assistant.providers.openai_wire.reply_assembler import Assembler
 
 
 def delta(**piece: Any) -> Chunk:

@@ -9,10 +9,10 @@ from types import FrameType
 from typing import Any
 
 from assistant.client import ChatClient
-from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import Delta, Model, ModelRequest, TextDelta
-from assistant.core.scripted import ScriptedModel
-from tools import tool
+from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta
+from assistant.core.llm.scripted import ScriptedModel
+from assistant.core.values.messages import Message, Reply, ToolCall
+from assistant.toolkit import tool
 
 # Calls of Python functions, and resumptions of generators, that one streamed delta may cost on its way to a caller.
 CALLS_PER_DELTA = 10

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from assistant.core.deadline import Deadline, DeadlinePassed
+from assistant.core.values.deadline import Deadline, DeadlinePassed
 
 
 async def test_a_wait_ends_when_the_time_is_up() -> None:

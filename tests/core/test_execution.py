@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from assistant.core.events import RunError
-from assistant.core.interceptors import CallTool, Invocation
-from assistant.core.loop import Limits, run_turn
-from assistant.core.messages import Message, ToolCall
-from assistant.core.toolbox import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
-from assistant.core.transcript import Transcript
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
+from assistant.core.turn.loop import Limits, run_turn
+from assistant.core.values.events import RunError
+from assistant.core.values.messages import Message, ToolCall
+from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool
 from tests.core.playing import USER, MemoryJournal, arguments_told, check_history, plan_for, play
-from tools import Tool, ToolContext, ToolError, ToolResult, tool
 
 
 @tool

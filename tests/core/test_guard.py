@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.core.guard import Guard
-from assistant.core.messages import ToolCall
+from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.values.messages import ToolCall
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 from pydantic import SecretStr
 
 from assistant.client import ChatClient
-from assistant.core.interceptors import AskModel, Cache, CallTool, Invocation, Redact, log_calls
-from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import Delta, ModelRequest, TextDelta
-from assistant.core.scripted import ScriptedModel
-from assistant.core.toolbox import FixedToolset
+from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta
+from assistant.core.llm.scripted import ScriptedModel
+from assistant.core.toolcalls.interceptors import AskModel, Cache, CallTool, Invocation, Redact, log_calls
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.values.messages import Message, Reply, ToolCall
+from assistant.toolkit import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool, tools_of
 from tests.core.playing import play
-from tools import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool, tools_of
 
 
 @tool(read_only=True, idempotent=True)

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from assistant.core.agents import Agent
-from assistant.core.failures import failure
-from assistant.core.interceptors import CallTool, Invocation
-from assistant.core.messages import Message, ToolCall
-from assistant.core.model import ModelError
-from assistant.core.scripted import ScriptedModel
-from assistant.core.searching import SearchingToolset
-from assistant.core.toolbox import FixedToolset, ToolOutcome
+from assistant.core.llm.protocol import ModelError
+from assistant.core.llm.scripted import ScriptedModel
+from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.protocols import FixedToolset, ToolOutcome
+from assistant.core.toolcalls.tool_search import SearchingToolset
+from assistant.core.turn.agents import Agent
+from assistant.core.values.messages import Message, ToolCall
+from assistant.providers.openai_wire.error_sentences import failure
+from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, UserInfo, tool
+from assistant.toolkit.logs import Labels, labelled
 from tests.core.playing import MemoryJournal, play
-from tools import TenantInfo, ToolContext, ToolError, ToolResult, UserInfo, tool
-from tools.logs import Labels, labelled
 
 
 class Settings(BaseModel):

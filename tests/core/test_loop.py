@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.core.events import Event, ReasoningMessageContent, Success, TextMessageContent
-from assistant.core.loop import Limits, run_turn
-from assistant.core.messages import Message, Reply, ToolCall, Usage
-from assistant.core.model import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
-from assistant.core.transcript import Transcript
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.turn.loop import Limits, run_turn
+from assistant.core.values.events import Event, ReasoningMessageContent, Success, TextMessageContent
+from assistant.core.values.messages import Message, Reply, ToolCall, Usage
+from assistant.toolkit import Tool, ToolContext, tool
 from tests.core.playing import USER, arguments_told, check_history, plan_for, play
-from tools import Tool, ToolContext, tool
 
 
 @tool

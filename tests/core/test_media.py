@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import json
 
-from assistant.core.memory import CLEARED, clear_results
-from assistant.core.messages import Message, ToolCall
-from assistant.core.model import ModelRequest
-from assistant.providers.requests import MAX_IMAGES, request_body
+from assistant.core.llm.protocol import ModelRequest
+from assistant.core.values.history_window import CLEARED, clear_results
+from assistant.core.values.messages import Message, ToolCall
+from assistant.providers.openai_wire.request_body import MAX_IMAGES, request_body
+from assistant.toolkit import Media, ToolResult, tool
 from tests.core.playing import play
-from tools import Media, ToolResult, tool
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import itertools
 import random
 
-from assistant.core.memory import NO_RESULT, clear_results, estimate, estimate_tokens, fit, repair
-from assistant.core.messages import Message, ToolCall
+from assistant.core.values.history_window import NO_RESULT, clear_results, estimate, estimate_tokens, fit, repair
+from assistant.core.values.messages import Message, ToolCall
 from tests.core.playing import check_history
 
 SYSTEM = Message("system", "Be kind.")

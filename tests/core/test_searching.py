@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.core.messages import ToolCall
-from assistant.core.searching import SearchingToolset, find_tools
-from assistant.core.toolbox import FixedToolset
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.toolcalls.tool_search import SearchingToolset, find_tools
+from assistant.core.values.messages import ToolCall
+from assistant.toolkit import Tool
 from tests.core.playing import play
-from tools import Tool
 
 
 def make(name: str, description: str) -> Tool:

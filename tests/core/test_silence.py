@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from assistant.core.silence import Silence
+from assistant.core.values.idle_timer import Silence
 
 
 async def test_a_wait_that_takes_too_long_is_told_once_and_the_next_again() -> None:

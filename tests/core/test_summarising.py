@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from assistant.client import ChatClient
-from assistant.core.memory import CLEARED, clear_results, estimate
-from assistant.core.messages import Message, Reply, ToolCall, Usage
-from assistant.core.model import ModelError
-from assistant.core.scripted import ScriptedModel
-from assistant.core.summarising import HEADING, summarise
+from assistant.core.conversation.summary import HEADING, summarise
+from assistant.core.llm.protocol import ModelError
+from assistant.core.llm.scripted import ScriptedModel
+from assistant.core.values.history_window import CLEARED, clear_results, estimate
+from assistant.core.values.messages import Message, Reply, ToolCall, Usage
+from assistant.toolkit import tool
 from tests.core.playing import check_history, play
-from tools import tool
 
 LONG = [
     Message("system", "Be kind."),

@@ -5,16 +5,16 @@ from contextlib import aclosing
 
 import pytest
 
-from assistant.core import events
-from assistant.core.events import Event
-from assistant.core.loop import run_turn
-from assistant.core.messages import Message, ToolCall, Usage
-from assistant.core.model import ReasoningDelta, ToolCallDelta
-from assistant.core.scripted import Turn
-from assistant.core.snapshots import to_agui
-from assistant.core.transcript import Transcript
+from assistant.core.conversation.agui_messages import to_agui
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import ReasoningDelta, ToolCallDelta
+from assistant.core.llm.scripted import Turn
+from assistant.core.turn.loop import run_turn
+from assistant.core.values import events
+from assistant.core.values.events import Event
+from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.toolkit import tool
 from tests.core.playing import plan_for
-from tools import tool
 
 
 @tool

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
-from assistant.api.openai_shapes import CODES, STATUS_OF_ERROR
+from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
 from assistant.models import Provider
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks, codes, table
 from tests.docs.test_facts import literals

@@ -19,7 +19,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from assistant.models import Provider
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.docs.snippets import DOCUMENTS, ROOT, Block, blocks
 from tests.fake_provider import FakeProvider
@@ -115,8 +115,8 @@ def deployment(tmp_path: Path, migrated: Path, fake_provider: FakeProvider) -> I
 # Whom a document tells of; zip files go where nothing is kept.
 PEOPLE = """
 from django.contrib.auth import get_user_model
-from assistant.services.memberships import add_member
-from assistant.services.tenants import create_tenant
+from assistant.services.tenancy.memberships import add_member
+from assistant.services.tenancy.tenants import create_tenant
 get_user_model().objects.create_superuser("boss", password="a-better-one-than-this")
 get_user_model().objects.create_user("milton")
 add_member(tenant=create_tenant(slug="initech", name="Initech", owner="boss"), username="milton", role="member")

@@ -16,8 +16,6 @@ CONTRACT = ROOT / "docs/contract.md"
 TEXT = CONTRACT.read_text()
 # Answered beside the site's own addresses, or by the web server.
 BESIDE = ("/ws/", "/mcp/", "/static/")
-# Where the toolkit is imported from in a checkout.
-IMPORTED_FROM = {"assistant.toolkit": "tools"}
 
 
 def names(heading: str) -> dict[str, list[str]]:
@@ -61,11 +59,11 @@ def test_the_codes_of_failed_runs_are_the_closed_list() -> None:
 
 @pytest.mark.parametrize("module", list(names("## Python")))
 def test_public_names_can_be_imported(module: str) -> None:
-    found = importlib.import_module(IMPORTED_FROM.get(module, module))
+    found = importlib.import_module(module)
     assert [name for name in names("## Python")[module] if not hasattr(found, name)] == []
 
 
 @pytest.mark.parametrize("module", ["assistant.toolkit", "assistant.client", "assistant.providers"])
 def test_all_names_of_a_public_face_are_listed(module: str) -> None:
-    face = importlib.import_module(IMPORTED_FROM.get(module, module))
+    face = importlib.import_module(module)
     assert set(names("## Python")[module]) == set(face.__all__)

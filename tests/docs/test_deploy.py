@@ -10,8 +10,8 @@ import sys
 import pytest
 import yaml
 
+from assistant.toolkit.logs import JsonLines
 from tests.docs.snippets import ROOT
-from tools.logs import JsonLines
 
 DEPLOY = ROOT / "docs/deploy"
 UNIT = (DEPLOY / "tenant-assistant@.service").read_text()

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from assistant.api.errors import CODE_OF_STATUS, STATUS_OF_REFUSAL
-from assistant.api.openai_shapes import CODES, STATUS_OF_ERROR
-from assistant.services.failures import Failure
+from assistant.api.openai.shapes import CODES, STATUS_OF_ERROR
+from assistant.services.errors import Failure
 from tests.docs.snippets import ROOT, codes, table
 from tests.docs.test_facts import calls, listed, literals, text_argument
 
@@ -42,7 +42,7 @@ def statuses() -> dict[str, set[int]]:
 
 
 def rows() -> dict[str, str]:
-    found = table(ROOT / "docs/errors.md", "## The codes")
+    found = table(ROOT / "docs/errors.md", "## Error codes")
     return {codes(row[0])[0]: row[1] for row in found}
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant import consumers
-from assistant.core import events
+from assistant.core.values import events
+from assistant.websocket import consumer
 from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
 
 WEBSOCKET = ROOT / "docs/websocket.md"
@@ -100,12 +100,12 @@ def test_every_protocol_error_is_documented() -> None:
 
 
 def test_every_close_code_is_documented() -> None:
-    ours = {value for name, value in vars(consumers).items() if name.startswith("CLOSE_")}
+    ours = {value for name, value in vars(consumer).items() if name.startswith("CLOSE_")}
     assert ours <= {int(row[0]) for row in table(WEBSOCKET, "### Close codes")}
 
 
 def test_the_limits_said_are_the_limits_kept() -> None:
-    assert f"{consumers.MAX_FRAME // 1024} KiB" in WEBSOCKET.read_text()
+    assert f"{consumer.MAX_FRAME // 1024} KiB" in WEBSOCKET.read_text()
 
 
 def required() -> list[str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from assistant.services import manual
-from assistant.services.manual import contents, find_document
-from assistant.services.manualsearch import search_manual
+from assistant.docs_site import documents
+from assistant.docs_site.documents import contents, find_document
+from assistant.docs_site.search import search_manual
 from tests.docs.snippets import DOCUMENTS
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +49,7 @@ def test_links_lead_to_pages(name: str, client: Client) -> None:
 def test_cells_are_named_by_their_columns_where_there_are_more_than_two(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(manual, "FOLDER", tmp_path)
+    monkeypatch.setattr(documents, "FOLDER", tmp_path)
     (tmp_path / "news.md").write_text("|A|`B`||\n|-|-|-|\n|1|2|3|\n\n|C|D|\n|-|-|\n|4|5|\n")
     document = find_document("news")
     assert document is not None
@@ -68,7 +68,7 @@ def test_what_is_no_image_is_not_found(path: str, client: Client) -> None:
 
 
 def test_a_changed_document_is_rendered_anew(client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(manual, "FOLDER", tmp_path)
+    monkeypatch.setattr(documents, "FOLDER", tmp_path)
     (tmp_path / "news.md").write_text("# One")
     assert find_document("news").title == "One"  # type: ignore[union-attr]
     (tmp_path / "news.md").write_text("# Two, later")

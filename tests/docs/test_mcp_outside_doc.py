@@ -1,4 +1,4 @@
-"""The second half of docs/mcp.md: its server, its script and its command, one after the other."""
+"""The section on outside servers in docs/mcp.md: its server, its script and its command, one after the other."""
 
 from __future__ import annotations
 

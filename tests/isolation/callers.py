@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from assistant.models import Assistant, Tenant
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import make_member
 from tests.isolation.planting import CANARY

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from opentelemetry import trace
 
-from assistant.core.interceptors import AskModel, CallTool, Invocation
-from assistant.core.messages import Reply
-from assistant.core.model import Delta, ModelRequest
-from tools import ToolResult
+from assistant.core.llm.protocol import Delta, ModelRequest
+from assistant.core.toolcalls.interceptors import AskModel, CallTool, Invocation
+from assistant.core.values.messages import Reply
+from assistant.toolkit import ToolResult
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from assistant.toolkit.guards.internal_hosts import read_inside
 from tests.base import Cast
 from tests.isolation.world import World, open_world
-from tools.inside import read_inside
 
 
 @pytest.fixture

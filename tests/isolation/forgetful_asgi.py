@@ -2,8 +2,8 @@
 
 from config.asgi import application  # sets Django up
 
-from assistant.services import presence  # isort: skip
+from assistant.services.connections import open_connections  # isort: skip
 
 __all__ = ["application"]
 
-presence.unwelcome = lambda present: []
+open_connections.unwelcome = lambda present: []

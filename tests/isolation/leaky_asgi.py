@@ -12,8 +12,8 @@ from mcp_types import ReadResourceResult, TextResourceContents  # isort: skip
 
 from assistant.mcp.server.sources import Source, add_source
 from assistant.models import Message
-from assistant.services.members import Member
-from tools.models import Document
+from assistant.models.knowledge import Document
+from assistant.services.tenancy.members import Member
 
 
 class Leak(AsyncWebsocketConsumer):

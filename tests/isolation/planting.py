@@ -13,7 +13,7 @@ from django.core import serializers
 from django.db import models
 from django.utils import timezone
 
-from assistant.mcp.client import ToolDefinition
+from assistant.mcp_client import ToolDefinition
 from assistant.models import Tenant
 from tests.base import Cast
 

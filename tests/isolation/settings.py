@@ -3,9 +3,9 @@
 Tenants may name addresses on the machine itself, where their providers, outside servers and receivers stand.
 """
 
+from assistant.toolkit.guards.internal_hosts import read_inside
 from tests.mcp.settings_served import *  # noqa: F403
 from tests.mcp.settings_served import INSTALLED_APPS
-from tools.inside import read_inside
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.isolation.told"]
 INTERNAL_HOSTS = (read_inside("127.0.0.1"),)

@@ -18,7 +18,7 @@ import pytest
 from django.db.models.functions import Coalesce
 
 from assistant.models import Provider, ToolCall
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.agui import Frame
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, switch_tool

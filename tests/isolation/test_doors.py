@@ -21,10 +21,11 @@ from mcp.server.lowlevel import Server
 from mcp_types import EmptyResult, NotificationParams, RequestParams
 
 from assistant import routing
-from assistant.consumers import ChatConsumer
 from assistant.mcp.server.protocol import build_server
 from assistant.routing import websocket_urlpatterns
-from assistant.services import catalogue
+from assistant.services.toolpolicy import catalogue
+from assistant.toolkit import Registry, Tool, ToolContext
+from assistant.websocket.consumer import ChatConsumer
 from tests.base import Cast
 from tests.isolation.doors import paths
 from tests.isolation.planting import plant
@@ -32,7 +33,6 @@ from tests.isolation.test_mcp import STREAMS, requests_against
 from tests.isolation.test_websocket import frames_against
 from tests.isolation.tries import DOORS, calls_against, door_of
 from tests.ws import run_input
-from tools import Registry, Tool, ToolContext
 
 pytestmark = pytest.mark.django_db
 

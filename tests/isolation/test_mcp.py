@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from assistant.models import Assistant, Tenant, ToolCall
-from assistant.services.members import create_api_key
+from assistant.models.knowledge import Document
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
 from tests.live import Server, serve
 from tests.mcp.talking import MODERN, OLDER, Client, Json
-from tools.models import Document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 

@@ -24,7 +24,7 @@ from django.contrib.auth.models import User
 
 from assistant.models import McpServer, PromptVersion, Provider
 from assistant.models.fields import EncryptedTextField
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.factories import switch_tool
 from tests.fake_answers import Answer, Recorded, reply, respond
 from tests.isolation.callers import Caller, Request

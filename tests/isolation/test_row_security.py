@@ -18,12 +18,13 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from assistant.models import Conversation, Provider, Run
-from assistant.services import rowsecurity
-from assistant.services.checkpoints import store_checkpoints
-from assistant.services.leases import Checkpoint, checkpoint_runs, key_of
-from assistant.services.members import create_api_key
-from assistant.services.rowsecurity import with_tenants
-from assistant.services.tenancy import all_tenants, tenants
+from assistant.services.run_key import key_of
+from assistant.services.runs.checkpoints import store_checkpoints
+from assistant.services.runs.leases import Checkpoint, checkpoint_runs
+from assistant.services.tenancy import row_level_security
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.tenancy.row_level_security import with_tenants
+from assistant.services.tenancy.row_scope import all_tenants, tenants
 from tests import live
 from tests.agui import Frame
 from tests.base import Cast
@@ -45,17 +46,17 @@ UNFILTERED = "tests.isolation.unfiltered_asgi:application"
 def role(transactional_db: None, settings: Settings) -> Iterator[str]:
     """The application's role, held by the policies; this test's own connection sees all tenants meanwhile."""
     name = f"{connection.settings_dict['NAME']}_rows"
-    rowsecurity.install(role=name)
+    row_level_security.install(role=name)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
         # Only a superuser or a member may act as a role, and drop what it was granted.
         cursor.execute(f"GRANT {name} TO CURRENT_USER")
     settings.ROW_LEVEL_SECURITY = True
-    rowsecurity.hold_connections()
+    row_level_security.hold_connections()
     with held_connections(), all_tenants():
         yield name
     connection_created.disconnect(dispatch_uid="row-level-security")
-    rowsecurity.remove()
+    row_level_security.remove()
     with connection.cursor() as cursor:
         cursor.execute(f"DROP OWNED BY {name}")
         cursor.execute(f"DROP ROLE {name}")
@@ -107,7 +108,7 @@ def foreign_rows(cast: Cast) -> list[str]:
 
 def test_every_table_whose_rows_lead_to_a_tenant_is_held(role: str) -> None:
     expected = {model._meta.db_table for model in tenant_models()}
-    assert {one.table for one in rowsecurity.protected_tables()} >= expected
+    assert {one.table for one in row_level_security.protected_tables()} >= expected
 
 
 def test_queries_without_a_filter_find_no_foreign_row(cast: Cast, as_application: None) -> None:

@@ -16,8 +16,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
-from assistant.services import rowsecurity
-from assistant.services.tenancy import all_tenants, tenants
+from assistant.services.tenancy import row_level_security
+from assistant.services.tenancy.row_scope import all_tenants, tenants
 from tests.base import Cast
 from tests.isolation.test_row_security import COMMANDS, served_as
 from tests.live import serve
@@ -29,14 +29,14 @@ pytestmark = [pytest.mark.services, pytest.mark.django_db(transaction=True), pyt
 def policies(cast: Cast) -> Iterator[str]:
     """They hold the tables' owner too, as whom this test's own connection works. Gives the application's role."""
     name = f"{connection.settings_dict['NAME']}_said"
-    rowsecurity.install(role=name)
+    row_level_security.install(role=name)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
         cursor.execute(f"GRANT {name} TO CURRENT_USER")
-    rowsecurity.need_agreement.cache_clear()
+    row_level_security.need_agreement.cache_clear()
     yield name
-    rowsecurity.need_agreement.cache_clear()
-    rowsecurity.remove()
+    row_level_security.need_agreement.cache_clear()
+    row_level_security.remove()
     with connection.cursor() as cursor:
         cursor.execute(f"DROP OWNED BY {name}")
         cursor.execute(f"DROP ROLE {name}")
@@ -64,7 +64,7 @@ def test_commands_refuse_to_begin_where_all_rows_are_hidden(
 
 
 def test_commands_begin_again_without_the_policies(policies: str) -> None:
-    rowsecurity.remove()
+    row_level_security.remove()
     call_command("apply_retention")
 
 
@@ -109,16 +109,16 @@ def test_a_server_is_not_ready_while_a_table_lacks_its_policy(
     assert readiness() == (503, "failed")
     assert "no forced policy: assistant_run." in caplog.text
     assert [(found.id, "assistant_run" in found.msg) for found in database_checks()] == [("assistant.W004", True)]
-    rowsecurity.install(role=policies)
+    row_level_security.install(role=policies)
     assert readiness() == (200, "not told of")
     assert database_checks() == []
 
 
 def test_a_process_that_found_them_to_agree_asks_no_more(policies: str, settings: Settings) -> None:
     settings.ROW_LEVEL_SECURITY = True
-    rowsecurity.need_agreement()
+    row_level_security.need_agreement()
     with CaptureQueriesContext(connection) as asked:
-        rowsecurity.need_agreement()
+        row_level_security.need_agreement()
     assert len(asked) == 0
 
 

@@ -18,6 +18,7 @@ from django.core import serializers
 from django.core.management import call_command
 
 from assistant.models import Conversation, Feedback, Membership, Message, Run, ToolCall
+from assistant.models.reminders import Alarm
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL
 from tests.isolation.planting import CANARY, crossings, rows_of
@@ -25,7 +26,6 @@ from tests.isolation.tries import Tries
 from tests.isolation.trying import Found, Trying
 from tests.isolation.world import SITE, World
 from tests.live import serve
-from tools.models import Alarm
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 

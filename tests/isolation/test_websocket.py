@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from websockets.exceptions import InvalidStatus
 
 from assistant.models import Provider
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.agui import Frame, run_of, text_of
 from tests.api.calling import Caller
 from tests.base import Cast

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from assistant.models import Assistant, Conversation, Message, Run, Tenant, ToolCall
+from assistant.models.reminders import Alarm
 from tests.agui import Frame
 from tests.base import Cast
 from tests.isolation.callers import PERSONAL, Caller, Request
@@ -20,7 +21,7 @@ from tests.isolation.test_mcp import STREAMS, requests_against
 from tests.isolation.test_websocket import frames_against
 from tests.mcp.talking import MODERN, OLDER, headers, message
 from tests.ws import run_input
-from tools.models import Alarm, Customer, Order
+from tools.models import Customer, Order
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 # Every address belongs to one of the doors; one that fits none fails the suite.

@@ -17,8 +17,8 @@ from django.db.models import Q, QuerySet  # isort: skip
 from django.contrib.auth.models import User  # isort: skip
 
 from assistant.models import ApiKey, Membership, WidgetOrigin  # isort: skip
-from assistant.services.prepared import Prepared  # isort: skip
-from assistant.services.preparedwrites import PreparedUpdate  # isort: skip
+from assistant.services.db.prepared_queries import Prepared  # isort: skip
+from assistant.services.db.prepared_writes import PreparedUpdate  # isort: skip
 
 __all__ = ["application"]
 

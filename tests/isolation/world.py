@@ -11,7 +11,7 @@ from typing import Any
 
 from assistant.models import TenantLimits, Webhook
 from assistant.models.limits import OF_MEMBER, OF_TENANT
-from assistant.services.mcpcalls import session_pool
+from assistant.services.mcp_servers.calls import session_pool
 from tests.base import Cast
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider

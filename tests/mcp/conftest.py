@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from assistant.mcp.client import session
-from assistant.services.members import create_api_key
+from assistant.mcp_client import session
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.live import Server, serve
 from tests.mcp.outside import Outside, outside

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assistant.models import McpServer, McpTool, Tenant
-from assistant.services.mcpchecks import Examination, examine
-from assistant.services.mcplistings import decide_tool
+from assistant.services.mcp_servers.health_checks import Examination, examine
+from assistant.services.mcp_servers.tool_listings import decide_tool
 from tests.mcp.outside import Outside
 from tests.test_websocket import in_db
 

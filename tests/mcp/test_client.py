@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import pytest
 
-from assistant.mcp.client import Command, Endpoint, RemoteFailure, SessionPool, ToolDefinition, connect
-from assistant.mcp.client import progress as progress_module
-from assistant.mcp.client import session as session_module
-from assistant.mcp.client.progress import restrained
-from assistant.mcp.client.wire import MAX_STREAMS
+from assistant.mcp_client import Command, Endpoint, RemoteFailure, SessionPool, ToolDefinition, connect
+from assistant.mcp_client import progress as progress_module
+from assistant.mcp_client import session as session_module
+from assistant.mcp_client.progress import restrained
+from assistant.mcp_client.transport import MAX_STREAMS
+from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.mcp.outside import Outside, outside
 from tests.mcp.outside_app import PNG
-from tools.urlguard import UrlGuard
 
 PATIENCE = 15
 

@@ -10,14 +10,14 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from assistant.mcp.client import ToolDefinition
+from assistant.mcp_client import ToolDefinition
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
-from assistant.services.mcplistings import MAX_ROWS
-from assistant.services.toolsets import effective_tools
+from assistant.services.mcp_servers.tool_listings import MAX_ROWS
+from assistant.services.toolpolicy.policy import effective_tools
+from assistant.toolkit.guards.internal_hosts import read_inside
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.mcp.outside import Outside
-from tools.inside import read_inside
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGES = "/admin/assistant/mcpserver/"

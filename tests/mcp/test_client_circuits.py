@@ -14,12 +14,11 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from assistant.mcp.client import RemoteFailure
-from assistant.mcp.client import session as session_module
+from assistant.mcp_client import RemoteFailure, session
 from assistant.models import McpCredential, McpServer
-from assistant.services import mcpcalls
-from assistant.services.mcpcalls import session_pool
-from assistant.services.mcpcircuits import FAILURES
+from assistant.services.mcp_servers import calls
+from assistant.services.mcp_servers.calls import session_pool
+from assistant.services.mcp_servers.circuit_breaker import FAILURES
 from tests.base import Cast
 from tests.mcp.letting_in import add_server, let_in, look
 from tests.mcp.outside import Outside, outside
@@ -125,8 +124,8 @@ async def test_a_server_that_hangs_on_an_open_session_is_left_alone(
         await let_in(server, "echo")
         assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
         hanging.process.send_signal(signal.SIGSTOP)
-        monkeypatch.setattr(session_module, "OPEN_SECONDS", 0.5)
-        monkeypatch.setattr(mcpcalls, "LISTING_SECONDS", -1.0)
+        monkeypatch.setattr(session, "OPEN_SECONDS", 0.5)
+        monkeypatch.setattr(calls, "LISTING_SECONDS", -1.0)
         assert await failing_call(cast) == "timeout"
         assert await rule(cast) == "The server crm does not answer."
         assert len(session_pool()) == 0
@@ -141,7 +140,7 @@ async def test_a_call_that_is_given_up_leaves_the_next_one_to_find_out_why(
         await let_in(server, "echo")
         assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
         hanging.process.send_signal(signal.SIGSTOP)
-        monkeypatch.setattr(session_module, "OPEN_SECONDS", 0.5)
+        monkeypatch.setattr(session, "OPEN_SECONDS", 0.5)
         async with asyncio.timeout(15):
             while (entry := (await tools_of(cast))["crm__echo"]).policy != "off":
                 with suppress(TimeoutError, RemoteFailure):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from mcp_types import Tool as ListedTool
 from mcp_types import ToolAnnotations
 
-from assistant.mcp.client import ToolDefinition, remote_tool
-from assistant.mcp.client.definitions import difference, read_listing
-from assistant.mcp.client.wrapping import prefixed
-from assistant.mcp.server.content import describe
-from tools import InvalidArguments, ToolContext, ToolResult
+from assistant.mcp.server.tool_results import describe
+from assistant.mcp_client import ToolDefinition, remote_tool
+from assistant.mcp_client.definitions import difference, read_listing
+from assistant.mcp_client.remote_tool import prefixed
+from assistant.toolkit import InvalidArguments, ToolContext, ToolResult
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
 PLAIN = ToolDefinition("get", description="Get it.", input_schema=SCHEMA)

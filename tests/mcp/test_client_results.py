@@ -17,11 +17,11 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from assistant.mcp.client.definitions import visible
-from assistant.mcp.client.results import MAX_BLOCKS, MAX_TEXT, convert_result
+from assistant.mcp_client.definitions import visible
+from assistant.mcp_client.results import MAX_BLOCKS, MAX_TEXT, convert_result
+from assistant.toolkit import ToolResult
+from assistant.toolkit.media import MAX_BYTES, MAX_FILES
 from tests.mcp.outside_app import PNG
-from tools import ToolResult
-from tools.media import MAX_BYTES, MAX_FILES
 
 UNSEEN = "\x1b\x00\x9b\u061c\u115f\u180e\u200b\u200f\u202e\u2066\u3164\ufeff\ufff9\U000e0041"
 

@@ -15,24 +15,25 @@ from django.utils import timezone
 from mcp_types import TextContent
 from pytest_django import Settings
 
-from assistant.mcp.client import RemoteFailure
-from assistant.mcp.server.content import result_of
+from assistant.mcp.server.tool_results import result_of
+from assistant.mcp_client import RemoteFailure
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
-from assistant.services import catalogue, mcpcalls
-from assistant.services.calling import ToolCall, call_tool
-from assistant.services.mcpcalls import session_pool
-from assistant.services.mcpchecks import claim_stale
-from assistant.services.mcplistings import change_of, decide_tool, is_quarantined
-from assistant.services.mcpservers import META_KEY, read_headers
-from assistant.services.members import find_member
-from assistant.services.toolsets import EffectiveTool, TenantToolset, effective_tools
+from assistant.services.mcp_servers import calls
+from assistant.services.mcp_servers.calls import session_pool
+from assistant.services.mcp_servers.health_checks import claim_stale
+from assistant.services.mcp_servers.servers import META_KEY, read_headers
+from assistant.services.mcp_servers.tool_listings import change_of, decide_tool, is_quarantined
+from assistant.services.tenancy.members import find_member
+from assistant.services.toolcalls.direct_call import ToolCall, call_tool
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset, effective_tools
+from assistant.toolkit import Registry, TenantInfo, Tool, ToolContext, ToolResult, UserInfo
+from assistant.toolkit.guards.internal_hosts import read_inside
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.mcp.letting_in import add_server, let_in, look
 from tests.mcp.outside import Outside, outside
 from tests.test_websocket import in_db
-from tools import Registry, TenantInfo, Tool, ToolContext, ToolResult, UserInfo
-from tools.inside import read_inside
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -288,7 +289,7 @@ async def test_a_change_that_is_not_announced_is_found_before_the_call(
     await look(server)
     await let_in(server, "echo", "whoami")
     await call(cast, "crm__whoami")
-    monkeypatch.setattr(mcpcalls, "LISTING_SECONDS", -1.0)
+    monkeypatch.setattr(calls, "LISTING_SECONDS", -1.0)
     outsider.be(description="Changed.", announces=False)
     with pytest.raises(RemoteFailure) as caught:
         await call(cast, "crm__echo", {"text": "hi"})

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from assistant.mcp.client import RemoteFailure, ToolDefinition
+from assistant.mcp_client import RemoteFailure, ToolDefinition
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
-from assistant.services.mcplistings import MAX_ROWS, decide_tool, is_quarantined, store_listing
+from assistant.services.mcp_servers.tool_listings import MAX_ROWS, decide_tool, is_quarantined, store_listing
 from tests.base import Cast
 
 pytestmark = pytest.mark.django_db

@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from assistant.mcp.client import RemoteFailure
+from assistant.mcp_client import RemoteFailure
 from assistant.models import AuditEntry, McpCredential, McpServer, Membership
-from assistant.services.mcpchecks import examine
-from assistant.services.mcpservers import connection_of
-from assistant.services.toolsets import effective_tools
+from assistant.services.mcp_servers.health_checks import examine
+from assistant.services.mcp_servers.servers import connection_of
+from assistant.services.toolpolicy.policy import effective_tools
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.mcp.outside import Outside

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.models import Approval, ToolCall
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.live import Server

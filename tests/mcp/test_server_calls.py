@@ -14,12 +14,12 @@ import pytest
 from django.test import Client as Browser
 from django.utils import timezone
 
-from assistant.mcp.client import ToolDefinition
+from assistant.mcp_client import ToolDefinition
 from assistant.models import McpServer, McpTool, ToolCall, ToolSetting
-from assistant.services.calling import MAX_CALLS
-from assistant.services.keys import revoke_api_keys
-from assistant.services.limits import MCP_BURST, may_request
-from assistant.services.members import create_api_key
+from assistant.services.limits.rate_limits import MCP_BURST, may_request
+from assistant.services.tenancy.api_keys import revoke_api_keys
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.toolcalls.direct_call import MAX_CALLS
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.live import Server

@@ -15,15 +15,15 @@ from mcp import Client as SdkClient
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ToolListChangedNotification
 
-from assistant.mcp.server.changes import MAX_STREAMS
+from assistant.mcp.server.list_changes import MAX_STREAMS
 from assistant.models import ApiKey
-from assistant.services.prompts import draft_prompt, publish_prompt
-from assistant.services.switches import set_switch
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
+from assistant.services.knowledge.documents import add_document
+from assistant.services.toolpolicy.switchboard import set_switch
 from tests.base import Cast
 from tests.live import Server, serve
 from tests.mcp.talking import OLDER, Client, Json, events, headers, streaming
 from tests.test_websocket import in_db
-from tools.library.documents import add_document
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

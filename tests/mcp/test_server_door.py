@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from django.utils import timezone
 
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.live import Server

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.services.prompts import draft_prompt, publish_prompt
+from assistant.models.knowledge import Document
+from assistant.services.assistants.prompts import draft_prompt, publish_prompt
+from assistant.services.knowledge.documents import add_document
 from tests.base import Cast
 from tests.factories import make_assistant
 from tests.live import Server
 from tests.mcp.talking import OLDER, Client
-from tools.library.documents import add_document
-from tools.models import Document
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from assistant.models import ToolCall
-from assistant.services.members import create_api_key
+from assistant.services.knowledge.documents import add_document
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import make_member, switch_tool
 from tests.live import Server
 from tests.mcp.talking import MODERN, OLDER, Client, Json
-from tools.library.documents import add_document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 

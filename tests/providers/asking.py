@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers.openai import OpenAIModel
+from assistant.toolkit import Tool
 from tests.fake_provider import FakeProvider
 from tests.providers.quirks import TOOLS
-from tools import Tool
 
 EMPTY = {"type": "object", "properties": {}}
 

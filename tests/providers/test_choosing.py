@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, ToolSetting
-from assistant.services.assistants import find_assistant
-from assistant.services.providers import choose_provider
+from assistant.services.assistants.configuration import find_assistant
+from assistant.services.assistants.provider_choice import choose_provider
 from tests.base import Cast
 from tests.factories import make_provider
 

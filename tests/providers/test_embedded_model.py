@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import ModelError, ModelRequest
+from assistant.core.llm.protocol import ModelError, ModelRequest
+from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, is_ready
 from assistant.providers.embedded.model import RESULT_CHARACTERS, prepared
-from assistant.providers.examples import worked_turns
+from assistant.providers.openai_wire.worked_examples import worked_turns
+from assistant.toolkit import Example, ExampleStep, Tool
 from tests.fake_provider import FakeProvider
-from tools import Example, ExampleStep, Tool
 
 EMPTY = {"type": "object", "properties": {}}
 CLOCK = Tool(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from assistant.core.messages import Message, Reply, ToolCall
-from assistant.core.model import ModelRequest, TextDelta
+from assistant.core.llm.protocol import ModelRequest, TextDelta
+from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.providers.embedded import StandIn
-from tools import Tool
+from assistant.toolkit import Tool
 
 FAMILIES = {
     "alarms": ("set_alarm", "list_alarms", "cancel_alarm"),

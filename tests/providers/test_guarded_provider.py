@@ -8,17 +8,17 @@ from urllib.parse import urlsplit
 import pytest
 from pytest_django import Settings
 
-from assistant.core.messages import Message, Reply
-from assistant.core.model import Model, ModelError, ModelRequest
+from assistant.core.llm.protocol import Model, ModelError, ModelRequest
+from assistant.core.values.messages import Message, Reply
 from assistant.models import Assistant, Tenant
-from assistant.services.assistants import with_prompt
-from assistant.services.providers import choose_provider, model_of
+from assistant.services.assistants.configuration import with_prompt
+from assistant.services.assistants.provider_choice import choose_provider, model_of
+from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.base import Cast
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask
-from tools.inside import read_inside
-from tools.urlguard import UrlGuard
 
 
 async def test_a_guarded_provider_inside_is_not_connected_to(fake_provider: FakeProvider) -> None:

@@ -13,17 +13,17 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from assistant.core.interceptors import InterceptedModel
-from assistant.core.messages import Message, Reply, ToolCall, Usage
-from assistant.core.model import ModelRequest, TextDelta, ToolCallDelta
-from assistant.core.output import OutputType
+from assistant.core.llm.protocol import ModelRequest, TextDelta, ToolCallDelta
+from assistant.core.llm.typed_output import OutputType
+from assistant.core.toolcalls.interceptors import InterceptedModel
+from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.providers.openai import OpenAIModel
+from assistant.toolkit import Example, Tool
+from assistant.toolkit.logs import Request, begin_request, end_request
 from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask, model, offered
 from tests.providers.quirks import end, say, sse
-from tools import Example, Tool
-from tools.logs import Request, begin_request, end_request
 
 SECRET = "sk-a-secret-key"
 

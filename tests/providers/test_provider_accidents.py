@@ -7,8 +7,8 @@ import gzip
 
 import pytest
 
-from assistant.core.messages import Message, Reply, Usage
-from assistant.core.model import ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.values.messages import Message, Reply, Usage
 from tests.fake_answers import Answer
 from tests.fake_provider import Cut, FakeProvider, Silence
 from tests.providers.asking import ask, model, offered

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.assembling import Assembler
-from assistant.core.messages import Reply
-from assistant.core.model import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
-from assistant.providers.sse import EventReader
+from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.values.messages import Reply
+from assistant.providers.openai_wire.reply_assembler import Assembler
+from assistant.providers.openai_wire.sse import EventReader
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask, seen, told
 from tests.providers.quirks import QUIRKS, TOOLS, Quirk

@@ -11,9 +11,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from assistant.core.assembling import Assembler
-from assistant.core.messages import Reply
-from assistant.providers.sse import EventReader
+from assistant.core.values.messages import Reply
+from assistant.providers.openai_wire.reply_assembler import Assembler
+from assistant.providers.openai_wire.sse import EventReader
 from tests.fake_answers import Answer, chunk, event
 from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask

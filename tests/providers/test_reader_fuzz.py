@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.core.events import encode
-from assistant.core.messages import Reply
+from assistant.core.values.events import encode
+from assistant.core.values.messages import Reply
 from tests.fake_answers import chunk, event
 from tests.providers.asking import seen, told
 from tests.providers.quirks import TOOLS

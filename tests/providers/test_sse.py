@@ -6,9 +6,9 @@ import sys
 from types import FrameType
 from typing import Any
 
-from assistant.core.assembling import Assembler
-from assistant.core.model import TextDelta
-from assistant.providers.sse import MAX_EVENT_BYTES, EventReader
+from assistant.core.llm.protocol import TextDelta
+from assistant.providers.openai_wire.reply_assembler import Assembler
+from assistant.providers.openai_wire.sse import MAX_EVENT_BYTES, EventReader
 from tests.providers.quirks import end, say, sse
 
 

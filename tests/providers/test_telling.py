@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from assistant.core.events import Event, RunError, TextMessageContent
-from assistant.core.interceptors import AskModel, InterceptedModel
-from assistant.core.loop import run_turn
-from assistant.core.messages import Message, Reply
-from assistant.core.model import Delta, Model, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
-from assistant.core.silence import Silence as Waiting
-from assistant.core.transcript import Transcript
-from assistant.providers.bodies import _Flow
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import Delta, Model, ModelRequest, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.toolcalls.interceptors import AskModel, InterceptedModel
+from assistant.core.turn.loop import run_turn
+from assistant.core.values.events import Event, RunError, TextMessageContent
+from assistant.core.values.idle_timer import Silence as Waiting
+from assistant.core.values.messages import Message, Reply
 from assistant.providers.openai import OpenAIModel
+from assistant.providers.openai_wire.response_body import _Flow
 from tests.core.playing import plan_for
 from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider, Silence

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.apps import AppConfig
 
-from assistant.services.eventlog import Entry, ThreadLog
+from assistant.services.eventlog.log import Entry, ThreadLog
 
 
 class RecordingConfig(AppConfig):

@@ -6,8 +6,8 @@ import inspect
 
 import pytest
 
-from assistant.services.eventlog import ThreadLog
-from assistant.services.members import Member, find_member
+from assistant.services.eventlog.log import ThreadLog
+from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 
 

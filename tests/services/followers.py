@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from assistant.following import Follower, Refresh, Send
-from assistant.services.eventlog import Position, ThreadLog
-from assistant.services.frames import Numbering
-from assistant.services.pictures import Picture
+from assistant.services.eventlog.frames import Numbering
+from assistant.services.eventlog.log import Position, ThreadLog
+from assistant.services.runs.thread_snapshot import Picture
+from assistant.websocket.follower import Follower, Refresh, Send
 
 
 async def _never(*_: object) -> Any:

@@ -15,16 +15,17 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from assistant.models import Provider, Run
-from assistant.services import checkpoints, runtask
-from assistant.services.checkpoints import Checkpoints
-from assistant.services.database import in_database
-from assistant.services.eventlog import Position
-from assistant.services.leases import Checkpoint, LostRun, RunKey, key_of
-from assistant.services.members import Member
-from assistant.services.memorylog import MemoryLog
-from assistant.services.runs import Runs
-from assistant.services.runtask import CHECKPOINT_SECONDS, checkpoint_pause
-from assistant.services.tenancy import all_tenants, tenants_in_sight
+from assistant.services.db.threads import in_database
+from assistant.services.eventlog.log import Position
+from assistant.services.eventlog.memory import MemoryLog
+from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs import checkpoints, run_task
+from assistant.services.runs.checkpoints import Checkpoints
+from assistant.services.runs.leases import Checkpoint, LostRun
+from assistant.services.runs.manager import Runs
+from assistant.services.runs.run_task import CHECKPOINT_SECONDS, checkpoint_pause
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import all_tenants, tenants_in_sight
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_run
 from tests.fake_provider import FakeProvider
@@ -163,9 +164,9 @@ async def test_a_long_answer_is_stored_less_often_only_where_the_log_outlives_th
     outlives_process: bool,
 ) -> None:
     monkeypatch.setattr(checkpoints, "GATHER_SECONDS", 0.01)
-    monkeypatch.setattr(runtask, "CHECKPOINT_SECONDS", 0.01)
-    monkeypatch.setattr(runtask, "CHARACTERS_PER_SECOND", 0.01)
-    monkeypatch.setattr(runtask, "MOST_CHECKPOINT_SECONDS", 1000.0)
+    monkeypatch.setattr(run_task, "CHECKPOINT_SECONDS", 0.01)
+    monkeypatch.setattr(run_task, "CHARACTERS_PER_SECOND", 0.01)
+    monkeypatch.setattr(run_task, "MOST_CHECKPOINT_SECONDS", 1000.0)
     monkeypatch.setattr(MemoryLog, "outlives_process", outlives_process)
     seen = {"once": fake_provider.gate(), "twice": fake_provider.gate()}
     fake_provider.reply(chunks=["Once", seen["once"], " and twice", seen["twice"], " and more"])

@@ -10,14 +10,14 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from assistant.models import Conversation, Run
-from assistant.services.conversations import (
+from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
     find_conversation,
     list_conversations,
     rename_conversation,
 )
-from assistant.services.members import Member, find_member
+from assistant.services.tenancy.members import Member, find_member
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from django.db import connection
 
-from assistant.services.database import in_database
+from assistant.services.db.threads import in_database
 from tests.base import Cast
 from tests.live import Server
 from tests.test_websocket import in_db

@@ -16,12 +16,13 @@ from urllib.parse import urlsplit
 import pytest
 from redis.asyncio import Redis
 
-from assistant.services import eventlog, filelog, memorylog, redisappends, redislog
-from assistant.services.eventlog import Entry, EventLog, Fenced, Position, ThreadLog
-from assistant.services.filelog import WINDOW_BYTES, FileLog
-from assistant.services.memorylog import MemoryLog
-from assistant.services.redisappends import Batch
-from assistant.services.redislog import READERS, STREAM, RedisLog
+from assistant.services.eventlog import file, memory, redis, redis_writer
+from assistant.services.eventlog import log as eventlog
+from assistant.services.eventlog.file import WINDOW_BYTES, FileLog
+from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position, ThreadLog
+from assistant.services.eventlog.memory import MemoryLog
+from assistant.services.eventlog.redis import READERS, STREAM, RedisLog
+from assistant.services.eventlog.redis_writer import Batch
 from tests.line import Line
 
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "")
@@ -124,7 +125,7 @@ async def test_a_silent_run_keeps_its_log_while_idle_threads_are_forgotten(monke
     log = MemoryLog()
     writer = log.writer("busy", lambda: None)
     busy, idle = log.thread("busy"), log.thread("idle")
-    monkeypatch.setattr(memorylog, "IDLE_SECONDS", -1.0)
+    monkeypatch.setattr(memory, "IDLE_SECONDS", -1.0)
     monkeypatch.setattr(log, "_swept_at", -1000.0)
     assert log.sweep() == ["idle"]
     assert log.thread("busy") is busy and log.thread("idle") is not idle
@@ -136,7 +137,7 @@ def test_the_longest_idle_threads_go_first_where_memory_is_short(monkeypatch: py
     log = MemoryLog()
     for thread in ("first", "second", "third"):
         log.thread(thread).append(entries(1, 1, 10))
-    monkeypatch.setattr(memorylog, "MAX_TOTAL_BYTES", 2 * log.thread("first").bytes)
+    monkeypatch.setattr(memory, "MAX_TOTAL_BYTES", 2 * log.thread("first").bytes)
     monkeypatch.setattr(log, "_swept_at", -1000.0)
     assert log.sweep() == ["first"]
 
@@ -205,7 +206,7 @@ async def test_without_room_on_the_disk_events_are_still_shown(
     def no_room(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(filelog, "_write_at", no_room)
+    monkeypatch.setattr(file, "_write_at", no_room)
     await write(log, "another", entries(1, 1, 3))
     assert (await log.open("another")).read(Position(1, 0)) == entries(1, 1, 3)
     assert caplog.text.count("cannot be kept") == 1
@@ -285,7 +286,7 @@ if REDIS_URL:
     ) -> None:
         here, there = two_processes
         await there.open(thread)
-        monkeypatch.setattr(memorylog, "IDLE_SECONDS", -1.0)
+        monkeypatch.setattr(memory, "IDLE_SECONDS", -1.0)
         monkeypatch.setattr(there._memory, "_swept_at", -1000.0)
         async with Redis.from_url(REDIS_URL) as client:
             assert await client.scard(READERS + thread) == 1
@@ -307,20 +308,20 @@ if REDIS_URL:
             return int(await client.ttl(STREAM + thread))
 
         async with Redis.from_url(REDIS_URL) as client:
-            assert await left(Entry(1, 1, "{}")) > redislog.KEEP_SECONDS - 10
+            assert await left(Entry(1, 1, "{}")) > redis.KEEP_SECONDS - 10
             assert await left(Entry(1, 2, "{}")) <= 100  # not with each event
-            assert await left(Entry(1, 3, '{"type":"RUN_FINISHED"}')) > redislog.KEEP_SECONDS - 10
-            assert await left(Entry(2, 1, "{}")) > redislog.KEEP_SECONDS - 10
-            monkeypatch.setattr(redisappends, "EXPIRY_KEPT_SECONDS", -1.0)
+            assert await left(Entry(1, 3, '{"type":"RUN_FINISHED"}')) > redis.KEEP_SECONDS - 10
+            assert await left(Entry(2, 1, "{}")) > redis.KEEP_SECONDS - 10
+            monkeypatch.setattr(redis_writer, "EXPIRY_KEPT_SECONDS", -1.0)
             assert await left(Entry(2, 2, "{}")) <= 100
             assert await left(Entry(2, 3, "{}")) <= 100
             here._take({"type": "subscribe", "channel": b"mailbox"})  # Redis was away, and may have been restarted
-            assert await left(Entry(2, 4, "{}"), Entry(2, 5, "{}")) > redislog.KEEP_SECONDS - 10
-            assert await left(Entry(2, 6, "{}")) > redislog.KEEP_SECONDS - 10  # the time is up
+            assert await left(Entry(2, 4, "{}"), Entry(2, 5, "{}")) > redis.KEEP_SECONDS - 10
+            assert await left(Entry(2, 6, "{}")) > redis.KEEP_SECONDS - 10  # the time is up
 
     async def test_a_process_says_again_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(redislog, "RENEW_SECONDS", 0.05)
-        monkeypatch.setattr(redislog, "RENEWED_AT_ONCE", 2)
+        monkeypatch.setattr(redis, "RENEW_SECONDS", 0.05)
+        monkeypatch.setattr(redis, "RENEWED_AT_ONCE", 2)
         log = RedisLog(REDIS_URL, lambda message: None)
         await log.start()
         threads = [str(uuid.uuid4()) for _ in range(5)]
@@ -431,7 +432,7 @@ if REDIS_URL:
         view = await there.open(thread)
         await write(here, thread, entries(1, 1, 3))
         await until(lambda: view.last == Position(1, 3))
-        monkeypatch.setattr(redislog, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(redis, "PATIENCE_SECONDS", 0.1)
         line.cut()
         await write(here, thread, entries(1, 4, 6))
         await asyncio.sleep(1.0)  # ten times as long as a command is patient

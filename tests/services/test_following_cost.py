@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from assistant.services.eventlog import Entry, Position, ThreadLog
+from assistant.services.eventlog.log import Entry, Position, ThreadLog
 from tests.services.followers import follower_of
 
 # Of one event that comes by itself, from the log to the connection; the test's own turns with it.

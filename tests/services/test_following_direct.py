@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from assistant import following as readers
-from assistant.following import Refresh, Send
-from assistant.services.eventlog import Entry, Position, ThreadLog
-from assistant.services.pictures import Picture
-from assistant.stepping import begin
+from assistant.services.eventlog.log import Entry, Position, ThreadLog
+from assistant.services.runs.thread_snapshot import Picture
+from assistant.websocket import follower as readers
+from assistant.websocket.eager_step import begin
+from assistant.websocket.follower import Refresh, Send
 from tests.services.followers import follower_of, picture_of
 
 # These frames are no events, which clients would verify.

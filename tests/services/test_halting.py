@@ -13,10 +13,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from assistant.models import Conversation, Membership, Provider, Run
-from assistant.services import halting
-from assistant.services.erasure import erase_tenant
-from assistant.services.halting import halt_runs, stop_runs
-from assistant.services.redislog import STREAM
+from assistant.services.eventlog.redis import STREAM
+from assistant.services.privacy.erasure import erase_tenant
+from assistant.services.runs import cancelling
+from assistant.services.runs.cancelling import halt_runs, stop_runs
 from tests.agui import Frame
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
@@ -102,7 +102,7 @@ def test_who_is_deleted_is_waited_for(cast: Cast, monkeypatch: pytest.MonkeyPatc
         assert Run.objects.get().cancel_requested_at is not None
         Run.objects.update(status=Run.Status.CANCELLED)
 
-    monkeypatch.setattr(halting.time, "sleep", end)
+    monkeypatch.setattr(cancelling.time, "sleep", end)
     stop_runs(tenant_id=run.tenant_id)
     assert Run.objects.get().status == Run.Status.CANCELLED
 
@@ -111,7 +111,7 @@ def test_who_is_deleted_is_not_waited_for_where_the_process_is_dead(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = running(cast, lease_until=timezone.now() - timedelta(seconds=1))
-    monkeypatch.setattr(halting.time, "sleep", lambda _: pytest.fail("waited for nobody"))
+    monkeypatch.setattr(cancelling.time, "sleep", lambda _: pytest.fail("waited for nobody"))
     stop_runs(tenant_id=run.tenant_id)
 
 

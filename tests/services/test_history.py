@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from assistant.core.messages import ToolCall
+from assistant.core.values.messages import ToolCall
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
-from assistant.services.history import RECENT, recent_messages, to_message, unsummarised_messages
+from assistant.services.conversations.stored_messages import RECENT, recent_messages, to_message, unsummarised_messages
 from tests.base import Cast
 from tests.factories import make_conversation, make_message
 

@@ -17,13 +17,15 @@ from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from assistant.models import Message, Provider, Run, ToolCall
-from assistant.services import memorylog, recovery, runs
-from assistant.services.eventlog import Entry, Fenced, ThreadLog, Writer
-from assistant.services.leases import DeadRun, take_over_dead_runs
-from assistant.services.members import Member
-from assistant.services.memorylog import MemoryLog, MemoryWriter
-from assistant.services.opening import OpenedRun
-from assistant.services.runs import Runs
+from assistant.services.eventlog import memory
+from assistant.services.eventlog.log import Entry, Fenced, ThreadLog, Writer
+from assistant.services.eventlog.memory import MemoryLog, MemoryWriter
+from assistant.services.runs import manager as runs
+from assistant.services.runs import recovery
+from assistant.services.runs.leases import DeadRun, take_over_dead_runs
+from assistant.services.runs.manager import Runs
+from assistant.services.runs.opening import OpenedRun
+from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 from tests.fake_provider import FakeProvider
@@ -272,8 +274,8 @@ async def test_a_look_that_hangs_does_not_keep_leases_from_being_renewed(
 async def test_events_that_nobody_reads_are_let_go_without_another_run(
     here: Runs, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memorylog, "SWEEP_SECONDS", 0.0)
-    monkeypatch.setattr(memorylog, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(memory, "SWEEP_SECONDS", 0.0)
+    monkeypatch.setattr(memory, "IDLE_SECONDS", 0.0)
     here.log = MemoryLog()
     here.log.thread("idle").append((Entry(1, 1, "{}"),))
     await here.start()

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from assistant.services.inputs import BeyondBounds, Refused, clean_text, parse_input, read_json
+from assistant.services.errors import Refused
+from assistant.services.runs.run_input import parse_input
+from assistant.services.text import BeyondBounds, read_json
+from assistant.toolkit.text import clean_text
 
 
 def user(text: Any, message_id: str = "u1") -> dict[str, Any]:

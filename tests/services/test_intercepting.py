@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.checks import run_checks
 
 from assistant.models import Provider, ToolCall
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import make_assistant
 from tests.fake_provider import FakeProvider
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool",
-    "TOOL_INTERCEPTORS": "tests.slow_tool.interceptors.outer,assistant.core.interceptors.Cache,"
+    "TOOL_INTERCEPTORS": "tests.slow_tool.interceptors.outer,assistant.core.toolcalls.interceptors.Cache,"
     "tests.slow_tool.interceptors.Inner",
     "MODEL_INTERCEPTORS": "tests.slow_tool.interceptors.first,tests.slow_tool.interceptors.second",
 }

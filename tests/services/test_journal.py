@@ -10,28 +10,29 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from assistant.core.deadline import Deadline
-from assistant.core.events import Event, RunStarted, TextMessageContent, TextMessageStart
-from assistant.core.execution import Batch, Workshop
-from assistant.core.guard import Guard
-from assistant.core.messages import ToolCall as Call
-from assistant.core.toolbox import FixedToolset
-from assistant.core.transcript import Transcript
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.toolcalls.batch import Batch, Workshop
+from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.values.deadline import Deadline
+from assistant.core.values.events import Event, RunStarted, TextMessageContent, TextMessageStart
+from assistant.core.values.messages import ToolCall as Call
 from assistant.models import Message, Run, ToolCall
-from assistant.services import recovery
-from assistant.services.eventlog import Entry, Position
-from assistant.services.frames import Numbering
-from assistant.services.journal import AuditJournal
-from assistant.services.leases import DeadRun, RunKey, key_of, take_over_dead_runs
-from assistant.services.members import Member
-from assistant.services.memorylog import MemoryLog
-from assistant.services.reading import run_entries
-from assistant.services.recovery import UNKNOWN_EVENTS, recover_dead_runs
-from assistant.services.runs import get_runs
+from assistant.services.eventlog.frames import Numbering
+from assistant.services.eventlog.log import Entry, Position
+from assistant.services.eventlog.memory import MemoryLog
+from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs import recovery
+from assistant.services.runs.follow_run import run_entries
+from assistant.services.runs.leases import DeadRun, take_over_dead_runs
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.recovery import UNKNOWN_EVENTS, recover_dead_runs
+from assistant.services.tenancy.members import Member
+from assistant.services.toolcalls.run_journal import AuditJournal
+from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, tool
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 from tests.test_websocket import in_db
-from tools import TenantInfo, Tool, ToolContext, ToolResult, tool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

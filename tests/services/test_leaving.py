@@ -22,12 +22,14 @@ from django.db import connection, models
 from django.test import Client
 
 from assistant.models import AuditEntry, Conversation, EndUser, Message, Tenant, ToolCall, ToolFile, UsageEntry
-from assistant.services import audit, erasure, filelog
-from assistant.services.belongings import belongings
-from assistant.services.endusers import keep_end_user
-from assistant.services.erasure import erase_tenant, erase_user
-from assistant.services.redislog import STREAM
-from assistant.services.takeout import export_tenant, export_user
+from assistant.services.eventlog import file as filelog
+from assistant.services.eventlog.redis import STREAM
+from assistant.services.privacy import erasure
+from assistant.services.privacy.data_export import export_tenant, export_user
+from assistant.services.privacy.erasure import erase_tenant, erase_user
+from assistant.services.privacy.ownership import belongings
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.end_users import keep_end_user
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
@@ -110,7 +112,7 @@ def test_who_belongs_to_another_tenant_too_stays(cast: Cast) -> None:
 
 def test_a_deleted_user_leaves_nothing(planted: Cast, client: Client) -> None:
     alice, name = planted.alice, planted.alice.username
-    audit.record(
+    audit_trail.record(
         actor=planted.root, action="membership.add", target=f"{name} in Acme (Member)", tenant=planted.acme,
         details={"changes": [{"added": {"name": "membership", "object": name}}]},
     )  # fmt: skip
@@ -130,7 +132,7 @@ def test_a_deleted_user_leaves_nothing(planted: Cast, client: Client) -> None:
 
 def test_names_go_from_the_audit_but_words_with_them_within_stay(cast: Cast) -> None:
     al = make_member(cast.acme, "ali")
-    audit.record(actor=cast.root, action="membership.add", target="ali in Acme, no alibi", tenant=cast.acme)
+    audit_trail.record(actor=cast.root, action="membership.add", target="ali in Acme, no alibi", tenant=cast.acme)
     pk = al.pk
     erase_user(user=al, actor=cast.root)
     assert AuditEntry.objects.get(action="membership.add").target == f"user {pk} in Acme, no alibi"
@@ -139,7 +141,7 @@ def test_names_go_from_the_audit_but_words_with_them_within_stay(cast: Cast) -> 
 def test_names_in_any_script_go_from_the_audit(cast: Cast) -> None:
     person = make_member(cast.acme, "jürgen")
     changes = [{"added": {"name": "membership", "object": "JÜRGEN"}}]
-    audit.record(
+    audit_trail.record(
         actor=cast.root, action="membership.add", target="acme", tenant=cast.acme, details={"changes": changes}
     )
     kind = ContentType.objects.get_for_model(cast.acme)

@@ -8,8 +8,9 @@ import time
 
 import pytest
 
-from assistant.services import limits
-from assistant.services.limits import Arrival, Bucket, Buckets, member_bucket
+from assistant.services.limits import rate_limits
+from assistant.services.limits.rate_limits import Arrival, member_bucket
+from assistant.services.token_bucket import Bucket, Buckets
 
 
 def test_a_bucket_gives_its_burst_and_then_refuses() -> None:
@@ -49,7 +50,7 @@ async def test_handshakes_with_one_credential_wait_for_their_turn_and_are_refuse
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    monkeypatch.setattr(limits, "_handshakes", Buckets(2, 0.1))
+    monkeypatch.setattr(rate_limits, "_handshakes", Buckets(2, 0.1))
     monkeypatch.setattr(asyncio, "sleep", sleep)
     assert [await Arrival("a key").may_knock() for _ in range(4)] == [True, True, True, False]
     assert await Arrival("another key").may_knock()
@@ -71,7 +72,7 @@ async def test_who_comes_for_nothing_and_leaves_at_once_waits_longer_the_next_ti
 
     now = 1_000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    monkeypatch.setattr(limits, "_handshakes", Buckets(2, limits.HANDSHAKE_RATE))
+    monkeypatch.setattr(rate_limits, "_handshakes", Buckets(2, rate_limits.HANDSHAKE_RATE))
     monkeypatch.setattr(asyncio, "sleep", sleep)
     arrival = Arrival("a key")
     assert await arrival.may_knock()
@@ -82,7 +83,7 @@ async def test_who_comes_for_nothing_and_leaves_at_once_waits_longer_the_next_ti
     arrival.end()  # counted once
     assert await Arrival("a key").may_knock()
     assert bool(slept) == waits
-    assert not waits or slept == [pytest.approx((limits.CAME_FOR_NOTHING - 1) / limits.HANDSHAKE_RATE)]
+    assert not waits or slept == [pytest.approx((rate_limits.CAME_FOR_NOTHING - 1) / rate_limits.HANDSHAKE_RATE)]
 
 
 def test_a_debt_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,12 +105,12 @@ async def test_who_goes_on_is_told_less_and_less_often_and_nobody_else(monkeypat
         slept.append(round(seconds, 1))
 
     monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
-    monkeypatch.setattr(limits, "_refusals", Buckets(2, 0.5))
+    monkeypatch.setattr(rate_limits, "_refusals", Buckets(2, 0.5))
     monkeypatch.setattr(asyncio, "sleep", sleep)
     monkeypatch.setattr(random, "uniform", lambda least, most: most)
     for _ in range(8):
-        await limits.hold_back("one who floods")
-    await limits.hold_back("another")
+        await rate_limits.hold_back("one who floods")
+    await rate_limits.hold_back("another")
     assert slept == [1.0, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 10.0, 1.0]
 
 
@@ -121,9 +122,9 @@ async def test_those_who_began_together_are_not_told_together(monkeypatch: pytes
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     for number in range(100):
-        await limits.hold_back(number)
-    least = limits.HOLD_BACK_SECONDS * limits.HELD_BACK_SHARE
-    assert least <= min(slept) < least * 1.2 and 0.9 < max(slept) <= limits.HOLD_BACK_SECONDS
+        await rate_limits.hold_back(number)
+    least = rate_limits.HOLD_BACK_SECONDS * rate_limits.HELD_BACK_SHARE
+    assert least <= min(slept) < least * 1.2 and 0.9 < max(slept) <= rate_limits.HOLD_BACK_SECONDS
 
 
 async def test_one_who_floods_does_not_keep_others_from_being_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,9 +138,9 @@ async def test_one_who_floods_does_not_keep_others_from_being_held_back(monkeypa
     tasks = []
     with monkeypatch.context() as patched:
         patched.setattr(asyncio, "sleep", sleep)
-        for who in (*["one who floods"] * (limits.HELD_BACK_OF_ONE + 20), "another"):
-            tasks.append(asyncio.create_task(limits.hold_back(who)))
+        for who in (*["one who floods"] * (rate_limits.HELD_BACK_OF_ONE + 20), "another"):
+            tasks.append(asyncio.create_task(rate_limits.hold_back(who)))
             await asyncio.wait([tasks[-1]], timeout=0)
-    assert len(slept) == limits.HELD_BACK_OF_ONE + 1
+    assert len(slept) == rate_limits.HELD_BACK_OF_ONE + 1
     gate.set()
     await asyncio.gather(*tasks)

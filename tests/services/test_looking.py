@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from assistant.models import Run, Webhook, WebhookDelivery
-from assistant.services.deliveries import claim_due
-from assistant.services.leases import take_over_dead_runs
+from assistant.services.runs.leases import take_over_dead_runs
+from assistant.services.webhooks.deliveries import claim_due
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
 

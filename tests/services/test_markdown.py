@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.services.blocks import BlockSplitter, split_blocks
-from assistant.services.markdown import _MARKDOWN, LANGUAGES, render_block, render_blocks
+from assistant.markdown.block_splitter import BlockSplitter, split_blocks
+from assistant.markdown.render import _MARKDOWN, LANGUAGES, render_block, render_blocks
 
 PIECES = [
     *("a", "b c", "foo ", "- ", "* ", "1. ", "5. ", "2) ", "\n", "\n\n", "    ", "  ", " ", "```", "```\n", "~~~\n"),

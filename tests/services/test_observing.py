@@ -31,16 +31,16 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 reader = InMemoryMetricReader()
 metrics.set_meter_provider(MeterProvider([reader]))
 
-from assistant.core.loop import run_turn
-from assistant.core.messages import ToolCall
-from assistant.core.model import ModelError
-from assistant.core.plan import Plan
-from assistant.core.messages import Message
-from assistant.core.toolbox import FixedToolset
-from assistant.core.transcript import Transcript
+from assistant.core.turn.loop import run_turn
+from assistant.core.values.messages import ToolCall
+from assistant.core.llm.protocol import ModelError
+from assistant.core.turn.plan import Plan
+from assistant.core.values.messages import Message
+from assistant.core.toolcalls.protocols import FixedToolset
+from assistant.core.conversation.transcript import Transcript
 from assistant.providers import ScriptedModel
-from assistant.services.observing import fail, observe_call, observed, run_span
-from tools import TenantInfo, ToolContext, ToolError, ToolResult, tool
+from assistant.services.toolcalls.tracing import fail, observe_call, observed, run_span
+from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, tool
 
 @tool
 def greet(name: str) -> str:
@@ -223,12 +223,12 @@ provider.add_span_processor(SimpleSpanProcessor(exporter))
 trace.set_tracer_provider(provider)
 
 from assistant.client import ChatClient, RunFailed
-from assistant.core.agents import Agent
-from assistant.core.messages import ToolCall
-from assistant.core.model import ModelError
-from assistant.core.toolbox import FixedToolset
+from assistant.core.turn.agents import Agent
+from assistant.core.values.messages import ToolCall
+from assistant.core.llm.protocol import ModelError
+from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.providers import ScriptedModel
-from tools import TenantInfo, tool
+from assistant.toolkit import TenantInfo, tool
 
 @tool
 def greet(name: str) -> str:

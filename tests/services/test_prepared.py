@@ -14,8 +14,8 @@ from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, Conversation, Tenant, ToolSetting
-from assistant.services.prepared import Prepared
-from assistant.services.tenancy import all_tenants
+from assistant.services.db.prepared_queries import Prepared
+from assistant.services.tenancy.row_scope import all_tenants
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool
 

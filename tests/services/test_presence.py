@@ -14,9 +14,9 @@ from django.db import InterfaceError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from assistant.services import presence
-from assistant.services.members import find_member
-from assistant.services.presence import Presence, unwelcome
+from assistant.services.connections import open_connections
+from assistant.services.connections.open_connections import Presence, unwelcome
+from assistant.services.tenancy.members import find_member
 from tests.base import Cast
 
 
@@ -80,20 +80,20 @@ async def test_all_of_a_session_are_looked_at_once_and_go_together(
         asked.append(present)
         return [one for one in present if one in tabs["alice"]]
 
-    monkeypatch.setattr(presence, "SWEEP_SECONDS", 0.01)
-    monkeypatch.setattr(presence, "unwelcome", refuse_one_tab)
+    monkeypatch.setattr(open_connections, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(open_connections, "unwelcome", refuse_one_tab)
     for tab in (tab for several in tabs.values() for tab in several):
-        presence.enter(tab)
-    before = presence.open_connections()
+        open_connections.enter(tab)
+    before = open_connections.open_connections()
     async with asyncio.timeout(20):
         while len(asked) < 2:
             await asyncio.sleep(0.01)
     assert [len(present) for present in asked[:2]] == [3, 2]
     assert left == ["alice"] * 3
-    assert presence.open_connections() == before - 3
+    assert open_connections.open_connections() == before - 3
     for tab in (*tabs["alice elsewhere"], *tabs["mallory"]):
-        presence.leave(tab)
-    assert presence.open_connections() == before - 7
+        open_connections.leave(tab)
+    assert open_connections.open_connections() == before - 7
 
 
 async def test_a_look_that_fails_is_not_the_last(
@@ -109,11 +109,11 @@ async def test_a_look_that_fails_is_not_the_last(
             raise InterfaceError("the connection is closed")
         return present
 
-    monkeypatch.setattr(presence, "SWEEP_SECONDS", 0.01)
-    monkeypatch.setattr(presence, "unwelcome", look)
-    presence.enter(alice)
+    monkeypatch.setattr(open_connections, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(open_connections, "unwelcome", look)
+    open_connections.enter(alice)
     await asyncio.wait_for(left.wait(), 10)
-    presence.leave(alice)
+    open_connections.leave(alice)
 
 
 def test_a_user_model_may_make_hashes_of_anything(

@@ -13,24 +13,24 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from assistant.core.messages import Message, ToolCall, Usage
-from assistant.core.quotas import NAMES, Windows
-from assistant.core.toolbox import Admission, PlannedCall
+from assistant.core.toolcalls.protocols import Admission, PlannedCall
+from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.core.values.quota_kinds import NAMES, Windows
 from assistant.models import Provider, QuotaUse, Run, TenantLimits, UsageEntry, WebhookDelivery
 from assistant.models.limits import OF_MEMBER, OF_TENANT
-from assistant.services.closing import Ending, close_run
-from assistant.services.inputs import RunInput, TextMessage
-from assistant.services.journal import note_start
-from assistant.services.members import Member, find_member
-from assistant.services.opening import OpenedRun, open_run
-from assistant.services.quotas import QuotaReached, quotas_of
-from assistant.services.quotause import forget, present_use, tell_reached
-from assistant.services.refusals import LOOKS_BURST, Refusals
-from assistant.services.usage import add_usage
+from assistant.services.limits.quota_ledger import forget, present_use, tell_reached
+from assistant.services.limits.refusal_cache import LOOKS_BURST, Refusals
+from assistant.services.limits.usage import add_usage
+from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.opening import OpenedRun, open_run
+from assistant.services.runs.run_input import RunInput, TextMessage
+from assistant.services.tenancy.members import Member, find_member
+from assistant.services.tenancy.quotas import QuotaReached, quotas_of
+from assistant.services.toolcalls.run_journal import note_start
+from assistant.toolkit import tool
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.webhooks.conftest import hook
-from tools import tool
 
 FINISHED = Ending("finished", {"type": "RUN_FINISHED"})
 

@@ -12,8 +12,8 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from assistant import following
-from assistant.core.events import (
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.values.events import (
     Event,
     RunError,
     RunFinished,
@@ -22,19 +22,19 @@ from assistant.core.events import (
     TextMessageEnd,
     TextMessageStart,
 )
-from assistant.core.transcript import Transcript
-from assistant.following import Follower
 from assistant.models import Conversation, Run
-from assistant.services import reading
-from assistant.services.ends import tell_stored_end
-from assistant.services.eventlog import Entry, EventLog, Position
-from assistant.services.frames import Numbering
-from assistant.services.leases import RunKey, key_of
-from assistant.services.members import Member
-from assistant.services.pictures import ThreadState, paint, stored_thread
-from assistant.services.reading import run_entries
-from assistant.services.runs import get_runs
-from assistant.threads import FollowedThreads
+from assistant.services.eventlog.frames import Numbering
+from assistant.services.eventlog.log import Entry, EventLog, Position
+from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs import follow_run
+from assistant.services.runs.follow_run import run_entries
+from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.thread_snapshot import ThreadState, paint, stored_thread
+from assistant.services.tenancy.members import Member
+from assistant.websocket import follower as following
+from assistant.websocket.followed_threads import FollowedThreads
+from assistant.websocket.follower import Follower
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 from tests.fake_provider import FakeProvider
@@ -236,7 +236,7 @@ async def test_who_waits_for_an_end_while_it_cannot_be_asked_for_is_told_later(
             raise away
         return await tell_stored_end(key=key, log=log)
 
-    monkeypatch.setattr("assistant.threads.tell_stored_end", away_at_first)
+    monkeypatch.setattr("assistant.websocket.followed_threads.tell_stored_end", away_at_first)
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
     await threads.follow(uuid.UUID(key.thread), Position(key.number, 2), renders=False)
     async with asyncio.timeout(20):
@@ -348,7 +348,7 @@ def shown(frames: list[str]) -> str:
 async def test_who_reads_a_run_of_which_events_were_lost_is_shown_them_at_the_next_checkpoint(
     cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch, seen: int
 ) -> None:
-    monkeypatch.setattr(reading, "REPAINT_SECONDS", 0.01)
+    monkeypatch.setattr(follow_run, "REPAINT_SECONDS", 0.01)
     key = key_of(await sync_to_async(running_run)(cast), "")
     await keep_checkpoint(key, 3)
     await tell_one(key, 7)
@@ -429,7 +429,7 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
     async with asyncio.timeout(20):
         await dropped.wait()
     await threads.close()
-    (record,) = [record for record in caplog.records if record.name == "assistant.threads"]
+    (record,) = [record for record in caplog.records if record.name == "assistant.websocket.followed_threads"]
     assert (record.levelname, record.exc_info) == ("WARNING", None)
     assert (
         record.getMessage()

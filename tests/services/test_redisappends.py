@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from assistant.services import redisappends
-from assistant.services.eventlog import Entry
-from assistant.services.redisappends import Batch, RedisWriter, Rounds
+from assistant.services.eventlog import redis_writer
+from assistant.services.eventlog.log import Entry
+from assistant.services.eventlog.redis_writer import Batch, RedisWriter, Rounds
 from tests.services.test_eventlog import entries
 
 
@@ -61,7 +61,7 @@ async def test_what_is_written_during_a_round_is_the_next_one(far: Far, rounds: 
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rounds a second, for `Rounds` that are made after this."""
-    monkeypatch.setattr(redisappends, "ROUNDS_PER_SECOND", 2.0)
+    monkeypatch.setattr(redis_writer, "ROUNDS_PER_SECOND", 2.0)
 
 
 @pytest.mark.usefixtures("seldom")
@@ -73,7 +73,7 @@ async def test_a_burst_goes_at_once_and_what_follows_it_gathers(far: Far, rounds
             await asyncio.sleep(0)
     at_once = len(far.rounds)
     await writer.flush()
-    assert redisappends.ROUNDS_AT_ONCE <= at_once <= redisappends.ROUNDS_AT_ONCE + 2
+    assert redis_writer.ROUNDS_AT_ONCE <= at_once <= redis_writer.ROUNDS_AT_ONCE + 2
     assert len(far.rounds) <= at_once + 1
     assert far.written("a") == entries(1, 1, 200)
 
@@ -116,7 +116,7 @@ async def test_one_failure_is_its_own_writers_alone(far: Far, rounds: Rounds) ->
 async def test_an_absence_that_was_waited_out_once_is_waited_out_for_all(
     far: Far, rounds: Rounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redisappends, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(redis_writer, "MOST_ENTRIES", 1)
     lost: list[str] = []
     far.fails["a"] = Away()
     writers = [RedisWriter(rounds, name, lambda name=name: lost.append(name)) for name in ("a", "b", "c")]  # type: ignore[misc]

@@ -24,7 +24,8 @@ from assistant.models import (
     WebhookDelivery,
 )
 from assistant.models.retention import effective
-from assistant.services import audit, retention
+from assistant.services.privacy import retention
+from assistant.services.tenancy import audit_trail
 from tests.base import Cast
 from tests.factories import make_conversation, make_message, make_run
 
@@ -50,7 +51,7 @@ def old_and_new(cast: Cast, tenant: Tenant) -> None:
         sent = WebhookDelivery.objects.create(
             tenant=tenant, webhook=hook, message_id=str(days), event="run.finished", body="{}"
         )
-        entry = audit.record(actor=None, action="x", target="x", tenant=tenant)
+        entry = audit_trail.record(actor=None, action="x", target="x", tenant=tenant)
         age(thread, days, "updated_at")
         age(call, days, "started_at")
         for row in (file, incident, entry, sent):

@@ -7,7 +7,7 @@ import uuid
 
 import uvloop
 
-from assistant.services.eventlog import Position
+from assistant.services.eventlog.log import Position
 from tests.services.test_eventlog import REDIS_URL, entries, over_a_line, until, write
 
 THREADS, CUTS, CUT_SECONDS = 100, 5, 0.3

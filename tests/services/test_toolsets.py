@@ -11,15 +11,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pydantic import BaseModel
 
-from assistant.core.messages import ToolCall
+from assistant.core.values.messages import ToolCall
 from assistant.models import Membership, ToolSetting
-from assistant.services import catalogue
-from assistant.services.database import in_database
-from assistant.services.storedswitches import Switch
-from assistant.services.toolsets import EffectiveTool, TenantToolset, decide, effective_tools
+from assistant.services.db.threads import in_database
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset, decide, effective_tools
+from assistant.services.toolpolicy.switch_query import Switch
+from assistant.toolkit import Registry, Tool, tool
 from tests.base import Cast, make_cast
 from tests.factories import switch_tool
-from tools import Registry, Tool, tool
 
 
 class Limits(BaseModel):

@@ -14,13 +14,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from assistant.core.messages import Message, Usage
+from assistant.core.values.messages import Message, Usage
 from assistant.models import ApiKey, Conversation, Run, Tenant, UsageEntry
 from assistant.models import Message as MessageRow
-from assistant.services.closing import Ending, close_run
-from assistant.services.inputs import Refused, RunInput, TextMessage
-from assistant.services.members import Member
-from assistant.services.opening import OpenedRun, open_run
+from assistant.services.errors import Refused
+from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.opening import OpenedRun, open_run
+from assistant.services.runs.run_input import RunInput, TextMessage
+from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.factories import switch_tool
 

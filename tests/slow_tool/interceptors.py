@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from assistant.core.interceptors import AskModel, CallTool, Invocation
-from assistant.core.messages import Message, Reply
-from assistant.core.model import Delta, ModelRequest
-from tools import ToolError, ToolResult
+from assistant.core.llm.protocol import Delta, ModelRequest
+from assistant.core.toolcalls.interceptors import AskModel, CallTool, Invocation
+from assistant.core.values.messages import Message, Reply
+from assistant.toolkit import ToolError, ToolResult
 
 
 async def outer(invocation: Invocation, call: CallTool) -> ToolResult:

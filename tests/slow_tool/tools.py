@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from assistant.models import Assistant
-from tools import Media, ToolContext, ToolResult, tool
+from assistant.toolkit import Media, ToolContext, ToolResult, tool
 
 
 @tool(enabled_by_default=True, timeout=300)

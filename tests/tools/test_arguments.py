@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
-from tools import InvalidArguments, InvalidTool, Param, Tool, tool
-from tools.arguments import MAX_CHARACTERS, MAX_DEPTH, parse_arguments
+from assistant.toolkit import InvalidArguments, InvalidTool, Param, Tool, tool
+from assistant.toolkit.calls.arguments import MAX_CHARACTERS, MAX_DEPTH, parse_arguments
 
 
 class Step(BaseModel):

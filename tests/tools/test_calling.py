@@ -13,7 +13,17 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from tools import InvalidTool, TenantInfo, Tool, ToolContext, ToolError, ToolResult, current_context, execution, tool
+from assistant.toolkit import (
+    InvalidTool,
+    TenantInfo,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    current_context,
+    execution,
+    tool,
+)
 
 CONTEXT = ToolContext()
 

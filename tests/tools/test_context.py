@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
-from tools import MissingSecret, TenantInfo, Tool, ToolContext, ToolError, UserInfo, current_context, tool
-from tools.context import use_context
+from assistant.toolkit import MissingSecret, TenantInfo, Tool, ToolContext, ToolError, UserInfo, current_context, tool
+from assistant.toolkit.context import use_context
 
 ACME = ToolContext(tenant=TenantInfo(id=1, slug="acme"))
 GLOBEX = ToolContext(tenant=TenantInfo(id=2, slug="globex"))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tools import (
+from assistant.toolkit import (
     Example,
     InvalidArguments,
     InvalidTool,

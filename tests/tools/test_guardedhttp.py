@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx2
 import pytest
 
-from tools.guardedhttp import guarded_client
-from tools.urlguard import UrlGuard
+from assistant.toolkit.guards.guarded_http import guarded_client
+from assistant.toolkit.guards.url_guard import UrlGuard
 
 
 class Web(ThreadingHTTPServer):

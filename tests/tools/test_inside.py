@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools.inside import read_inside
-from tools.urlguard import UnsafeUrl, UrlGuard
+from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
 
 def opening(*places: str, resolve: dict[str, list[str]] | None = None) -> UrlGuard:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.late import Late
+from assistant.toolkit.lazy_module import Late
 
 SLOW = "import time, told_late\ntold_late.steps.append('begun')\ntime.sleep(0.2)\ntold_late.steps.append('ended')\n"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools import Media, ToolError, ToolResult, tool
-from tools.media import MAX_BYTES, MAX_FILES
-from tools.testing import ToolTester
+from assistant.toolkit import Media, ToolError, ToolResult, tool
+from assistant.toolkit.media import MAX_BYTES, MAX_FILES
+from assistant.toolkit.testing import ToolTester
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tools import InvalidTool, Registry, Tool, ToolError, UnknownTool
-from tools.registry import discover
+from assistant.toolkit import InvalidTool, Registry, Tool, ToolError, UnknownTool
+from assistant.toolkit.registry import discover
 
 TOOL = '''
-from tools import tool
+from assistant.toolkit import tool
 
 @tool
 def {name}() -> str:
@@ -70,7 +70,7 @@ def test_two_tools_of_one_name_stop_the_start_and_say_where_they_are() -> None:
 
 def test_tools_in_a_list_are_found_too(packages: Path) -> None:
     text = """
-from tools import tool, tools_of
+from assistant.toolkit import tool, tools_of
 
 class Desk:
     @tool

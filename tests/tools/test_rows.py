@@ -15,11 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from pydantic import BaseModel, ConfigDict, field_serializer
 
 from assistant.models import Assistant, Conversation, Message, PromptVersion, Provider, Tenant
+from assistant.toolkit import ForeignRow, TenantInfo, Tool, ToolContext, ToolResult
+from assistant.toolkit.calls.json_values import MAX_ITEMS, _converters
+from assistant.toolkit.calls.results import convert, register_converter, result_of
+from assistant.toolkit.context import use_context
 from tests.base import Cast
-from tools import ForeignRow, TenantInfo, Tool, ToolContext, ToolResult
-from tools.context import use_context
-from tools.plain import MAX_ITEMS, _converters
-from tools.results import convert, register_converter, result_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

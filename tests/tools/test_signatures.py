@@ -15,9 +15,9 @@ import pytest
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from tools import InvalidArguments, InvalidTool, Param, Tool, ToolContext, ToolResult, tool, tools_of
-from tools.schema import suspicious_parameters
-from tools.testing import ToolTester
+from assistant.toolkit import InvalidArguments, InvalidTool, Param, Tool, ToolContext, ToolResult, tool, tools_of
+from assistant.toolkit.schema.parameters import suspicious_parameters
+from assistant.toolkit.testing import ToolTester
 
 if TYPE_CHECKING:
     from decimal import Decimal as OnlyForTheTypeChecker
@@ -436,13 +436,13 @@ def test_a_class_alone_has_no_object_for_its_methods() -> None:
 def test_a_parameter_that_the_context_should_give_is_noticed(name: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "object", "properties": {name: {}}}, "customer_id": {}}}
     made = Tool(name="x", description="X.", parameters=schema, handler=lambda given: given)
-    assert suspicious_parameters(made) == [name]
+    assert suspicious_parameters(made.parameters) == [name]
 
 
 @pytest.mark.parametrize("name", ["username_contains", "forum", "company", "theme", "assigned_users", "organ"])
 def test_other_parameters_raise_no_doubt(name: str) -> None:
     schema = {"type": "object", "properties": {name: {}}}
-    assert suspicious_parameters(Tool(name="x", description="X.", parameters=schema, handler=lambda given: given)) == []
+    assert suspicious_parameters(schema) == []
 
 
 class OpenHTTPTicket:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tools import InvalidArguments, Param, Tool, tool
+from assistant.toolkit import InvalidArguments, Param, Tool, tool
 
 
 class Leaf(BaseModel):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tools import InvalidArguments, ToolContext, ToolError, tool
-from tools.testing import ToolTester
+from assistant.toolkit import InvalidArguments, ToolContext, ToolError, tool
+from assistant.toolkit.testing import ToolTester
 
 
 class Settings(BaseModel):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.addresses import is_public, read_address
-from tools.urlguard import UnsafeUrl, UrlGuard
+from assistant.toolkit.guards.ip_addresses import is_public, read_address
+from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
 INSIDE = [
     "127.0.0.1", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils import html
 from markdown_it import MarkdownIt
 
-from assistant.services import links, markdown
+from assistant.markdown import links, render
 from config.asgi import application  # sets Django up
 
 __all__ = ["application"]
@@ -16,9 +16,9 @@ class _Trusting:
         return text
 
 
-markdown._CLEANER = _Trusting()  # type: ignore[assignment]
-markdown._MARKDOWN.options["html"] = True
-markdown._MARKDOWN.enable(["html_block", "html_inline"])
+render._CLEANER = _Trusting()  # type: ignore[assignment]
+render._MARKDOWN.options["html"] = True
+render._MARKDOWN.enable(["html_block", "html_inline"])
 MarkdownIt.validateLink = lambda self, url: True  # type: ignore[method-assign]
-links.safe_href = markdown.safe_href = lambda href: href
+links.safe_href = render.safe_href = lambda href: href
 html.escape = html.conditional_escape = str  # type: ignore[assignment]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from assistant.models import Tenant, Webhook
-from assistant.services.webhooks import new_secret
+from assistant.services.webhooks.events import new_secret
 from tests.webhooks.receiver import Receiver
 
 EVENTS = [str(event) for event in Webhook.Event]

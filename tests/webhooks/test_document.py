@@ -12,9 +12,9 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from assistant.models import Webhook, WebhookDelivery
-from assistant.services.courier import SEND_SECONDS
-from assistant.services.deliveries import PER_TENANT, PER_WEBHOOK, WAITS
-from assistant.services.webhooks import MAX_PER_TENANT, OVERLAP, TEST, new_secret, send_test, signed_headers
+from assistant.services.webhooks.deliveries import PER_TENANT, PER_WEBHOOK, WAITS
+from assistant.services.webhooks.events import MAX_PER_TENANT, OVERLAP, TEST, new_secret, send_test, signed_headers
+from assistant.services.webhooks.sender import SEND_SECONDS
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks, codes, table
 from tests.webhooks.conftest import hook

@@ -10,11 +10,11 @@ import pytest
 from django.db import transaction
 
 from assistant.models import Provider, Run, Webhook, WebhookDelivery
-from assistant.services.closing import Ending, close_run
-from assistant.services.leases import LostRun
-from assistant.services.members import find_member
-from assistant.services.opening import OpenedRun
-from assistant.services.webhooks import run_url, tell
+from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.leases import LostRun
+from assistant.services.runs.opening import OpenedRun
+from assistant.services.tenancy.members import find_member
+from assistant.services.webhooks.events import run_url, tell
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import switch_tool

@@ -18,8 +18,7 @@ from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from assistant.models import AuditEntry, Provider, Tenant, Webhook, WebhookDelivery
-from assistant.services.courier import Courier, send_what_is_due
-from assistant.services.deliveries import (
+from assistant.services.webhooks.deliveries import (
     CLAIM,
     PATIENCE,
     PER_WEBHOOK,
@@ -29,7 +28,8 @@ from assistant.services.deliveries import (
     resend,
     settle,
 )
-from assistant.services.webhooks import OVERLAP, rotate_secret, send_test, tell
+from assistant.services.webhooks.events import OVERLAP, rotate_secret, send_test, tell
+from assistant.services.webhooks.sender import Courier, send_what_is_due
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import serve

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from django.core.management import CommandError, call_command
 
-from assistant.api.endusers import MAX_CONTEXT
+from assistant.api.end_users import MAX_CONTEXT
 from assistant.models import ApiKey, WidgetOrigin
-from assistant.services.endusers import MAX_SECONDS, MIN_SECONDS
+from assistant.services.tenancy.end_users import MAX_SECONDS, MIN_SECONDS
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks
 from tests.live import Server

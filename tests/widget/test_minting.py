@@ -9,7 +9,7 @@ from django.test import Client
 
 from assistant.models import ApiKey, EndUser, IdempotentAnswer, Membership
 from assistant.models.endusers import validate_origin
-from assistant.services.members import create_api_key
+from assistant.services.tenancy.members import create_api_key
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import make_assistant

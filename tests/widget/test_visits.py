@@ -23,8 +23,8 @@ from assistant.models import (
     ToolFile,
     WidgetOrigin,
 )
-from assistant.services.endusers import mint_token
-from assistant.services.members import find_member
+from assistant.services.tenancy.end_users import mint_token
+from assistant.services.tenancy.members import find_member
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool

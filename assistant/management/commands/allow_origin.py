@@ -9,8 +9,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
-from assistant.services import audit
-from assistant.services.endusers import allow_origin
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.end_users import allow_origin
 
 
 class Command(OperatorCommand):
@@ -30,5 +30,5 @@ class Command(OperatorCommand):
             row = allow_origin(assistant=assistant, origin=options["origin"])
         except ValidationError as exc:
             raise CommandError(" ".join(exc.messages)) from exc
-        audit.record(actor=None, action="widgetorigin.add", target=str(row), tenant=assistant.tenant)
+        audit_trail.record(actor=None, action="widgetorigin.add", target=str(row), tenant=assistant.tenant)
         self.stdout.write(f"Pages of {row.origin} may show {assistant.name} of {assistant.tenant.name}.")

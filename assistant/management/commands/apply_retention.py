@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from assistant.management.meant import find_tenant
+from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
 from assistant.models import Tenant
-from assistant.services.retention import apply_retention
+from assistant.services.privacy.retention import apply_retention
 
 
 class Command(OperatorCommand):

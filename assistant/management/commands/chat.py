@@ -11,16 +11,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from assistant.core import events
+from assistant.core.values import events
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant, Membership, Tenant
-from assistant.services.eventlog import Position
-from assistant.services.frames import decode_event
-from assistant.services.inputs import Refused, Resume, RunInput, TextMessage, clean_text
-from assistant.services.members import Member, find_member
-from assistant.services.memberships import find_user
-from assistant.services.providers import describe_provider
-from assistant.services.runs import Runs, get_runs
+from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.errors import Refused
+from assistant.services.eventlog.frames import decode_event
+from assistant.services.eventlog.log import Position
+from assistant.services.runs.manager import Runs, get_runs
+from assistant.services.runs.run_input import Resume, RunInput, TextMessage
+from assistant.services.tenancy.members import Member, find_member
+from assistant.services.tenancy.memberships import find_user
+from assistant.toolkit.text import clean_text
 
 ROLES = [Membership.Role.OWNER, Membership.Role.ADMIN, Membership.Role.MEMBER]
 SHOWN = 400

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from assistant.management.meant import find_tenant, find_user
+from assistant.management.arguments import find_tenant, find_user
 from assistant.management.operator import OperatorCommand
-from assistant.services import audit
-from assistant.services.members import DEFAULT_SCOPES, SCOPES, create_api_key
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.members import DEFAULT_SCOPES, SCOPES, create_api_key
 
 MAX_DAYS = 36_500
 MAX_REQUESTS = 2**31 - 1
@@ -53,7 +53,7 @@ class Command(OperatorCommand):
             )
         except ValueError as exc:
             raise CommandError(str(exc)) from exc
-        audit.record(actor=None, action="apikey.add", target=str(row), tenant=tenant)
+        audit_trail.record(actor=None, action="apikey.add", target=str(row), tenant=tenant)
         ends = f"until {row.expires_at:%Y-%m-%d}" if row.expires_at else "until it is revoked"
         self.stdout.write(
             f"{row.name}: speaks for {options['username']} of {tenant.slug}, {ends}. It is not shown again:"

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from assistant.management.operator import OperatorCommand
-from assistant.services.tenants import create_tenant
+from assistant.services.tenancy.tenants import create_tenant
 
 
 class Command(OperatorCommand):

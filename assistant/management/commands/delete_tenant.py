@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from assistant.management.leaving import add_actor, confirm, find_actor, show
-from assistant.management.meant import find_tenant
+from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
-from assistant.services.erasure import count_tenant, erase_tenant
+from assistant.management.privacy_commands import add_actor, confirm, find_actor, show
+from assistant.services.privacy.erasure import count_tenant, erase_tenant
 
 
 class Command(OperatorCommand):

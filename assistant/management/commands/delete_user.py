@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from assistant.management.leaving import add_actor, add_subject, confirm, find_actor, find_subject, show
 from assistant.management.operator import OperatorCommand
-from assistant.services.erasure import count_user, erase_user
+from assistant.management.privacy_commands import add_actor, add_subject, confirm, find_actor, find_subject, show
+from assistant.services.privacy.erasure import count_user, erase_user
 
 
 class Command(OperatorCommand):

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from assistant.management.operator import OperatorCommand
-from assistant.services.courier import send_what_is_due
+from assistant.services.webhooks.sender import send_what_is_due
 
 
 class Command(OperatorCommand):

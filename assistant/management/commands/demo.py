@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -13,15 +14,18 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
+from django.db import connection
 
 from assistant.management.commands.local_model import ProgressBar
+from assistant.management.demo_tenants import SignIn, load_demo_tenants
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
 from assistant.providers.embedded import start_server
 from assistant.providers.embedded.fetch import fetch
 from assistant.providers.embedded.weights import WeightsError
-from assistant.services.demo import SignIn, load_demo_tenants
-from assistant.services.providers import describe_provider
+from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.db.old_database import MESSAGE as OLD_DATABASE
+from assistant.services.db.old_database import is_old_database
 
 HOST = "127.0.0.1"
 
@@ -42,6 +46,8 @@ class Command(OperatorCommand):
         if options["model"] not in ("embedded", "none"):
             raise CommandError("The environment variable MODEL is either empty, embedded or none.")
         _check_port(options["port"])
+        if is_old_database():
+            self._save_old_database()
         call_command("migrate", verbosity=0, interactive=False)
         try:
             sign_ins = load_demo_tenants()
@@ -52,7 +58,7 @@ class Command(OperatorCommand):
                 self._start_model(running)
             self._greet(options["port"], sign_ins)
             # A line for each request would wash away who can sign in.
-            logging.getLogger("assistant.access").setLevel(logging.WARNING)
+            logging.getLogger("assistant.asgi.access_log").setLevel(logging.WARNING)
             uvicorn.run(
                 "config.asgi:application",
                 host=HOST,
@@ -61,6 +67,18 @@ class Command(OperatorCommand):
                 ws_per_message_deflate=False,
                 log_level="warning",
             )
+
+    def _save_old_database(self) -> None:
+        """Rename an SQLite database from before 0.2.0, so that the demo begins with an empty one."""
+        if connection.vendor != "sqlite":
+            raise CommandError(OLD_DATABASE)
+        connection.close()
+        path = Path(connection.settings_dict["NAME"])
+        saved = path.with_name(f"{path.name}.before-0.2.0")
+        for suffix in ("", "-wal", "-shm"):
+            if Path(f"{path}{suffix}").exists():
+                Path(f"{path}{suffix}").replace(f"{saved}{suffix}")
+        self.stdout.write(f"The database was made before version 0.2.0. It is kept as {saved.name}; a new one is made.")
 
     def _start_model(self, running: ExitStack) -> None:
         """Fetch and start the embedded model; without it the stand-in answers."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from assistant.management.leaving import add_actor, find_actor, show, write_export
-from assistant.management.meant import find_tenant
+from assistant.management.arguments import find_tenant
 from assistant.management.operator import OperatorCommand
-from assistant.services.takeout import export_tenant
+from assistant.management.privacy_commands import add_actor, find_actor, show, write_export
+from assistant.services.privacy.data_export import export_tenant
 
 
 class Command(OperatorCommand):

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from assistant.management.leaving import add_actor, add_subject, find_actor, find_subject, show, write_export
 from assistant.management.operator import OperatorCommand
-from assistant.services.takeout import export_user
+from assistant.management.privacy_commands import add_actor, add_subject, find_actor, find_subject, show, write_export
+from assistant.services.privacy.data_export import export_user
 
 
 class Command(OperatorCommand):

@@ -12,11 +12,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from assistant.management.operator import OperatorCommand
 from assistant.providers.embedded.fetch import fetch
+from assistant.providers.embedded.prefill import READ_AHEAD
 from assistant.providers.embedded.readiness import health
-from assistant.providers.embedded.reading import READ_AHEAD
 from assistant.providers.embedded.server import DEFAULT_PORT
 from assistant.providers.embedded.weights import MODEL_NAME, WeightsError, cache_directory, find
-from assistant.services.likely import likely_requests
+from assistant.services.assistants.warm_up_requests import likely_requests
 
 _BAR = 40
 _REDRAW_SECONDS = 0.2
@@ -52,7 +52,7 @@ class Command(OperatorCommand):
 
     def _serve(self, options: dict[str, Any]) -> None:
         # Loads a library of 100 MB, which only this process is to have.
-        from assistant.providers.embedded.serve import serve
+        from assistant.providers.embedded.supervisor import serve
 
         port = options["port"]
         weights = fetch(ProgressBar(self), path=settings.LOCAL_MODEL_PATH)

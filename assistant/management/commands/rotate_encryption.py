@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from assistant.management.operator import OperatorCommand
-from assistant.services import encryption
+from assistant.services.privacy import key_rotation
 
 
 class Command(OperatorCommand):
@@ -15,7 +15,7 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         unreadable = 0
-        for field in encryption.rotate():
+        for field in key_rotation.rotate():
             self.stdout.write(f"{field.label}: {field.renewed} encrypted anew, {field.current} were already")
             unreadable += field.unreadable
         if unreadable:

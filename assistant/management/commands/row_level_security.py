@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from assistant.management.operator import OperatorCommand
-from assistant.services import rowsecurity
+from assistant.services.tenancy import row_level_security
 
 
 class Command(OperatorCommand):
@@ -26,15 +26,15 @@ class Command(OperatorCommand):
             if action == "status":
                 self._say_status()
             elif action == "install":
-                tables = rowsecurity.install(role=role)
+                tables = row_level_security.install(role=role)
                 self.stdout.write(f"{len(tables)} tables are held; {role} may use them.")
             else:
-                self.stdout.write(f"{len(rowsecurity.remove())} tables are free.")
+                self.stdout.write(f"{len(row_level_security.remove())} tables are free.")
         except ValueError as exc:
             raise CommandError(str(exc)) from exc
 
     def _say_status(self) -> None:
-        found = rowsecurity.problems() + rowsecurity.hiding()
+        found = row_level_security.problems() + row_level_security.hiding()
         if found:
             raise CommandError("\n".join(found))
-        self.stdout.write(f"Row-level security holds: {len(rowsecurity.protected_tables())} tables, forced.")
+        self.stdout.write(f"Row-level security holds: {len(row_level_security.protected_tables())} tables, forced.")

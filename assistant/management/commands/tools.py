@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from assistant.management.meant import find_tenant, find_user
+from assistant.management.arguments import find_tenant, find_user
 from assistant.management.operator import OperatorCommand
 from assistant.models import Assistant
-from assistant.services import catalogue
-from assistant.services.toolsets import effective_tools
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.policy import effective_tools
 
 
 class Command(OperatorCommand):

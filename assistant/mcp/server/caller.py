@@ -9,8 +9,8 @@ from mcp.server import ServerRequestContext
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from assistant.services.members import Member
-from assistant.services.tenancy import enter
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import enter
 
 _MEMBER = "assistant.mcp.member"
 

@@ -20,15 +20,15 @@ from mcp_types import (
 )
 
 from assistant.mcp.server.caller import Context, member_of
-from assistant.mcp.server.cancelling import cancellable
-from assistant.mcp.server.content import describe, failed, result_of
-from assistant.mcp.server.notices import Teller
+from assistant.mcp.server.cancellation import cancellable
+from assistant.mcp.server.elicitation import CALLER, Caller, InputNeeded, Unanswerable, can_be_asked, until_answered
 from assistant.mcp.server.paging import page
-from assistant.mcp.server.questions import CALLER, Caller, InputNeeded, Unanswerable, can_be_asked, until_answered
-from assistant.services.callaudit import settle_approval
-from assistant.services.calling import Decision, ToolCall, TooManyCalls, call_tool, tools_for
-from assistant.services.database import in_database
-from assistant.services.inputs import clean_text
+from assistant.mcp.server.progress import Teller
+from assistant.mcp.server.tool_results import describe, failed, result_of
+from assistant.services.db.threads import in_database
+from assistant.services.toolcalls.direct_call import Decision, ToolCall, TooManyCalls, call_tool, tools_for
+from assistant.services.toolcalls.direct_journal import settle_approval
+from assistant.toolkit.text import clean_text
 
 APPROVAL = "approval"
 SHOWN_ARGUMENTS = 2000

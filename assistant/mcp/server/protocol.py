@@ -17,9 +17,9 @@ from mcp_types import (
 )
 from mcp_types.methods import CACHEABLE_METHODS
 
-from assistant.mcp.server import calls, cancelling, listening, sessions, shelf
+from assistant.mcp.server import calls, cancellation, change_streams, prompts_and_resources, sessions
 from assistant.mcp.server.caller import member_of, principal
-from assistant.services import catalogue
+from assistant.services.toolpolicy import catalogue
 
 NAME = "tenant-assistant"
 VERSION = "1.0"
@@ -65,20 +65,20 @@ def build_server(*, with_sessions: bool) -> TenantServer:
         get_tool_input_schema=_schema_of,
         on_list_tools=calls.list_tools,
         on_call_tool=calls.call,
-        on_list_prompts=shelf.list_prompts,
-        on_get_prompt=shelf.get_prompt,
-        on_list_resources=shelf.list_resources,
-        on_list_resource_templates=shelf.list_templates,
-        on_read_resource=shelf.read_resource,
-        on_completion=shelf.complete,
-        on_subscriptions_listen=listening.listen,
+        on_list_prompts=prompts_and_resources.list_prompts,
+        on_get_prompt=prompts_and_resources.get_prompt,
+        on_list_resources=prompts_and_resources.list_resources,
+        on_list_resource_templates=prompts_and_resources.list_templates,
+        on_read_resource=prompts_and_resources.read_resource,
+        on_completion=prompts_and_resources.complete,
+        on_subscriptions_listen=change_streams.listen,
     )
     if with_sessions:
         server.add_request_handler("logging/setLevel", SetLevelRequestParams, sessions.set_level)
         server.add_request_handler("resources/subscribe", SubscribeRequestParams, sessions.watch)
         server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unwatch)
     else:
-        server.add_notification_handler("notifications/cancelled", CancelledNotificationParams, cancelling.cancel)
+        server.add_notification_handler("notifications/cancelled", CancelledNotificationParams, cancellation.cancel)
     # What a client must bring back unchanged is sealed, and good for the key that it was given to.
     security = RequestStateSecurity(
         keys=settings.FIELD_ENCRYPTION_KEYS,

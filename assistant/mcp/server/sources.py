@@ -14,8 +14,8 @@ from mcp_types import (
 )
 from mcp_types import Prompt as PromptDescription
 
-from assistant.mcp.server.questions import Caller, InputNeeded
-from assistant.services.members import Member
+from assistant.mcp.server.elicitation import Caller, InputNeeded
+from assistant.services.tenancy.members import Member
 
 
 class Source:

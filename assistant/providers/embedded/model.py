@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from assistant.core.memory import estimate, fit
-from assistant.core.messages import Message, Reply
-from assistant.core.model import Delta, ModelError, ModelRequest
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest
+from assistant.core.values.history_window import estimate, fit
+from assistant.core.values.messages import Message, Reply
 from assistant.providers.embedded.readiness import is_ready
 from assistant.providers.embedded.weights import MODEL_NAME
-from assistant.providers.examples import worked_turns
 from assistant.providers.openai import OpenAIModel
+from assistant.providers.openai_wire.worked_examples import worked_turns
 
 # What the server keeps of a conversation, in tokens, and what of that an answer may take.
 CONTEXT_TOKENS = 8192

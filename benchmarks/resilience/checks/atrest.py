@@ -59,16 +59,16 @@ def store_in_the_clear() -> None:
 
 def renew_nothing() -> None:
     """A rotation takes every value for one that has the new key already."""
-    from assistant.services import encryption
+    from assistant.services.privacy import key_rotation
 
-    encryption._reads = lambda key, stored: True
+    key_rotation._reads = lambda key, stored: True
 
 
 def show_what_was_entered() -> None:
     """A form that is shown again shows the secret that was entered."""
     from django import forms
 
-    from assistant.admin.secretfields import SecretTextarea
+    from assistant.admin.secret_fields import SecretTextarea
 
     SecretTextarea.format_value = forms.Textarea.format_value  # type: ignore[method-assign]
 

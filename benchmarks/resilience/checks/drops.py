@@ -32,8 +32,8 @@ PROMPT = '[call add {"a": 1, "b": 2}]'
 
 def skip_an_event() -> None:
     """Whoever catches up misses the first event."""
-    from assistant.following import Follower
-    from assistant.services.eventlog import Position
+    from assistant.services.eventlog.log import Position
+    from assistant.websocket.follower import Follower
 
     follow = Follower.follow
 
@@ -46,7 +46,7 @@ def skip_an_event() -> None:
 
 def attach_late() -> None:
     """Whoever attaches waits three seconds."""
-    from assistant.consumers import ChatConsumer
+    from assistant.websocket.consumer import ChatConsumer
 
     attach = ChatConsumer._attach
 

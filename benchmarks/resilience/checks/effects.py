@@ -68,9 +68,9 @@ def pay_under_another_key() -> None:
 
 def skip_approvals() -> None:
     """No call needs anybody's approval."""
-    from assistant.core import admitting
+    from assistant.core.toolcalls import admission
 
-    admitting._needs_approval = lambda *_: False
+    admission._needs_approval = lambda *_: False
 
 
 FAULTS = (

@@ -20,9 +20,9 @@ UNSEEN = "nobody looks again whether they are welcome"
 
 def look_late() -> None:
     """Whether those who are here are still welcome is asked twice in half a minute."""
-    from assistant.services import presence
+    from assistant.services.connections import open_connections
 
-    presence.SWEEP_SECONDS = 15.0
+    open_connections.SWEEP_SECONDS = 15.0
 
 
 FAULTS = (

@@ -46,25 +46,25 @@ ADDRESSES = (
 
 def store_what_comes() -> None:
     """Texts are taken as they come."""
-    from assistant.services import inputs
+    from assistant.services.runs import run_input as inputs
 
-    inputs.clean_text = lambda text: text
+    inputs.clean_text = lambda text: text  # type: ignore[attr-defined]
 
 
 def store_otherwise_on_postgres() -> None:
     """What replaces a character that cannot be stored is another one on PostgreSQL."""
     from django.db import connection
 
-    from assistant.services import inputs
+    from assistant.services.runs import run_input as inputs
 
     if connection.vendor == "postgresql":
-        clean = inputs.clean_text
-        inputs.clean_text = lambda text: clean(text).replace("\N{REPLACEMENT CHARACTER}", "?")
+        clean = inputs.clean_text  # type: ignore[attr-defined]
+        inputs.clean_text = lambda text: clean(text).replace("\N{REPLACEMENT CHARACTER}", "?")  # type: ignore[attr-defined]
 
 
 def hang_up_on_mistakes() -> None:
     """Whoever sends a frame that is none is hung up on."""
-    from assistant.consumers import ChatConsumer
+    from assistant.websocket.consumer import ChatConsumer
 
     async def hang_up(self: ChatConsumer, code: str, reason: str) -> None:
         await self.close(1003)

@@ -47,8 +47,8 @@ PROMPTS = ("Tell me", f"{PAY}", f"{ADD} {PAY}")
 
 def forget_the_answer() -> None:
     """Whoever finishes a dead run keeps nothing of its answer."""
-    from assistant.core.transcript import Transcript
-    from assistant.services import recovery
+    from assistant.core.conversation.transcript import Transcript
+    from assistant.services.runs import recovery
 
     class Forgetful(Transcript):
         @classmethod
@@ -63,24 +63,24 @@ def forget_the_answer() -> None:
 
 def forget_dead_runs() -> None:
     """Nobody looks for dead runs."""
-    from assistant.services import runs
+    from assistant.services.runs import manager
 
     async def look_away(**_: object) -> int:
         return 0
 
-    runs.recover_dead_runs = look_away  # type: ignore[attr-defined]
+    manager.recover_dead_runs = look_away  # type: ignore[attr-defined]
 
 
 def forget_the_question() -> None:
     """A run is opened, and what the user said is not stored."""
-    from assistant.services import opening
+    from assistant.services.runs import opening
 
     opening.store_messages = lambda **_: None  # type: ignore[attr-defined]
 
 
 def forget_results() -> None:
     """What tools answered is left out of what the provider is sent."""
-    from assistant.core import loop
+    from assistant.core.turn import loop
 
     loop.repair = lambda messages: [one for one in messages if one.role != "tool"]  # type: ignore[attr-defined]
 

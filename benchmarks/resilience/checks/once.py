@@ -41,7 +41,7 @@ FORGETS = "a client that tries again makes up new ids"
 
 def know_no_run() -> None:
     """A run is not recognised by its id, nor a message by its own."""
-    from assistant.services import opening
+    from assistant.services.runs import opening
 
     find = opening.find_place  # type: ignore[attr-defined]
 
@@ -54,7 +54,7 @@ def know_no_run() -> None:
 
 def store_twice() -> None:
     """An answer is stored twice."""
-    from assistant.services import closing
+    from assistant.services.runs import closing
 
     store = closing.store_messages  # type: ignore[attr-defined]
 

@@ -52,7 +52,7 @@ def store_ascii() -> None:
 
 
 def _store_otherwise(change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
-    from assistant.services import closing
+    from assistant.services.runs import closing
 
     store = closing.store_messages  # type: ignore[attr-defined]
 
@@ -64,7 +64,7 @@ def _store_otherwise(change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
 
 def take_the_blame() -> None:
     """Nobody knows a provider's failure when they see one: it ends a run as a failure of ours."""
-    from assistant.core import loop
+    from assistant.core.turn import loop
 
     class Unknown(Exception):
         pass

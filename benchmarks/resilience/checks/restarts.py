@@ -49,21 +49,21 @@ TOOL = 'A short answer [call pay {"cents": 5, "before": 100, "after": 100}]'
 
 def give_up_on_redis() -> None:
     """A write to Redis is tried once."""
-    from assistant.services import redislog
+    from assistant.services.eventlog import redis
 
-    redislog.PATIENCE_SECONDS = -1.0
+    redis.PATIENCE_SECONDS = -1.0
 
 
 def give_up_on_the_database() -> None:
     """What a run writes to the database is tried once."""
-    from assistant.services import database
+    from assistant.services.db import threads
 
-    database.PATIENCE_SECONDS = -1.0
+    threads.PATIENCE_SECONDS = -1.0
 
 
 def tell_what_is_left() -> None:
     """Whoever follows a run is told what comes next in the log, whatever is missing before it."""
-    from assistant.following import Follower
+    from assistant.websocket.follower import Follower
 
     Follower._is_reachable = lambda *_: True  # type: ignore[method-assign]
 

@@ -45,16 +45,18 @@ SERVICE_RESTART = 1012
 
 def drain_nothing() -> None:
     """A process that is asked to end waits for none of its runs, and for no stream, over which runs would end too."""
-    from assistant.services import draining, runs
+    from assistant.services.connections import shutdown
+    from assistant.services.runs import manager
 
-    draining.STREAM_SECONDS = runs.DRAIN_SECONDS = 0.0
+    shutdown.STREAM_SECONDS = manager.DRAIN_SECONDS = 0.0
 
 
 def end_no_stream() -> None:
     """A process that is asked to end leaves its streams to the server, which cuts them after a while."""
-    from assistant.services import draining
 
-    draining.STREAM_SECONDS = 3600.0
+    from assistant.services.connections import shutdown
+
+    shutdown.STREAM_SECONDS = 3600.0
 
 
 FAULTS = (

@@ -54,7 +54,7 @@ def send_without_waiting() -> None:
 
 def hold_everybody_up() -> None:
     """Whoever attaches holds everybody up."""
-    from assistant.consumers import ChatConsumer
+    from assistant.websocket.consumer import ChatConsumer
 
     attach = ChatConsumer._attach
 
@@ -67,7 +67,7 @@ def hold_everybody_up() -> None:
 
 def lose_text() -> None:
     """Every hundredth piece of text is not sent."""
-    from assistant.consumers import ChatConsumer
+    from assistant.websocket.consumer import ChatConsumer
 
     send, count = ChatConsumer.send_frame, itertools.count()
 

@@ -68,7 +68,7 @@ def hoard() -> None:
 
 
 def _connect_otherwise(connect: Callable[[Any, Connect], Coroutine[Any, Any, None]]) -> None:
-    from assistant.consumers import ChatConsumer
+    from assistant.websocket.consumer import ChatConsumer
 
     proper, count = ChatConsumer.connect, itertools.count(1)
 

@@ -36,7 +36,7 @@ _TRUSTED = r"^vectors: without sanitising, policy False: (\d+) ran in the chat, 
 
 def sanitise_the_control_page() -> None:
     """The page that is to show what vectors can do is as harmless as the product's."""
-    from assistant.services.markdown import render_blocks
+    from assistant.markdown.render import render_blocks
 
     control: Any = importlib.import_module("tests.browser.control")
     control.unsanitised = lambda vector: "".join(render_blocks(vector.text))

@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from tools import ToolContext, tool
+from assistant.toolkit import ToolContext, tool
 
 
 @tool(timeout=60)

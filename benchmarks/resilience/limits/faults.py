@@ -10,9 +10,9 @@ from typing import Any
 
 def ask_no_limit() -> None:
     """Whether something is used up is not asked."""
-    from assistant.services import quotause
+    from assistant.services.limits import quota_ledger
 
-    quotause._reached = lambda *_, **__: []
+    quota_ledger._reached = lambda *_, **__: []
 
 
 def write_no_count() -> None:
@@ -24,14 +24,14 @@ def write_no_count() -> None:
 
 def count_no_requests() -> None:
     """Requests of API keys are not counted."""
-    from assistant.services import keylimits
+    from assistant.services.limits import api_key_requests
 
-    keylimits._take = lambda *_: True
+    api_key_requests._take = lambda *_: True
 
 
 def count_twice() -> None:
     """Each message counts as two."""
-    from assistant.services import opening
+    from assistant.services.runs import opening
 
     take = opening.take_run  # type: ignore[attr-defined]
 
@@ -45,22 +45,22 @@ def count_without_locking() -> None:
     """Two processes read the same count and both write the next one: on PostgreSQL, for SQLite has one writer."""
     from django.db.models.query import QuerySet
 
-    from assistant.services import quotause
-
     QuerySet.select_for_update = lambda self, **_: self.all()  # type: ignore[method-assign]
-    locked = quotause._locked
+    from assistant.services.limits import quota_ledger
+
+    locked = quota_ledger._locked
 
     def slow(*args: Any) -> Any:
         found = locked(*args)
         time.sleep(0.05)
         return found
 
-    quotause._locked = slow  # type: ignore[assignment]
+    quota_ledger._locked = slow  # type: ignore[assignment]
 
 
 def tell_the_wrong_time() -> None:
     """Refusals name a moment half a minute too early."""
-    from assistant.core.quotas import Windows
+    from assistant.core.values.quota_kinds import Windows
 
     end = Windows.end
     Windows.end = lambda self, window: end(self, window) - timedelta(seconds=30)  # type: ignore[method-assign]
@@ -68,16 +68,16 @@ def tell_the_wrong_time() -> None:
 
 def tell_no_time() -> None:
     """Refusals do not say when to ask again."""
-    from assistant import consumers
-    from assistant.services.inputs import Refused
+    from assistant.services.errors import Refused
+    from assistant.websocket import consumer
 
-    told = consumers.refusal_frame  # type: ignore[attr-defined]
-    consumers.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
+    told = consumer.refusal_frame  # type: ignore[attr-defined]
+    consumer.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
 
 
 def give_seats_away() -> None:
     """Connections are not counted."""
-    from assistant.services.seats import LocalSeats, RedisSeats, _seat
+    from assistant.services.connections.connection_limits import LocalSeats, RedisSeats, _seat
 
     async def take(self: Any, member: Any) -> Any:
         return _seat(member)
@@ -91,13 +91,13 @@ def give_seats_away() -> None:
 
 def count_no_calls() -> None:
     """A run's tool calls are not counted."""
-    from assistant.core.guard import Guard
+    from assistant.core.toolcalls.call_limits import Guard
 
     Guard.admit = lambda *_: None  # type: ignore[method-assign]
 
 
 def count_no_frames() -> None:
     """The frames of connections are not counted."""
-    from assistant.services.limits import Bucket
+    from assistant.services.token_bucket import Bucket
 
     Bucket.take = lambda *_: True  # type: ignore[method-assign]

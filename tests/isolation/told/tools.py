@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from tools import ToolContext, ToolError, tool
+from assistant.toolkit import ToolContext, ToolError, tool
 
 
 class Settings(BaseModel):

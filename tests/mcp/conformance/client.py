@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
-from assistant.mcp.client import Endpoint, OAuthClient, RemoteFailure, connect
-from assistant.mcp.client.session import RemoteSession
-from tools.urlguard import UrlGuard
+from assistant.mcp_client import Endpoint, OAuthClient, RemoteFailure, connect
+from assistant.mcp_client.session import RemoteSession
+from assistant.toolkit.guards.url_guard import UrlGuard
 
 CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
 

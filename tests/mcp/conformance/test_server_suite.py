@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from assistant.services.members import create_api_key
+from assistant.services.knowledge.documents import add_document
+from assistant.services.tenancy.members import create_api_key
+from assistant.toolkit import Tool
 from tests.base import Cast
 from tests.factories import make_assistant, make_member, make_tenant, switch_tool
 from tests.live import Server, serve
 from tests.mcp.conformance.fixtures.shelf import TENANT
 from tests.mcp.conformance.fixtures.tools import asking, plain
-from tools import Tool
-from tools.library.documents import add_document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(500)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from tools import ToolContext, tool
+from assistant.toolkit import ToolContext, tool
 
 
 @dataclass(frozen=True)

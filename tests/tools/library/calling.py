@@ -8,8 +8,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from assistant.models import Tenant
-from tools import TenantInfo, Tool, ToolContext, UserInfo
-from tools.results import convert
+from assistant.toolkit import TenantInfo, Tool, ToolContext, UserInfo
+from assistant.toolkit.calls.results import convert
 
 
 def context_of(tenant: Tenant, user: User, **fields: Any) -> ToolContext:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.tools.library.calling import context_of
-from tools import ToolContext
 from tools.demo import load_demo
 
 

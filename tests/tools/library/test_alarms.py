@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from assistant.library.clock import current_time
+from assistant.library.reminders import cancel_alarm, list_alarms, set_alarm
+from assistant.models.reminders import Alarm
+from assistant.toolkit import TenantInfo, ToolContext, ToolError
 from tests.base import Cast
 from tests.tools.library.calling import call, context_of
-from tools import TenantInfo, ToolContext, ToolError
-from tools.library.alarms import cancel_alarm, list_alarms, set_alarm
-from tools.library.clock import current_time
-from tools.models import Alarm
 
 
 def test_the_time_told_plus_ten_minutes_sets_an_alarm(at_acme: ToolContext) -> None:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assistant.library.arithmetic import ExpressionError, in_digits
+from assistant.library.calculator import calculate
+from assistant.library.expressions import evaluate
+from assistant.toolkit import ToolError
 from tests.tools.library.calling import call
-from tools import ToolError
-from tools.library.arithmetic import ExpressionError, in_digits
-from tools.library.calculator import calculate
-from tools.library.expressions import evaluate
 
 
 @pytest.mark.parametrize(

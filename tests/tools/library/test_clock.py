@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from assistant.library.clock import convert_time, current_time
+from assistant.toolkit import TenantInfo, ToolContext, ToolError
 from tests.tools.library.calling import call
-from tools import TenantInfo, ToolContext, ToolError
-from tools.library.clock import convert_time, current_time
 
 IN_VIENNA = ToolContext(tenant=TenantInfo(1, "acme", "Acme", "Europe/Vienna"))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.toolkit import InvalidArguments, ToolContext, ToolError
 from tests.tools.library.calling import call
-from tools import InvalidArguments, ToolContext, ToolError
-from tools.library.customers import find_customers, get_customer, update_customer
+from tools.customers import find_customers, get_customer, update_customer
 from tools.models import Customer
 
 pytestmark = pytest.mark.usefixtures("demo")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.models.knowledge import Document, Passage
 from tests.base import Cast
 from tools.demo import load_demo
-from tools.models import Customer, Document, Order, OrderLine, Passage
+from tools.models import Customer, Order, OrderLine
 
 
 def test_loading_twice_changes_nothing(cast: Cast) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from django.core.files.base import ContentFile
 
+from assistant.library.knowledge import search_docs
 from assistant.models import Tenant
+from assistant.models.knowledge import Document, Passage
+from assistant.services.knowledge import documents
+from assistant.services.knowledge.documents import DocumentError, add_document, store_document
+from assistant.services.knowledge.passages import MAX_PASSAGE, split
+from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.tools.library.calling import call
 from tests.tools.library.pdf import make_pdf
-from tools import ToolContext
-from tools.library import documents
-from tools.library.documents import DocumentError, add_document, store_document
-from tools.library.knowledge import search_docs
-from tools.library.passages import MAX_PASSAGE, split
-from tools.models import Document, Passage
 
 
 def upload(tenant: Tenant, name: str, content: bytes) -> Document:

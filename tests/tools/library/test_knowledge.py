@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from django.db import connection, transaction
 
+from assistant.library.knowledge import search_docs
 from assistant.models import Tenant
+from assistant.services.knowledge.documents import DocumentError, add_document, store_document
+from assistant.services.knowledge.full_text import search
+from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.tools.library.calling import call
-from tools import ToolContext
-from tools.library.documents import DocumentError, add_document, store_document
-from tools.library.fulltext import search
-from tools.library.knowledge import search_docs
 
 
 @pytest.mark.usefixtures("demo")
@@ -156,5 +156,7 @@ def test_the_index_holds_after_changes_of_every_kind(cast: Cast) -> None:
     documents[1].delete()
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            cursor.execute("INSERT INTO tools_passage_fts(tools_passage_fts, rank) VALUES ('integrity-check', 1)")
+            cursor.execute(
+                "INSERT INTO assistant_passage_fts(assistant_passage_fts, rank) VALUES ('integrity-check', 1)"
+            )
     assert set(titles(cast.acme, "pump")) == {"2"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.toolkit import ToolContext, ToolError
 from tests.tools.library.calling import call
-from tools import ToolContext, ToolError
-from tools.library.orders import find_orders, get_order
 from tools.models import Customer, Order
+from tools.orders import find_orders, get_order
 
 pytestmark = pytest.mark.usefixtures("demo")
 

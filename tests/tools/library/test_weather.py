@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from pytest_django import Settings
 
-from tools import ToolContext, ToolError
-from tools.library.weather import WeatherSettings, get_weather
+from assistant.library.weather import WeatherSettings, get_weather
+from assistant.toolkit import ToolContext, ToolError
 
 PARIS = {"name": "Paris", "latitude": 48.85341, "longitude": 2.3488, "country_code": "FR",
          "timezone": "Europe/Paris", "population": 2138551, "country": "France", "admin1": "Île-de-France"}  # fmt: skip

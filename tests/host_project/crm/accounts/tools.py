@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from accounts.models import Invoice
 from assistant.hosting import host_tenant
-from tools import ToolContext, tool
+from assistant.toolkit import ToolContext, tool
 
 
 @tool(enabled_by_default=True)

@@ -1,0 +1,88 @@
+"""The form in which an operator answers one waiting call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from assistant.models import Approval
+from assistant.services.runs.run_input import Resume
+from assistant.services.text import MAX_TEXT, read_json
+
+APPROVE, REJECT, RESPOND = "approve", "reject", "respond"
+
+
+class AnswerForm(forms.Form):
+    """Approve as it is or with other arguments, reject with a reason, or answer in the tool's place."""
+
+    choice = forms.ChoiceField(
+        label="Answer",
+        choices=[
+            (APPROVE, "Approve: run it with these arguments"),
+            (REJECT, "Reject: do not run it"),
+            (RESPOND, "Respond: do not run it, this is its result"),
+        ],
+        widget=forms.RadioSelect,
+    )
+    arguments = forms.CharField(
+        required=False, widget=forms.Textarea(attrs={"rows": 6, "cols": 80, "spellcheck": "false"})
+    )
+    reason = forms.CharField(
+        required=False,
+        max_length=1000,
+        help_text="Of a rejection; the model reads it.",
+        widget=forms.TextInput(attrs={"size": 80}),
+    )
+    response = forms.CharField(
+        required=False,
+        max_length=MAX_TEXT,
+        help_text="What the model reads in place of the tool's result.",
+        widget=forms.Textarea(attrs={"rows": 4, "cols": 80}),
+    )
+
+    def __init__(self, call: Approval, data: QueryDict | None) -> None:
+        super().__init__(data, prefix=f"call-{call.pk}", initial={"arguments": _pretty(call.arguments)})
+        self._call = call
+
+    def clean_arguments(self) -> dict[str, Any] | None:
+        """The arguments if they were changed, else None."""
+        text = self.cleaned_data["arguments"]
+        if self.data.get(self.add_prefix("choice")) != APPROVE:
+            return None
+        try:
+            given = read_json(text)
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            raise forms.ValidationError('The arguments must be a JSON object, such as {"name": "value"}.')
+        return None if given == _parsed(self._call.arguments) else given
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("choice") == RESPOND and not cleaned.get("response", "").strip():
+            self.add_error("response", "Say what the result is.")
+        return cleaned
+
+    def answer(self) -> Resume:
+        """The valid form as an answer."""
+        choice, given = self.cleaned_data["choice"], self.cleaned_data
+        if choice == REJECT:
+            return Resume(self._call.call_id, approved=False, reason=given["reason"])
+        if choice == RESPOND:
+            return Resume(self._call.call_id, approved=True, response=given["response"])
+        return Resume(self._call.call_id, approved=True, edited_arguments=given["arguments"])
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return read_json(text or "{}")
+    except ValueError:
+        return None
+
+
+def _pretty(text: str) -> str:
+    value = _parsed(text)
+    return text if value is None else json.dumps(value, indent=2, ensure_ascii=False)

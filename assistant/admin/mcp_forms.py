@@ -1,0 +1,204 @@
+"""Forms of outside MCP servers: credentials go in and never come out, and addresses are judged before they are kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from assistant.admin.address_fields import AddressField
+from assistant.admin.secret_fields import SecretTextarea
+from assistant.admin.tenant_scope import TenantForm
+from assistant.models import McpCredential, McpServer, McpTool, Membership
+from assistant.services.mcp_servers.circuit_breaker import AT_FIRST
+from assistant.services.mcp_servers.servers import CONTEXT_KEYS, read_headers
+from assistant.services.mcp_servers.tool_listings import is_quarantined
+from assistant.services.tenancy.url_guard import tenant_guard
+from assistant.toolkit.guards.url_guard import UnsafeUrl
+
+_WIDE = forms.URLInput(attrs={"class": "vURLField"})
+_PREFIX = re.compile(r"(?!ask_|ask$)[a-z0-9]+([_-][a-z0-9]+)*", re.ASCII)
+
+
+def command_choices() -> list[tuple[str, str]]:
+    return [("", "none"), *((name, name) for name in settings.MCP_STDIO_COMMANDS)]
+
+
+class SecretsForm(TenantForm):
+    """The stored headers and client secret are not shown: an empty field keeps them."""
+
+    new_headers = forms.CharField(
+        label="Headers",
+        required=False,
+        widget=SecretTextarea(),
+        help_text='A JSON object such as {"Authorization": "Bearer …"}; encrypted at rest, never shown again. '
+        "Empty: they stay.",
+    )
+    new_oauth_client_secret = forms.CharField(
+        label="OAuth client secret",
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Encrypted at rest and never shown again. Empty: the stored one stays.",
+    )
+    clear_secrets = forms.BooleanField(label="Delete the stored headers and client secret", required=False)
+
+    def clean_new_headers(self) -> str:
+        text: str = self.cleaned_data["new_headers"].strip()
+        try:
+            read_headers(text)
+        except ValueError as exc:
+            raise forms.ValidationError(str(exc)) from None
+        return text
+
+    def put_secrets(self, row: McpServer | McpCredential) -> None:
+        """Give a row what was entered; whatever it is, it is tried anew."""
+        if self.cleaned_data["clear_secrets"]:
+            row.headers = row.oauth_client_secret = ""  # nosec B105
+        row.headers = self.cleaned_data["new_headers"] or row.headers
+        row.oauth_client_secret = self.cleaned_data["new_oauth_client_secret"] or row.oauth_client_secret
+        for name, value in AT_FIRST.items():
+            setattr(row, name, value)
+
+    def keeps_secrets(self) -> bool:
+        """Whether secrets that were stored for the address before would go to the new one."""
+        row = self.instance
+        given = self.cleaned_data
+        keeps_headers = row.headers and not given.get("new_headers")
+        keeps_secret = row.oauth_client_secret and not given.get("new_oauth_client_secret")
+        return bool(keeps_headers or keeps_secret) and not given.get("clear_secrets")
+
+
+class ServerForm(SecretsForm):
+    """One server of a tenant: a URL that may be opened, or a command that the deployment lists."""
+
+    url = AddressField(label="URL", required=False, widget=_WIDE)
+    oauth_issuer = AddressField(
+        label="OAuth issuer",
+        required=False,
+        widget=_WIDE,
+        help_text=McpServer._meta.get_field("oauth_issuer").help_text,
+    )
+    command = forms.ChoiceField(
+        choices=command_choices, required=False, help_text=McpServer._meta.get_field("command").help_text
+    )
+    context_keys = forms.MultipleChoiceField(
+        label="Context",
+        choices=[(key, key) for key in CONTEXT_KEYS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Nothing is told unless it is ticked.",
+    )
+
+    class Meta:
+        model = McpServer
+        fields = (
+            "tenant",
+            "name",
+            "prefix",
+            "url",
+            "command",
+            "credentials_of",
+            "oauth_client_id",
+            "oauth_issuer",
+            "oauth_scope",
+            "context_keys",
+            "timeout_seconds",
+            "is_active",
+        )
+
+    def clean_prefix(self) -> str:
+        prefix: str = self.cleaned_data["prefix"]
+        if not _PREFIX.fullmatch(prefix):
+            raise forms.ValidationError("Small letters and digits, with single - or _ between; not ask.")
+        return prefix
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if bool(cleaned.get("url")) == bool(cleaned.get("command")) and "url" not in self.errors:
+            self.add_error("url", "Give either a URL or a command.")
+        for name in ("url", "oauth_issuer"):
+            self._judge(name, cleaned.get(name))
+        if cleaned.get("oauth_client_id") and not cleaned.get("oauth_issuer"):
+            self.add_error("oauth_issuer", "Name the authorization server that the client belongs to.")
+        if self.instance.pk and {"url", "command", "oauth_issuer"} & set(self.changed_data):
+            self._guard_secrets()
+        return cleaned
+
+    def _judge(self, name: str, url: str | None) -> None:
+        if url and name in self.changed_data:
+            try:
+                tenant_guard().check(url)
+            except UnsafeUrl as exc:
+                self.add_error(name, str(exc))
+
+    def _guard_secrets(self) -> None:
+        """Whoever may edit this form could otherwise have stored secrets sent to a server of their own."""
+        if self.keeps_secrets():
+            self.add_error("url", "The address changes: give the credentials for it, or delete the stored ones.")
+        if self.instance.members_credentials.exists():
+            self.add_error("url", "Members have stored credentials for the old address: delete these first.")
+
+
+class CredentialForm(SecretsForm):
+    """One member's credentials for one server."""
+
+    class Meta:
+        model = McpCredential
+        fields = ("server", "user", "oauth_client_id")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk:
+            for name in ("server", "user"):
+                self.fields[name].disabled = True
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        server, user = cleaned.get("server"), cleaned.get("user")
+        if server is not None and user is not None:
+            members = Membership.objects.filter(tenant_id=server.tenant_id, user_id=user.pk)
+            if not members.exists():
+                self.add_error("user", "This does not belong to the tenant.")
+        return cleaned
+
+
+class ToolForm(forms.ModelForm[McpTool]):
+    """The decision on one tool; a tick brings along the fingerprint of what the operator read beside it."""
+
+    accepts_change = forms.BooleanField(label="accept the change", required=False)
+
+    class Meta:
+        model = McpTool
+        fields = ("is_let_in", "needs_approval")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("is_let_in", "accepts_change"):
+            self.fields[name].widget.attrs["value"] = self.instance.digest
+        if not is_quarantined(self.instance):
+            self.fields["accepts_change"].disabled = True
+            self.fields["accepts_change"].widget.attrs["hidden"] = True
+
+    def full_clean(self) -> None:
+        if self.is_bound and self.instance._state.adding:
+            # Forgotten since the page was shown: a server that lists ever new tools must not keep it from being saved.
+            self.fields["id"].disabled, self.fields["id"].required = True, False
+        super().full_clean()
+
+    @property
+    def accepted(self) -> str:
+        """The fingerprint of what is let in or accepted by this form; empty if nothing is."""
+        if self.cleaned_data["accepts_change"]:
+            return str(self.data[self.add_prefix("accepts_change")])
+        is_new = self.cleaned_data["is_let_in"] and not self.initial.get("is_let_in")
+        return str(self.data[self.add_prefix("is_let_in")]) if is_new else ""
+
+
+class ToolFormSet(forms.models.BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
+    """Few fields a row, so that a page of all that a server can have stays below DATA_UPLOAD_MAX_NUMBER_FIELDS."""
+
+    def add_fields(self, form: forms.ModelForm[Any], index: int | None) -> None:
+        super().add_fields(form, index)
+        form.fields[self.fk.name].disabled = True  # the page's own server, which browsers need not send

@@ -1,0 +1,227 @@
+"""Outside MCP servers: their addresses and credentials, trying them, and letting their tools in."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from asgiref.sync import async_to_sync
+from django.contrib import admin, messages
+from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+
+from assistant.admin.filters import TENANT
+from assistant.admin.links import username
+from assistant.admin.mcp_forms import CredentialForm, ServerForm, ToolForm, ToolFormSet
+from assistant.admin.tenant_scope import TenantScopedAdmin, TenantScopedInline
+from assistant.models import McpCredential, McpServer, McpTool
+from assistant.services.mcp_servers.health_checks import examine
+from assistant.services.mcp_servers.tool_listings import change_of, decide_tool, is_quarantined
+from assistant.services.tenancy import change_notices
+
+SECRETS = ("headers", "oauth_client_secret")
+_KINDS = {"+++": "place", "---": "place", "@@ ": "place", "+  ": "added", "-  ": "removed"}
+_LONG = re.compile(r"(?<=.{200}).+", re.DOTALL)
+
+
+class ToolInline(TenantScopedInline):
+    """What the server lists; a tick lets a tool in as it is described here."""
+
+    model = McpTool
+    form = ToolForm
+    formset = ToolFormSet
+    possible = frozenset({"view", "change"})
+    fields = ("told", "standing", "is_let_in", "needs_approval", "accepts_change")
+    readonly_fields = ("told", "standing")
+    verbose_name_plural = "tools (nothing is let in by itself)"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[McpTool]:
+        """What waits for a decision stands first."""
+        has_changed = Case(When(Q(is_let_in=True) & ~Q(accepted_digest=F("digest")), then=Value(0)), default=Value(1))
+        rows: QuerySet[McpTool] = super().get_queryset(request).order_by(has_changed, "name")
+        return rows
+
+    @admin.display(description="tool")
+    def told(self, row: McpTool) -> SafeString:
+        """Its first words, and below them everything that a model reads: any of it can be an instruction."""
+        return format_html(
+            "<strong>{}</strong><br>{}<details><summary>All that a model reads</summary>"
+            '<pre class="difference">{}</pre></details>',
+            row.name,
+            _LONG.sub("…", str(row.definition.get("description", ""))),
+            json.dumps(row.definition, indent=2, ensure_ascii=False),
+        )
+
+    @admin.display(description="state")
+    def standing(self, row: McpTool) -> SafeString | str:
+        if is_quarantined(row):
+            lines = ((_KINDS.get(line[:3], "same"), line) for line in change_of(row).splitlines())
+            return format_html(
+                '<p>{}</p><pre class="difference">{}</pre>',
+                "Changed since it was let in, and off until the change is accepted:",
+                format_html_join("", '<span class="{}">{}</span>', lines),
+            )
+        if not row.is_listed:
+            return "No longer listed."
+        return "Let in as it is." if row.is_let_in else "Not let in."
+
+
+def _stored(row: McpServer | McpCredential) -> str:
+    """Which secrets there are, and nothing of them."""
+    kept = [name for name, value in (("headers", row.headers), ("client secret", row.oauth_client_secret)) if value]
+    return " and ".join(kept).capitalize() or "Nothing."
+
+
+@admin.register(McpServer)
+class McpServerAdmin(TenantScopedAdmin):
+    """A tenant's outside servers; the button asks one what it lists."""
+
+    form = ServerForm
+    change_form_template = "admin/assistant/mcpserver/change_form.html"
+    list_display = ("name", "tenant", "is_active", "health", "let_in", "address", "checked_at")
+    list_filter = (TENANT, "is_active", "health")
+    search_fields = ("name", "url", "command")
+    list_select_related = ("tenant",)
+    readonly_fields = ("condition", "stored")
+    inlines = (ToolInline,)
+    fieldsets = (
+        (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition")}),
+        ("Where it is", {"fields": ("url", "command", "timeout_seconds")}),
+        (
+            "Who asks it",
+            {
+                "fields": (
+                    "credentials_of",
+                    "stored",
+                    "new_headers",
+                    "oauth_issuer",
+                    "oauth_client_id",
+                    "new_oauth_client_secret",
+                    "oauth_scope",
+                    "clear_secrets",
+                )
+            },
+        ),
+        ("What it is told of a call", {"fields": ("context_keys",)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
+        rows: QuerySet[McpServer] = super().get_queryset(request).prefetch_related("tools")
+        is_list = request.resolver_match is not None and str(request.resolver_match.url_name).endswith("_changelist")
+        return rows.defer(*SECRETS) if is_list else rows
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        return self.inlines if obj is not None else ()
+
+    @admin.display(description="address")
+    def address(self, server: McpServer) -> str:
+        return urlsplit(server.url).netloc or f"command {server.command}"
+
+    @admin.display(description="tools let in")
+    def let_in(self, server: McpServer) -> str:
+        rows = list(server.tools.all())
+        quarantined = sum(is_quarantined(row) for row in rows)
+        told = f"{sum(row.is_let_in for row in rows)} of {len(rows)}"
+        return f"{told}, {quarantined} changed" if quarantined else told
+
+    @admin.display(description="stored")
+    def stored(self, server: McpServer) -> str:
+        return _stored(server)
+
+    @admin.display(description="health")
+    def condition(self, server: McpServer) -> str:
+        if not server.pk or server.checked_at is None:
+            return "Not asked yet. Save it, then press the button above."
+        told = f"{server.get_health_display()}, asked at {server.checked_at:%Y-%m-%d %H:%M:%S} UTC."
+        return f"{told} {server.health_detail}".strip()
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        form.put_secrets(obj)
+        super().save_model(request, obj, form, change)
+        change_notices.announce()
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        super().delete_model(request, obj)
+        change_notices.announce()
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """Decisions on tools go through the service that checks and audits them."""
+        if formset.model is not McpTool:
+            super().save_formset(request, form, formset, change)
+            return
+        formset.save(commit=False)
+        for row, _ in formset.changed_objects:
+            self._decide(request, form.instance, next(one for one in formset.forms if one.instance is row))
+
+    def _decide(self, request: HttpRequest, server: McpServer, form: Any) -> None:
+        given = form.cleaned_data
+        try:
+            decide_tool(
+                actor=request.user,
+                tenant_id=server.tenant_id,
+                tool_id=form.instance.pk,
+                is_let_in=given["is_let_in"],
+                needs_approval=given["needs_approval"],
+                accepts=form.accepted,
+            )
+        except ValueError as exc:
+            request._kept_a_tool = True  # type: ignore[attr-defined]
+            self.message_user(request, f"A tool stays as it was: {exc}", messages.ERROR)
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Back to the page, without Django's word that all was changed, if a tool was not."""
+        if getattr(request, "_kept_a_tool", False):
+            return HttpResponseRedirect(request.path)
+        return super().response_change(request, obj)
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(require_POST(self.try_view))
+        return [path("<path:object_id>/try/", view, name="assistant_mcpserver_try"), *super().get_urls()]
+
+    def try_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Connect and list the tools, whether the server is switched on or not."""
+        server = self.row_or_404(request, object_id, self.has_change_permission)
+        found = async_to_sync(examine)(tenant_id=server.tenant_id, server_id=server.pk, user_id=request.user.pk or 0)
+        self.message_user(request, found.full_sentence, messages.SUCCESS if found.is_well else messages.ERROR)
+        return HttpResponseRedirect(reverse("admin:assistant_mcpserver_change", args=[server.pk]))
+
+
+@admin.register(McpCredential)
+class McpCredentialAdmin(TenantScopedAdmin):
+    """What a member asks a server with, where each has their own."""
+
+    form = CredentialForm
+    tenant_path = "server__tenant"
+    list_display = ("server", "member", "tenant")
+    list_filter = (("server__tenant", admin.RelatedOnlyFieldListFilter),)
+    search_fields = ("server__name", username("user"))
+    list_select_related = ("server__tenant", "user")
+    fields = ("server", "user", "stored", "new_headers", "oauth_client_id", "new_oauth_client_secret", "clear_secrets")
+    readonly_fields = ("stored",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[McpCredential]:
+        rows: QuerySet[McpCredential] = super().get_queryset(request)
+        is_list = request.resolver_match is not None and str(request.resolver_match.url_name).endswith("_changelist")
+        return rows.defer(*SECRETS, *(f"server__{name}" for name in SECRETS)) if is_list else rows
+
+    @admin.display(description="tenant")
+    def tenant(self, row: McpCredential) -> str:
+        return row.server.tenant.name
+
+    @admin.display(description="stored")
+    def stored(self, row: McpCredential) -> str:
+        return _stored(row)
+
+    @admin.display(description="member")
+    def member(self, row: McpCredential) -> str:
+        return str(row.user)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        form.put_secrets(obj)
+        super().save_model(request, obj, form, change)

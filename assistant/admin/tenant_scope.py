@@ -1,0 +1,246 @@
+"""Keeps a tenant's admin within their tenant: in lists, forms, choices, searches, actions, history and typed URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.views.main import ERROR_FLAG
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.contrib.auth import get_user_model
+from django.db import DataError, models
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponseRedirect
+
+from assistant.admin.secret_fields import ask_again
+from assistant.models import Membership, Provider, Tenant
+from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.memberships import administered_tenants
+
+ALL = frozenset({"view", "add", "change", "delete"})
+
+
+def is_operator(request: HttpRequest) -> bool:
+    """Whether the whole deployment is theirs: a superuser."""
+    return bool(request.user.is_active and request.user.is_superuser)
+
+
+def administered(request: HttpRequest) -> frozenset[int]:
+    """The ids of the tenants that the user administers; one query for each request."""
+    cached: frozenset[int] | None = getattr(request, "_administered_tenants", None)
+    if cached is None:
+        cached = administered_tenants(request.user)
+        request._administered_tenants = cached  # type: ignore[attr-defined]
+    return cached
+
+
+def tenants_of(request: HttpRequest) -> QuerySet[Tenant]:
+    """The tenants whose rows the user may see here."""
+    return Tenant.objects.all() if is_operator(request) else Tenant.objects.filter(pk__in=administered(request))
+
+
+def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]:
+    """The rows of `model` that a form may offer to the user."""
+    if is_operator(request):
+        return model._default_manager.all()
+    mine = administered(request)
+    if model is Tenant:
+        return Tenant.objects.filter(pk__in=mine)
+    if model is get_user_model():
+        return model._default_manager.filter(memberships__tenant_id__in=mine).distinct()
+    if model is Provider:
+        # The deployment's own may be chosen, by name; their pages stay closed.
+        return Provider.objects.filter(Q(tenant_id__in=mine) | Q(tenant=None))
+    registered = admin.site._registry.get(model)
+    if isinstance(registered, TenantScopedAdmin):
+        return registered.get_queryset(request)
+    return model._default_manager.none()
+
+
+class TenantForm(forms.ModelForm[Any]):
+    """A form whose row stays in its tenant, and refers to rows of the same tenant only."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and "tenant" in self.fields:
+            self.fields["tenant"].disabled = True
+
+    def full_clean(self) -> None:
+        super().full_clean()
+        ask_again(self)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        tenant = self.instance if isinstance(self.instance, Tenant) else cleaned.get("tenant")
+        tenant_id = tenant.pk if tenant is not None else getattr(self.instance, "tenant_id", None)
+        if isinstance(self.instance, Tenant) or hasattr(self.instance, "tenant_id"):
+            for name in [name for name, value in cleaned.items() if _is_foreign(value, tenant_id)]:
+                self.add_error(name, "This does not belong to the tenant.")
+        return cleaned
+
+
+def _is_foreign(value: object, tenant_id: int | None) -> bool:
+    """Whether a chosen row belongs to another tenant, or a chosen user is no member of this one."""
+    if isinstance(value, QuerySet):
+        return any(_is_foreign(row, tenant_id) for row in value)
+    if isinstance(value, get_user_model()):
+        return not Membership.objects.filter(tenant_id=tenant_id or 0, user_id=value.pk).exists()
+    return getattr(value, "tenant_id", None) not in (None, tenant_id)
+
+
+class Scoped:
+    """Permissions and choices by membership, for pages and inlines alike; superusers may do what the page can."""
+
+    possible: Collection[str] = ALL
+    tenant_admins_may: Collection[str] = ALL
+
+    def may(self, request: HttpRequest, action: str) -> bool:
+        if action not in self.possible:
+            return False
+        return is_operator(request) or (action in self.tenant_admins_may and bool(administered(request)))
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, "view")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, "add")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, "change")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, "delete")
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", choices_of(request, db_field.related_model))
+        if db_field.name == "tenant" and not is_operator(request):
+            # An empty tenant would mean the whole deployment.
+            kwargs |= {"required": True, "empty_label": None}
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs.setdefault("queryset", choices_of(request, db_field.related_model))
+        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+
+
+class NumbersInRange:
+    """A list that is asked for by a number that no row can have is shown without it, as for Django's other mistakes."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        try:
+            return super().changelist_view(request, extra_context)  # type: ignore[misc]
+        except (OverflowError, DataError):
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
+
+
+class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
+    """The base of every page about tenants' rows; `tenant_path` leads from a row to its tenant.
+
+    Whoever is no superuser sees the rows of tenants they are admin or owner of; of another tenant's row they learn
+    what they learn of one that does not exist. Django's own permissions play no part. Every act is audited.
+    """
+
+    form = TenantForm
+    tenant_path = "tenant"
+    audited_by_services: Collection[str] = frozenset()
+
+    class Media:
+        css = {"all": ("assistant/admin/panel.css",)}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        if is_operator(request):
+            return rows
+        return rows.filter(**{f"{self.tenant_path}__in": administered(request)})
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.may(request, "view")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        widget = getattr(field, "widget", None)
+        if isinstance(widget, RelatedFieldWidgetWrapper):
+            # Rows are made and changed on their own pages: the pencils and crosses beside a choice only invite slips.
+            widget.can_add_related = widget.can_change_related = False
+            widget.can_delete_related = widget.can_view_related = False
+        return field
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes along; an operator may delete history with its tenant, which nobody may delete alone."""
+        found, counts, missing, protected = super().get_deleted_objects(objs, request)
+        return found, counts, set() if is_operator(request) else missing, protected
+
+    def row_or_404(self, request: HttpRequest, object_id: str, is_allowed: Callable[..., bool]) -> Any:
+        """The row of one of our own pages. Raises `Http404` alike if it is not there and if it may not be seen."""
+        row = self.get_object(request, object_id)
+        if row is None or not is_allowed(request, row):
+            raise Http404(f"There is no such {self.opts.verbose_name}.")
+        return row
+
+    def tenant_of(self, row: Any) -> Tenant | None:
+        """The tenant a row belongs to; None for the deployment's own."""
+        value = row
+        for step in self.tenant_path.split("__"):
+            value = value if step == "pk" else getattr(value, step)
+        return value if isinstance(value, Tenant) else None
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        self._audit(request, obj, "add", message)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        self._audit(request, obj, "change", message)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        for row in queryset:
+            self._audit(request, row, "delete", None)
+        return super().log_deletions(request, queryset)
+
+    def _audit(self, request: HttpRequest, row: Any, verb: str, message: object) -> None:
+        if verb in self.audited_by_services:
+            return
+        # A tenant that is gone cannot own the entry that says so.
+        is_gone = verb == "delete" and isinstance(row, Tenant)
+        audit_trail.record(
+            actor=request.user,
+            action=f"{row._meta.model_name}.{verb}",
+            target=str(row),
+            tenant=None if is_gone else self.tenant_of(row),
+            details={"changes": message} if isinstance(message, list) and message else {},
+        )
+
+
+class ReadOnlyAdmin(TenantScopedAdmin):
+    """What happened is looked at, not edited."""
+
+    possible = frozenset({"view"})
+    tenant_admins_may = frozenset({"view"})
+    actions = None
+
+
+class TenantScopedInline(Scoped, admin.TabularInline[Any, Any]):
+    """Rows on the page of the row they belong to, which is the user's to see."""
+
+    extra = 0
+
+
+class OperatorsOnly(NumbersInRange):
+    """A page for superusers alone, whatever Django permissions others hold."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return is_operator(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(request)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_operator(request)

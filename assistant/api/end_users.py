@@ -1,0 +1,116 @@
+"""Tokens for a tenant's own end users, minted by its backend; browsers never come here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assistant.api.assistants import ASSISTANT
+from assistant.api.authentication import HttpRefusal, not_found
+from assistant.api.base import TenantView, idempotent, validated
+from assistant.api.fields import JsonObject, Text
+from assistant.api.openapi import operation
+from assistant.api.serializers import AssistantOut, Shape
+from assistant.services.assistants.configuration import find_assistant
+from assistant.services.tenancy.end_users import (
+    DEFAULT_SECONDS,
+    MAX_SECONDS,
+    MIN_SECONDS,
+    has_origins,
+    keep_end_user,
+    mint_token,
+    sign_token,
+    values_of_token,
+)
+from assistant.services.tenancy.members import MINT
+
+MAX_CONTEXT = 8 * 1024
+
+
+class EndUserContext(JsonObject):
+    """What tools are told of an end user."""
+
+    def to_internal_value(self, data: Any) -> dict[Any, Any]:
+        if isinstance(data, dict) and len(json.dumps(data)) > MAX_CONTEXT:
+            raise serializers.ValidationError(f"Ensure this object has no more than {MAX_CONTEXT} bytes as JSON.")
+        return super().to_internal_value(data)
+
+
+class TokenIn(Shape):
+    user_id = Text(max_length=128, help_text="Your own id of the end user.")
+    name = Text(max_length=200, required=False, default="", allow_blank=True, help_text="For people in the admin.")
+    context = EndUserContext(  # type: ignore[assignment]  # the name is the API's
+        required=False, default=dict, help_text="What tools are told of them; never the model."
+    )
+    seconds = serializers.IntegerField(
+        required=False, default=DEFAULT_SECONDS, min_value=MIN_SECONDS, max_value=MAX_SECONDS, help_text="It lives."
+    )
+
+
+class TokenOut(Shape):
+    token = serializers.CharField(help_text="For the websocket, as the subprotocol `bearer.<token>`.")
+    expires_at = serializers.DateTimeField()
+    socket = serializers.CharField(help_text="The websocket's path.")
+    assistant = AssistantOut()
+
+
+GIVEN = {"user_id": "customer-4711", "name": "Dora", "context": {"account": 4711, "plan": "gold"}, "seconds": 900}
+MINTED = {
+    "token": "eu_WzEsMSw3LDMsMTc5NTI1NDMwMF0.k3iYJ6sVvTg5cN0aQw",  # nosec B105
+    "expires_at": "2026-11-21T09:45:00Z",
+    "socket": "/ws/acme/support/",
+    "assistant": ASSISTANT,
+}
+
+
+class EndUserTokens(TenantView):
+    """One assistant, for one end user, for a while."""
+
+    scope_to_write = MINT
+
+    def to_keep(self, body: Any) -> Any:
+        """Tokens are kept nowhere: what one is made of is no secret without its signature."""
+        return {**body, "token": values_of_token(body["token"])}
+
+    def from_kept(self, kept: Any) -> Any:
+        return {**kept, "token": sign_token(kept["token"])}
+
+    @operation(
+        "Mint a token for an end user",
+        of=["assistant"],
+        takes=TokenIn,
+        given=GIVEN,
+        gives={201: (TokenOut, MINTED)},
+        tag="end users",
+        is_idempotent=True,
+        description="For your backend: a token with which a page of yours talks to the assistant as this end user. "
+        "Needs an API key with the scope `end_users`, and an origin that the tenant allows for the assistant.",
+    )
+    @idempotent
+    def post(self, request: Request, assistant: str) -> Response:
+        member = self.member
+        if member.key_id is None:
+            raise HttpRefusal(403, "forbidden", "Only an API key mints tokens.")
+        found = find_assistant(tenant_id=member.tenant_id, slug=assistant)
+        if found is None:
+            raise not_found()
+        if not has_origins(tenant_id=member.tenant_id, assistant_id=found.pk):
+            raise HttpRefusal(
+                403, "forbidden", "No page may show this assistant yet: add a widget origin in the admin."
+            )
+        given = validated(TokenIn, request.data)
+        end_user = keep_end_user(
+            tenant_id=member.tenant_id, external_id=given["user_id"], name=given["name"], context=given["context"]
+        )
+        token, until = mint_token(end_user=end_user, assistant=found, key_id=member.key_id, seconds=given["seconds"])
+        body = {
+            "token": token,
+            "expires_at": until,
+            "socket": f"/ws/{member.tenant.slug}/{found.slug}/",
+            "assistant": found,
+        }
+        return Response(TokenOut(body).data, status=201, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,186 @@
+"""OpenAI's shapes: models, completions, chunks and errors, made of assistants and of a run's events.
+
+The format: https://platform.openai.com/docs/api-reference/chat.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import JsonResponse
+
+from assistant.core.values import events
+from assistant.core.values.events import Event
+from assistant.models import Assistant
+from assistant.services.conversations.pagination import Said
+from assistant.services.eventlog.frames import decode_event
+from assistant.services.eventlog.log import Entry
+
+# By the code of a run's error: HTTP status and OpenAI's type.
+STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
+    "invalid_input": (400, "invalid_request_error"),
+    "limit_reached": (400, "invalid_request_error"),
+    "thread_not_found": (404, "invalid_request_error"),
+    "quota_exceeded": (429, "insufficient_quota"),
+    "provider_rate_limited": (429, "rate_limit_error"),
+    "provider_error": (502, "api_error"),
+    "provider_timeout": (504, "api_error"),
+    "interrupted": (503, "api_error"),
+    "unavailable": (503, "api_error"),
+}
+TYPE_OF_STATUS = {403: "permission_error", 429: "rate_limit_error", 500: "api_error", 503: "api_error"}
+# What OpenAI's clients know by another name than the rest of this API.
+CODES = {
+    "unauthorized": "invalid_api_key",
+    "too_many_requests": "rate_limit_exceeded",
+    "quota_exceeded": "insufficient_quota",
+}
+BETWEEN_TEXTS = "\n\n"
+
+
+class CompletionFailed(Exception):
+    """The run ended in an error; `code` is the run error's."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def status(self) -> int:
+        return STATUS_OF_ERROR.get(self.code, (500, ""))[0]
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return error_body(str(self), kind=STATUS_OF_ERROR.get(self.code, (500, "api_error"))[1], code=self.code)
+
+    def response(self, *, may_retry: bool = False) -> JsonResponse:
+        """An answer. OpenAI's clients send again what failed; in a run that was begun, tools may have run."""
+        answer = JsonResponse(self.body, status=self.status)
+        if not may_retry:
+            answer["x-should-retry"] = "false"
+        return answer
+
+
+def error_body(message: str, *, kind: str, code: str, param: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": param, "code": CODES.get(code, code)}}
+
+
+def error(
+    status: int, message: str, *, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
+) -> JsonResponse:
+    """An answer that OpenAI's clients raise as the exception of its status."""
+    kind = TYPE_OF_STATUS.get(status, "invalid_request_error")
+    return JsonResponse(error_body(message, kind=kind, code=code, param=param), status=status, headers=headers)
+
+
+def model_body(assistant: Assistant, tenant: str) -> dict[str, Any]:
+    return {
+        "id": assistant.slug,
+        "object": "model",
+        "created": int(assistant.created_at.timestamp()),
+        "owned_by": tenant,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What every part of one answer begins with."""
+
+    id: str
+    model: str
+    created: int
+
+    @classmethod
+    def now(cls, *, run_id: str, model: str) -> Heading:
+        return cls(run_id, model, int(time.time()))
+
+    def part(self, kind: str, choices: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+        head = {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+        return {**head, "choices": list(choices), **more}
+
+    def chunk(self, delta: Mapping[str, Any], finish_reason: str | None = None, **more: Any) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return self.part("chat.completion.chunk", [choice], **more)
+
+    def whole(self, answer: Answer) -> dict[str, Any]:
+        """The answer to a request that did not ask for a stream."""
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
+        if answer.tool_calls:
+            message["tool_calls"] = answer.tool_calls
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}
+        return self.part("chat.completion", [choice], usage=answer.usage)
+
+
+class Answer:
+    """A run's events, as one answer: its texts, and the calls of the caller's own tools.
+
+    What the tenant's tools did is not told: to the caller they are part of the model.
+    """
+
+    def __init__(self) -> None:
+        self.is_whole = False
+        self.finish_reason = "stop"
+        self.tool_calls: list[dict[str, Any]] = []
+        self.usage: dict[str, Any] = {}
+        self._texts: list[str] = []
+        self._text_id = ""
+        self._calls: dict[str, dict[str, Any]] = {}
+
+    @property
+    def text(self) -> str:
+        return "".join(self._texts)
+
+    def recall(self, messages: Sequence[Said]) -> None:
+        """Take in what is stored of a run that was not watched; its last event is to be taken after it."""
+        self._texts = [
+            text if number == 0 else BETWEEN_TEXTS + text
+            for number, text in enumerate(one.content for one in messages if one.role == "assistant" and one.content)
+        ]
+        for call in (call for one in messages for call in one.tool_calls):
+            function = {"name": call["name"], "arguments": call["arguments"]}
+            self._calls[call["id"]] = {"id": call["id"], "type": "function", "function": function}
+
+    def take(self, entry: Entry) -> Iterator[str]:
+        """Take one event in; yields the text that it adds. Raises `CompletionFailed`."""
+        event: Event = decode_event(entry.frame)
+        if getattr(event, "subagent_run_id", None) is not None:
+            return
+        match event:
+            case events.TextMessageContent(message_id=message_id, delta=delta):
+                if self._texts and message_id != self._text_id:
+                    delta = BETWEEN_TEXTS + delta
+                self._text_id = message_id
+                self._texts.append(delta)
+                yield delta
+            case events.ToolCallStart(tool_call_id=call_id, tool_call_name=name):
+                self._calls[call_id] = {"id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
+            case events.ToolCallArgs(tool_call_id=call_id, delta=delta):
+                self._calls[call_id]["function"]["arguments"] += delta
+            case events.Custom(name="message.cut", value=value):
+                self.finish_reason = str(value["reason"])
+            case events.RunFinished():
+                self._finish(event)
+            case events.RunError(message=message, code=code):
+                raise CompletionFailed(code or "internal_error", message)
+
+    def _finish(self, event: events.RunFinished) -> None:
+        outcome = event.outcome
+        if not isinstance(outcome, events.Success):
+            raise CompletionFailed("interrupted", "The answer was stopped.")
+        self.tool_calls = [self._calls[call_id] for call_id in outcome.pending_tool_call_ids or ()]
+        if self.tool_calls:
+            self.finish_reason = "tool_calls"
+        spent = event.usage or []
+        prompt = sum(one.input_tokens or 0 for one in spent)
+        completion = sum(one.output_tokens or 0 for one in spent)
+        self.usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": sum(one.cached_input_tokens or 0 for one in spent)},
+            "completion_tokens_details": {"reasoning_tokens": sum(one.reasoning_tokens or 0 for one in spent)},
+        }
+        self.is_whole = True

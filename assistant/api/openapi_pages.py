@@ -1,0 +1,112 @@
+"""The REST API's own description: its OpenAPI schema, and pages to read and try it, from local files."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import drf_spectacular_sidecar
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.settings import patched_settings
+
+from assistant.api.authentication import HttpRefusal, not_found
+
+# A project's own schema has settings of its own.
+SETTINGS: dict[str, Any] = {
+    "TITLE": "Tenant Assistant",
+    "DESCRIPTION": "Assistants, conversations and runs of one tenant, for one of its members.",
+    "VERSION": "1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SORT_OPERATIONS": False,
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {
+            "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key of one member of the tenant."}
+        }
+    },
+    "SECURITY": [{"apiKey": []}],
+    "PREPROCESSING_HOOKS": ["assistant.api.openapi_pages.only_ours"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "assistant.api.openapi_pages.add_common_parts",
+    ],
+    "ENUM_NAME_OVERRIDES": {"RunStatus": "assistant.models.runs.Run.Status"},
+}
+SWAGGER_UI = Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"
+ASSETS = {
+    "swagger-ui.css": "text/css",
+    "swagger-ui-bundle.js": "text/javascript",
+    "favicon-32x32.png": "image/png",
+}
+# The settings are changed for the whole process while a schema is made.
+_making = Lock()
+
+
+def api_document() -> dict[str, Any]:
+    """The OpenAPI schema."""
+    with _making:
+        return _document()
+
+
+@lru_cache(maxsize=1)
+def _document() -> dict[str, Any]:
+    with patched_settings(SETTINGS):
+        made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return made
+
+
+@require_safe
+def schema(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI schema, as JSON; open to all, for it tells of no tenant."""
+    return JsonResponse(
+        api_document(), content_type="application/vnd.oai.openapi+json", json_dumps_params={"indent": 2}
+    )
+
+
+@require_safe
+def pages(request: HttpRequest) -> HttpResponse:
+    """Swagger UI on the schema."""
+    return render(request, "assistant/api/docs.html")
+
+
+@require_safe
+@cache_control(max_age=86400)
+def asset(request: HttpRequest, name: str) -> HttpResponseBase:
+    """A file of Swagger UI, from its package: a project need not install that as an app."""
+    if name not in ASSETS:
+        return not_found().response()
+    return FileResponse((SWAGGER_UI / name).open("rb"), content_type=ASSETS[name])
+
+
+@csrf_exempt
+def nothing_here(request: HttpRequest) -> HttpResponse:
+    """An address that the API does not have."""
+    refusal = not_found()
+    if not request.path.endswith("/"):
+        refusal = HttpRefusal(404, refusal.code, f"{refusal} Addresses of the API end with a slash.")
+    return refusal.response()
+
+
+def only_ours(endpoints: list[Any], **_options: Any) -> list[Any]:
+    """Leaves out what else a project serves."""
+    return [endpoint for endpoint in endpoints if endpoint[3].__module__.startswith("assistant.api.")]
+
+
+def add_common_parts(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
+    """Finishes the schema: whatever else goes wrong has the shape of an error too."""
+    error = {"description": "Any other error.", "content": _as_json({"$ref": "#/components/schemas/Error"})}
+    for path in result["paths"].values():
+        for operation in path.values():
+            operation["responses"]["default"] = error
+    return result
+
+
+def _as_json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

@@ -1,0 +1,95 @@
+"""Bodies of requests: strict JSON of bounded size, in texts that every database holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+
+from assistant.api.authentication import HttpRefusal
+from assistant.services.text import BeyondBounds, read_json
+
+MAX_BODY = 256 * 1024
+
+
+def object_of(request: HttpRequest) -> dict[str, Any]:
+    """The body of a request as a JSON object that can be stored. Raises `HttpRefusal` for any other."""
+    try:
+        body = request.body
+    except RequestDataTooBig:
+        raise _too_large() from None
+    parsed = parse_object(body)
+    check_texts(parsed)
+    return parsed
+
+
+def _too_large() -> HttpRefusal:
+    return HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """A body as a JSON object. Raises `HttpRefusal` for what is none or is too large."""
+    if len(body) > MAX_BODY:
+        raise _too_large()
+    try:
+        parsed = read_json(body.decode())
+    except BeyondBounds as exc:
+        raise HttpRefusal(400, "invalid_input", f"The body {exc}.") from None
+    except ValueError:
+        raise HttpRefusal(400, "invalid_input", "The body is not valid JSON in UTF-8.") from None
+    if not isinstance(parsed, dict):
+        raise HttpRefusal(400, "invalid_input", "The body must be a JSON object.")
+    return parsed
+
+
+def check_texts(value: Any) -> None:
+    """Raises `HttpRefusal` for a text, anywhere in a JSON value, with a NUL or half a character in it."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            pending += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            pending += item
+        elif isinstance(item, str) and ("\x00" in item or not _is_encodable(item)):
+            raise HttpRefusal(400, "invalid_input", "A text must hold no NUL and no lone surrogate.")
+
+
+def _is_encodable(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class StrictJSONParser(BaseParser):
+    """Reads a body as `parse_object` does, and its texts as `check_texts`; an empty one is an empty object."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        body = stream.read(MAX_BODY + 1)
+        parsed = parse_object(body) if body.strip() else {}
+        check_texts(parsed)
+        return parsed
+
+
+class OneFormat(BaseContentNegotiation):
+    """Every answer is JSON, whatever the caller says to accept."""
+
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        """The JSON parser for a JSON body; None for any other type."""
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        return parsers[0] if kind in {"", "application/json"} or kind.endswith("+json") else None
+
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type

@@ -1,0 +1,213 @@
+"""AG-UI over HTTP: a run's events as server-sent events, resumable by their position."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, aclosing
+from typing import Any
+
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assistant.api.authentication import HttpRefusal, not_found, session_of
+from assistant.api.base import REPLAYED, AsyncTenantView, claim_request, settle, validated_query
+from assistant.api.event_stream import Visit, seated
+from assistant.api.openapi import operation
+from assistant.api.parsers import object_of
+from assistant.api.serializers import EventsQuery
+from assistant.services.assistants.configuration import find_assistant
+from assistant.services.connections import shutdown
+from assistant.services.db.threads import in_database
+from assistant.services.errors import Refused
+from assistant.services.eventlog.frames import for_earlier_clients, refusal_frame
+from assistant.services.run_key import RunKey
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.run_input import RunInput, parse_input, parse_run_id
+from assistant.services.runs.thread_snapshot import find_run, run_ending
+
+TAG = "streams"
+# After so many seconds of silence comes a comment, which keeps proxies from closing a quiet stream.
+KEEP_ALIVE = 15
+RESTARTING = ": The server restarts: resume after the last event.\n\n"
+RUN_INPUT = {
+    "threadId": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
+    "runId": "run-1",
+    "protocolVersion": "1.0",
+    "messages": [{"id": "msg-1", "role": "user", "content": "How long may I return an umbrella?"}],
+    "tools": [],
+    "context": [],
+    "state": {},
+    "forwardedProps": {},
+}
+RUN_AGENT_INPUT = {
+    "type": "object",
+    "description": "AG-UI's `RunAgentInput`, as far as the server takes it in; its specification has the rest.",
+    "properties": {
+        "threadId": {"type": "string", "format": "uuid"},
+        "runId": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+        "protocolVersion": {"type": "string"},
+        "messages": {"type": "array", "items": {"type": "object"}},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "resume": {"type": "array", "items": {"type": "object"}},
+        "forwardedProps": {"type": "object"},
+    },
+    "required": ["threadId", "runId", "messages"],
+}
+EVENT = {
+    "type": "object",
+    "description": "A server-sent event: `id` is its number in the run, left out within a fresh picture but for its "
+    "end; `data` is an AG-UI event as JSON text.",
+    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["data"],
+}
+EVENTS = 'id: 1\ndata: {"type":"RUN_STARTED","threadId":"0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f","runId":"run-1"}\n\n'
+STREAM = {(200, "text/event-stream"): (EVENT, EVENTS)}
+LAST_EVENT_ID = OpenApiParameter(
+    "Last-Event-ID",
+    {"type": "string", "pattern": "^[0-9]{0,10}$"},
+    OpenApiParameter.HEADER,
+    required=False,
+    description="The number of the last event that was seen: those after it follow.",
+    examples=[OpenApiExample("a number", value="12")],
+)
+
+
+class EventStream(AsyncTenantView):
+    """A view that answers with a run's events."""
+
+    def stream(
+        self, request: Request, key: RunKey, after: int, seat: AsyncExitStack, *, is_earlier: bool
+    ) -> StreamingHttpResponse:
+        """Everything after number `after`, to the run's end; `is_earlier`: for a client that named no version.
+
+        The stream keeps its `seat` to its end. A response that nobody reads gives it back when it is let go of: the
+        event loop closes what is left of the generator that holds it.
+        """
+        visit = Visit(self.member, *session_of(request._request))
+        return _as_events(_events(visit, key, after, seat.pop_all(), is_earlier))
+
+
+class StartRun(EventStream):
+    """Start a run from a `RunAgentInput`, or join the one with its id."""
+
+    @extend_schema(parameters=[LAST_EVENT_ID])
+    @operation(
+        "Start a run and stream its events",
+        of=["assistant"],
+        takes=RUN_AGENT_INPUT,
+        given=RUN_INPUT,
+        gives=STREAM,
+        tag=TAG,
+        is_idempotent=True,
+        description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
+        "Going away stops nothing. A run that is refused is a stream of one `RUN_ERROR`.",
+    )
+    async def post(self, request: Request, assistant: str) -> HttpResponseBase:
+        if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
+            raise not_found()
+        body, after = object_of(request._request), _last_seq(request)
+        async with AsyncExitStack() as seat:
+            await seat.enter_async_context(seated(self.member))
+            try:
+                given, key, is_again = await self._begin(request, assistant, body)
+            except Refused as refusal:
+                return _as_events(_refused(body, refusal))
+            answer = self.stream(request, key, after, seat, is_earlier=not given.protocol_version)
+        if is_again:
+            answer[REPLAYED] = "true"
+        await _wait_where_nothing_streams(request, answer)
+        return answer
+
+    async def _begin(self, request: Request, assistant: str, body: dict[str, Any]) -> tuple[RunInput, RunKey, bool]:
+        """What was asked for, the run of it, and whether its `Idempotency-Key` was sent before. Raises `Refused`."""
+        claimed = await in_database(claim_request, self.member, request._request, body)
+        is_first = claimed is not None and claimed.status is None
+        begun: Response | None = None
+        try:
+            given = parse_input(body)
+            opened = await get_runs().open(member=self.member, assistant_slug=assistant, given=given)
+            begun = Response()
+        finally:
+            if claimed is not None and is_first:
+                # That it has begun is all that is kept: the run's id makes sure that whoever sends it again joins it.
+                await in_database(settle, self, claimed, begun)
+        return given, opened.key, claimed is not None and not is_first
+
+
+class RunEvents(EventStream):
+    """Go on with a run's events."""
+
+    @extend_schema(parameters=[LAST_EVENT_ID])
+    @operation(
+        "Resume the events of a run",
+        of=["run_id"],
+        query=EventsQuery,
+        gives={**STREAM, 204: (None, None)},
+        tag=TAG,
+        description="The events after `Last-Event-ID`; without it, from the start. If some of them are no longer kept, "
+        "a fresh picture: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. 204 if none will follow, so that an "
+        "EventSource does not come again. Clients of AG-UI 1.0 say so by `protocolVersion`, as in a `RunAgentInput`.",
+    )
+    async def get(self, request: Request, run_id: str) -> HttpResponseBase:
+        version, after = validated_query(EventsQuery, request)["protocolVersion"], _last_seq(request)
+        key = await in_database(find_run, member=self.member, run_id=parse_run_id(run_id))
+        if key is None:
+            raise not_found()
+        ending = await in_database(run_ending, key=key)
+        if ending is not None and after >= ending[0]:
+            return Response(status=204)
+        async with AsyncExitStack() as seat:
+            await seat.enter_async_context(seated(self.member))
+            answer = self.stream(request, key, after, seat, is_earlier=not version)
+        await _wait_where_nothing_streams(request, answer)
+        return answer
+
+
+async def _events(visit: Visit, key: RunKey, after: int, seat: AsyncExitStack, is_earlier: bool) -> AsyncIterator[str]:
+    """The run's events after number `after`; the client going away ends only this, and gives the `seat` back.
+
+    So does the server's own end, for which the run is given a while.
+    """
+    idle = 0
+    async with seat, aclosing(visit.entries(key, after, repaints=True)) as entries:
+        async for entry in entries:
+            if shutdown.is_late():
+                yield RESTARTING
+                return
+            idle = 0 if entry else idle + 1
+            if entry:
+                frame = for_earlier_clients(entry.frame) if is_earlier else entry.frame
+                number = f"id: {entry.seq}\n" if entry.seq else ""
+                yield f"{number}data: {frame}\n\n"
+            elif idle % KEEP_ALIVE == 0:
+                yield ": keep-alive\n\n"
+
+
+def _last_seq(request: Request) -> int:
+    """The number in `Last-Event-ID`, 0 without one. Raises `HttpRefusal` for what no event's can be."""
+    given = request.headers.get("Last-Event-ID", "") or "0"
+    if given.isascii() and given.isdigit() and len(given) <= 10 and int(given) < 2**31:
+        return int(given)
+    sentence = "Last-Event-ID must be the number of an event."
+    raise HttpRefusal(400, "invalid_input", sentence, {"Last-Event-ID": [sentence]})
+
+
+def _as_events(events: AsyncIterator[str]) -> StreamingHttpResponse:
+    answer = StreamingHttpResponse(events, content_type="text/event-stream")
+    answer["Cache-Control"] = "no-store"
+    answer["X-Accel-Buffering"] = "no"
+    return answer
+
+
+async def _wait_where_nothing_streams(request: Request, answer: StreamingHttpResponse) -> None:
+    """Under WSGI the event loop, and the run in it, ends with the view: its answer is then the whole."""
+    if isinstance(request._request, WSGIRequest):
+        answer.streaming_content = [part async for part in answer]
+
+
+async def _refused(body: dict[str, Any], exc: Refused) -> AsyncIterator[str]:
+    yield f"id: 1\ndata: {refusal_frame(body, exc)}\n\n"

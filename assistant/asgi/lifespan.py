@@ -1,0 +1,27 @@
+"""The server's start and end as ASGI's lifespan tells them: house is kept from the start, and runs end in order."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from assistant.services.connections import shutdown
+from assistant.services.runs.manager import get_runs
+
+
+async def lifespan(
+    scope: Mapping[str, Any],
+    receive: Callable[[], Awaitable[Mapping[str, Any]]],
+    send: Callable[[Mapping[str, Any]], Awaitable[None]],
+) -> None:
+    """Serve one lifespan; servers that know none (daphne) start the same at their first run or websocket."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            shutdown.notice_signals()
+            await get_runs().start()
+            await send({"type": "lifespan.startup.complete"})
+        elif message["type"] == "lifespan.shutdown":
+            await get_runs().stop()
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,45 @@
+"""What tools get to know, made of the values that a program gives its client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar, cast
+
+from assistant.toolkit import TenantInfo, ToolContext, UserInfo
+
+Info = TypeVar("Info", TenantInfo, UserInfo)
+
+
+def context_of(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
+    """The context of one turn, whose `tenant` and `user` are values, or mappings of their fields."""
+    extra = _copied(dict(values))
+    return ToolContext(
+        tenant=_info(TenantInfo, "tenant", extra),
+        user=_info(UserInfo, "user", extra),
+        thread_id=thread_id,
+        run_id=run_id,
+        extra=extra,
+    )
+
+
+def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
+    """The tenant or the user among the values; what says more than the kind has room for stays among them."""
+    given = extra.get(name)
+    if isinstance(given, kind):
+        return cast("Info", extra.pop(name))
+    if not isinstance(given, Mapping):
+        return kind()
+    known = {field.name for field in fields(kind)}
+    if given.keys() <= known:
+        del extra[name]
+    return kind(**{key: value for key, value in given.items() if key in known})
+
+
+def _copied(value: Any) -> Any:
+    """The same with containers of its own, so that no tool changes the client's defaults; other objects are shared."""
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_copied(item) for item in value)
+    return set(value) if type(value) is set else value

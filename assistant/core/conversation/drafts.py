@@ -1,0 +1,69 @@
+"""Messages in the making: pieces in lists, joined only when somebody asks."""
+
+from __future__ import annotations
+
+from assistant.core.values.messages import Message, ToolCall
+
+# The id of a message's reasoning, where clients see that as a message of its own.
+REASONING_SUFFIX = "-reasoning"
+
+
+class Draft:
+    """An assistant's message as it grows; `open` counts the spans of it that have no end yet."""
+
+    __slots__ = ("_whole", "calls", "id", "is_cut", "open", "reasoning", "text")
+
+    def __init__(self, message_id: str) -> None:
+        self.id = message_id
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.calls: list[CallDraft] = []
+        self.open = 0
+        self.is_cut = False
+        self._whole: Message | None = None
+
+    def begin(self) -> None:
+        """Open a span, in which the message grows."""
+        self.open += 1
+        self._whole = None
+
+    def message(self) -> Message:
+        """The message as it is; the same object again until another span is opened."""
+        if self._whole is None or self.open or self.is_cut:
+            made = self._make()
+            self._whole = None if self.open or self.is_cut else made
+            return made
+        return self._whole
+
+    def _make(self) -> Message:
+        return Message(
+            "assistant",
+            "".join(self.text),
+            id=self.id,
+            tool_calls=tuple(call.tool_call() for call in self.calls),
+            reasoning="".join(self.reasoning),
+            is_partial=self.is_cut or self.open > 0,
+        )
+
+    def restore(self, message: Message) -> None:
+        """Go on from what `message` gave."""
+        self._whole = None
+        self.text = [message.content]
+        self.reasoning = [message.reasoning]
+        self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
+        self.is_cut = message.is_partial
+
+
+class CallDraft:
+    """A tool call as its arguments arrive."""
+
+    __slots__ = ("arguments", "draft", "id", "name")
+
+    def __init__(self, draft: Draft, call_id: str, name: str, arguments: str = "") -> None:
+        self.draft = draft
+        self.id = call_id
+        self.name = name
+        self.arguments = [arguments] if arguments else []
+
+    def tool_call(self) -> ToolCall:
+        return ToolCall(self.id, self.name, "".join(self.arguments))

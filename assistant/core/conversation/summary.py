@@ -1,0 +1,101 @@
+"""Replaces the older part of a long conversation by a summary that a model writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from assistant.core.llm.protocol import Model, ModelError, ModelRequest, TextDelta
+from assistant.core.llm.usage_estimate import usage_of, usage_of_cut
+from assistant.core.values.history_window import estimate, estimate_tokens, fit, repair
+from assistant.core.values.messages import Message, Reply, Usage
+from assistant.toolkit.calls.results import cut
+
+# A part that is summarised at once may have this many tokens, however small the room.
+LEAST_PIECE = 1_000
+HEADING = "Summary of the conversation so far:\n"
+_TASK = (
+    "Summarise this conversation for yourself, so that you can go on with it: what the user wants, what was found out "
+    "(names, numbers, dates and ids exactly), what was done, what is still open. Do not answer it. Plain text, at most "
+    "300 words."
+)
+
+
+# Who is told what a summary took: the model's name, as it answered, and the tokens.
+Spend = Callable[[str, Usage], None]
+
+
+async def summarise(
+    model: Model, messages: Sequence[Message], *, tokens: int, spend: Spend | None = None
+) -> list[Message]:
+    """The conversation with its older part as a summary, once it is longer than `tokens`.
+
+    The summary is a system message after the system prompt, so that `fit` keeps it; a later summary takes it in.
+    About half of the room goes to the newest messages, which stay as they are. An older part that is longer than
+    `tokens` (or 1,000) itself is summarised piece by piece, so that no question outgrows the model.
+
+    Args:
+        model: writes the summary.
+        tokens: as `memory.estimate` counts them.
+        spend: is told what each question took, also of one that failed.
+
+    Raises:
+        ModelError: the model could not; the conversation is as it was.
+    """
+    valid = repair(messages)
+    if sum(map(estimate, valid)) <= tokens:
+        return valid
+    prompts = [message for message in valid if message.role == "system" and not message.content.startswith(HEADING)]
+    spoken = [message for message in valid if message not in prompts]
+    kept = fit([message for message in spoken if message.role != "system"], tokens=tokens // 2)
+    older = spoken[: len(spoken) - len(kept)]
+    if not older:
+        return valid
+    summary = ""
+    for piece in _pieces(older, max(tokens, LEAST_PIECE)):
+        text = f"{HEADING}{summary}\n{piece}" if summary else piece
+        summary = await _answer(model, [Message("system", _TASK), Message("user", text)], spend)
+    return [*prompts, Message("system", HEADING + summary), *kept]
+
+
+def _pieces(messages: Sequence[Message], tokens: int) -> Iterator[str]:
+    """A conversation as texts of at most about `tokens` each: as messages a model would be tempted to answer them."""
+    piece: list[str] = []
+    left = tokens
+    for line in (cut(whole, tokens) for whole in _lines(messages)):
+        needed = estimate_tokens(line)
+        if piece and needed > left:
+            yield "\n".join(piece)
+            piece, left = [], tokens
+        piece.append(line)
+        left -= needed
+    yield "\n".join(piece)
+
+
+def _lines(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        if message.content:
+            yield f"{message.role}: {message.content}"
+        for call in message.tool_calls:
+            yield f"{message.role} called {call.name}: {call.arguments}"
+
+
+async def _answer(model: Model, messages: Sequence[Message], spend: Spend | None) -> str:
+    request, said, text = ModelRequest(messages), 0, ""
+    try:
+        async for part in model.stream(request):
+            if isinstance(part, TextDelta):
+                said += len(part.text)
+            elif isinstance(part, Reply):
+                text = part.text.strip()
+                _tell(spend, part.model or model.name, usage_of(request, part))
+    except BaseException as exc:
+        _tell(spend, model.name, usage_of_cut(request, said, exc))
+        raise
+    if not text:
+        raise ModelError("The model gave no summary.")
+    return text
+
+
+def _tell(spend: Spend | None, name: str, spent: Usage | None) -> None:
+    if spend is not None and spent is not None:
+        spend(name, spent)

@@ -1,0 +1,275 @@
+"""What a run has said so far: one fold of events into messages, for the loop, checkpoints and pictures of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+
+from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft
+from assistant.core.conversation.sub_agent_transcripts import AskedAssistants
+from assistant.core.values import events
+from assistant.core.values.events import Event, TokenUsage
+from assistant.core.values.json_completion import rest_of
+from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.toolkit import Media
+
+CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
+
+# What the model reads in place of a result that never came.
+NO_RESULT: Mapping[str, str] = {
+    "cancelled": "Cancelled by the user before there was a result.",
+    "interrupted": "Interrupted before there was a result; whether the tool took effect is not known.",
+    "error": "No result: the run ended with an error first.",
+    "limit": "Not run: the run had reached a limit.",
+}
+
+_Start = (
+    events.TextMessageStart
+    | events.ReasoningStart
+    | events.ReasoningMessageStart
+    | events.ToolCallStart
+    | events.SubagentStarted
+)
+
+
+def result_id(call_id: str) -> str:
+    """The id of the message that holds a call's result; one call has one."""
+    return f"{call_id}-result"
+
+
+def cut_message(message_id: str, reason: str) -> events.Custom:
+    """Says of a message that ended in order: it is not the whole answer, or not the one that was asked for."""
+    return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
+
+
+class Transcript:
+    """What this run has produced so far; mutable, and cheap per delta.
+
+    Args:
+        messages: what the run had produced before, if it goes on from somewhere.
+
+    `output` is the answer as a value of the type that was asked for, if one was; `result` the same as JSON's kinds.
+    `asked` are the assistants that were asked within the run: what they say is no part of `messages`.
+    """
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.usage: dict[tuple[str, str], Usage] = {}
+        self.finish_reason = ""
+        self.output: Any = None
+        self.result: Any = None
+        self.images: dict[str, tuple[Media, ...]] = {}
+        self.ending: events.RunFinished | events.RunError | None = None
+        self.asked = AskedAssistants(Transcript)
+        self._entries: list[Draft | Message] = []
+        self._drafts: dict[str, Draft] = {}
+        self._calls: dict[str, CallDraft] = {}
+        self._open: dict[tuple[str, str], _Start] = {}
+        self._awaited: dict[str, None] = {}
+        self._known: dict[str, str] = {}
+        for message in messages:
+            self._add(message)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Everything said so far; a message that is still open, or was cut off, has `is_partial` set."""
+        return tuple([entry.message() if isinstance(entry, Draft) else entry for entry in self._entries])
+
+    def with_images(self) -> list[Message]:
+        """The same, with the images of this run's tool results, which are neither stored nor sent to clients here."""
+        return [
+            replace(message, media=self.images[message.tool_call_id])
+            if message.tool_call_id in self.images
+            else message
+            for message in self.messages
+        ]
+
+    def apply(self, event: Event) -> None:
+        """Take one event in; a delta costs one list append."""
+        kind = type(event)
+        if kind is events.TextMessageContent and event.subagent_run_id is None:  # type: ignore[attr-defined]
+            self._drafts[event.message_id].text.append(event.delta)  # type: ignore[attr-defined]
+            return
+        if kind is events.ToolCallArgs and event.subagent_run_id is None:  # type: ignore[attr-defined]
+            self._calls[event.tool_call_id].arguments.append(event.delta)  # type: ignore[attr-defined]
+            return
+        self._apply_rare(event)
+
+    def _apply_rare(self, event: Event) -> None:  # noqa: PLR0912 - one case an event
+        asked_id = getattr(event, "subagent_run_id", None)
+        if asked_id is not None:
+            self.asked.apply(event, asked_id)
+        is_own = asked_id is None
+        match event:
+            case events.ReasoningMessageContent() if is_own:
+                self._draft(event.message_id).reasoning.append(event.delta)
+            case events.TextMessageStart() | events.ReasoningStart() | events.ReasoningMessageStart():
+                self._open[event.type, event.message_id] = event
+                if is_own:
+                    self._draft(event.message_id).begin()
+            case events.TextMessageEnd() | events.ReasoningEnd() | events.ReasoningMessageEnd():
+                if self._open.pop((_START_OF[type(event)], event.message_id), None) is not None and is_own:
+                    self._draft(event.message_id).open -= 1
+            case events.ToolCallStart():
+                self._open[event.type, event.tool_call_id] = event
+                if is_own:
+                    self._start_call(event)
+            case events.ToolCallEnd():
+                if self._open.pop((_START_OF[type(event)], event.tool_call_id), None) is not None and is_own:
+                    self._calls[event.tool_call_id].draft.open -= 1
+            case events.ToolCallResult() if is_own:
+                self._awaited.pop(event.tool_call_id, None)
+                self._entries.append(
+                    Message("tool", event.content, id=event.message_id, tool_call_id=event.tool_call_id)
+                )
+            case events.SubagentStarted():
+                self._open[event.type, event.subagent_run_id] = event
+            case events.SubagentFinished() | events.SubagentError():
+                self._open.pop((_START_OF[type(event)], event.subagent_run_id), None)
+            case events.RunFinished() | events.RunError():
+                self.ending = event
+            case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
+                self._draft(value["messageId"]).is_cut = True
+
+    def _draft(self, message_id: str) -> Draft:
+        message_id = message_id.removesuffix(REASONING_SUFFIX)
+        draft = self._drafts.get(message_id)
+        if draft is None:
+            draft = self._drafts[message_id] = Draft(message_id)
+            self._entries.append(draft)
+        return draft
+
+    def _start_call(self, event: events.ToolCallStart) -> None:
+        draft = self._draft(event.parent_message_id or event.tool_call_id)
+        draft.begin()
+        if event.tool_call_id not in self._calls:
+            call = CallDraft(draft, event.tool_call_id, event.tool_call_name)
+            self._calls[call.id] = call
+            draft.calls.append(call)
+        self._awaited[event.tool_call_id] = None
+
+    def _add(self, message: Message) -> None:
+        """Take in a whole message, which can be gone on with if it is partial."""
+        if message.role != "assistant":
+            self._awaited.pop(message.tool_call_id, None)
+            self._entries.append(message)
+            return
+        draft = self._draft(message.id)
+        draft.restore(message)
+        for call in draft.calls:
+            self._calls[call.id] = call
+            self._awaited[call.id] = None
+
+    def expect(self, calls: Iterable[ToolCall]) -> None:
+        """Say that calls of an earlier run are worked on in this one, so that `close` leaves none without a result."""
+        self._awaited.update(dict.fromkeys(call.id for call in calls))
+
+    def settle(self, call_id: str, content: str) -> None:
+        """Note a result that is known and has not been told yet; `close` tells it if nothing else does."""
+        self._known[call_id] = content
+
+    def add_usage(self, provider: str, model: str, usage: Usage) -> None:
+        """Count the tokens of one model call."""
+        key = (provider, model)
+        self.usage[key] = self.usage.get(key, Usage()) + usage
+
+    def token_usage(self) -> list[TokenUsage]:
+        """The usage as AG-UI tells it: one entry per model."""
+        return [
+            TokenUsage(
+                provider=provider or None,
+                model=model or None,
+                input_tokens=spent.input_tokens,
+                output_tokens=spent.output_tokens,
+                total_tokens=spent.total_tokens,
+                reasoning_tokens=spent.reasoning_tokens or None,
+                cached_input_tokens=spent.cached_input_tokens or None,
+            )
+            for (provider, model), spent in self.usage.items()
+        ]
+
+    def open_events(self) -> list[Event]:
+        """The events that re-open what is open now, with the same ids, for somebody who joins."""
+        return list(self._open.values())
+
+    def close(self, reason: CloseReason) -> list[Event]:
+        """End everything that is open and give every call a result; returns the events, which are applied already."""
+        self.cut()
+        closing: list[Event] = []
+        for start in reversed(self._open.values()):
+            if isinstance(start, events.ToolCallStart) and (rest := rest_of(self._arguments_of(start))):
+                closing.append(events.ToolCallArgs(start.tool_call_id, rest, start.subagent_run_id))
+            closing.append(_end_of(start, NO_RESULT[reason], reason))
+        for call_id in self._awaited:
+            content = self._known.get(call_id, NO_RESULT[reason])
+            closing.append(events.ToolCallResult(result_id(call_id), call_id, content, role="tool"))
+        for event in closing:
+            self.apply(event)
+        return closing
+
+    def _arguments_of(self, start: events.ToolCallStart) -> str:
+        """What has been told of a call's arguments."""
+        transcript = self if start.subagent_run_id is None else self.asked.transcript_of(start.subagent_run_id)
+        draft = transcript._calls.get(start.tool_call_id) if transcript is not None else None
+        return "" if draft is None else draft.tool_call().arguments
+
+    def cut(self) -> None:
+        """Mark what is open as cut off."""
+        for draft in self._drafts.values():
+            draft.is_cut = draft.is_cut or draft.open > 0
+        self.asked.cut()
+
+    def to_state(self) -> dict[str, Any]:
+        """Everything as JSON values, for a checkpoint."""
+        return {
+            "messages": msgspec.to_builtins(self.messages),
+            "cut": [draft.id for draft in self._drafts.values() if draft.is_cut],
+            "open": msgspec.to_builtins(list(self._open.values())),
+            "awaited": list(self._awaited),
+            "known": dict(self._known),
+            "asked": self.asked.to_state(),
+            "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Transcript:
+        """The transcript that `to_state` described; it goes on where that one was."""
+        transcript = cls(msgspec.convert(state["messages"], list[Message]))
+        for draft in transcript._drafts.values():
+            draft.is_cut = draft.id in state["cut"]
+        for start in msgspec.convert(state["open"], list[_Start]):
+            transcript.apply(start)
+        transcript.asked = AskedAssistants(Transcript)
+        transcript.asked.restore(state.get("asked", ()), cls.from_state)
+        transcript._awaited = dict.fromkeys(state["awaited"])
+        transcript._known = dict(state["known"])
+        transcript.usage = {
+            (provider, model): msgspec.convert(spent, Usage) for provider, model, spent in state["usage"]
+        }
+        return transcript
+
+
+_START_OF: Mapping[type[Event], str] = {
+    events.TextMessageEnd: "TEXT_MESSAGE_START",
+    events.ReasoningEnd: "REASONING_START",
+    events.ReasoningMessageEnd: "REASONING_MESSAGE_START",
+    events.ToolCallEnd: "TOOL_CALL_START",
+    events.SubagentFinished: "SUBAGENT_STARTED",
+    events.SubagentError: "SUBAGENT_STARTED",
+}
+
+
+def _end_of(start: _Start, message: str, code: str) -> Event:
+    match start:
+        case events.TextMessageStart():
+            return events.TextMessageEnd(start.message_id, start.subagent_run_id)
+        case events.ReasoningStart():
+            return events.ReasoningEnd(start.message_id, start.subagent_run_id)
+        case events.ReasoningMessageStart():
+            return events.ReasoningMessageEnd(start.message_id, start.subagent_run_id)
+        case events.ToolCallStart():
+            return events.ToolCallEnd(start.tool_call_id, start.subagent_run_id)
+        case _:
+            return events.SubagentError(start.subagent_run_id, message, code)

@@ -1,0 +1,58 @@
+"""How a turn ends other than with a whole answer: by a failure, a question to a person, or an answer cut short."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from assistant.core.conversation.transcript import cut_message
+from assistant.core.llm.protocol import ModelError
+from assistant.core.values import events
+from assistant.core.values.events import Event
+from assistant.core.values.messages import Reply, ToolCall
+
+APPROVAL_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "editedArgs": {"type": "object", "description": "Arguments to use in place of the model's."},
+        "reason": {"type": "string", "description": "Why not; the model reads it."},
+        "response": {"type": "string", "description": "The result in the tool's place, which is then not run."},
+    },
+    "required": ["approved"],
+    "additionalProperties": False,
+}
+
+
+class TurnFailed(Exception):
+    """The turn cannot go on; `code` is one of the run error codes, the text is safe to show."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def ask_approval(call: ToolCall, seconds: float) -> events.Interrupt:
+    """What a client is told of a call that a person must approve, within so many seconds (0: whenever)."""
+    expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
+    return events.Interrupt(
+        id=call.id,
+        reason="tool_approval",
+        message=f"The assistant wants to call {call.name}. Is that all right?",
+        tool_call_id=call.id,
+        response_schema=APPROVAL_SCHEMA,
+        expires_at=expires_at.isoformat(timespec="seconds") if expires_at else None,
+    )
+
+
+def cut_short(reply: Reply, message_id: str) -> Event | None:
+    """What is said of an answer that was cut short. Raises `TurnFailed` or `ModelError` if nothing is left of it."""
+    if reply.tool_calls or reply.finish_reason not in {"length", "content_filter"}:
+        if not (reply.tool_calls or reply.text):
+            raise ModelError("The model gave an empty answer.")
+        return None
+    if not reply.text:
+        if reply.finish_reason == "length":
+            raise TurnFailed("The model used up its limit of tokens before it answered.", "limit_reached")
+        raise ModelError("The provider's content filter withheld the answer.")
+    return cut_message(message_id, reply.finish_reason)

@@ -1,0 +1,169 @@
+"""Typed answers: what a model is asked for, and how its text becomes a value of that type."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Generic, Literal, TypeVar
+
+import pydantic_core
+from pydantic import TypeAdapter, ValidationError
+
+from assistant.toolkit import InvalidArguments, Tool, ToolError
+from assistant.toolkit.calls.arguments import coerce, parse_arguments, unique
+from assistant.toolkit.definition.handwritten import HandWritten
+from assistant.toolkit.schema.json_schema import mistake_in
+
+T = TypeVar("T")
+Mode = Literal["native", "tool", "prompt"]
+
+OUTPUT_TOOL = "give_answer"
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+
+
+class InvalidOutput(ToolError):
+    """The model's answer is not of the type that was asked for; the text says why, for the model to mend it."""
+
+
+class OutputType(Generic[T]):
+    """A type that an answer is to have: a pydantic model, a dataclass, a list, a union, or anything pydantic knows.
+
+    Providers want an object at the top, so anything else is asked for as `{"value": ...}`, and read without that too
+    where a model leaves it out.
+    """
+
+    def __init__(self, output_type: type[T]) -> None:
+        self._adapter: TypeAdapter[T] = TypeAdapter(output_type)
+        schema = self._adapter.json_schema()
+        self._is_wrapped = schema.get("type") != "object"
+        definitions = {"$defs": schema.pop("$defs")} if self._is_wrapped and "$defs" in schema else {}
+        self.schema: dict[str, Any] = (
+            {"type": "object", "properties": {"value": schema}, "required": ["value"], **definitions}
+            if self._is_wrapped
+            else schema
+        )
+        self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", getattr(output_type, "__name__", "answer"))[:64]
+
+    def response_format(self) -> dict[str, Any]:
+        """What a provider with structured output is sent."""
+        return {"type": "json_schema", "json_schema": {"name": self.name, "schema": self.schema}}
+
+    def instructions(self) -> str:
+        """What a model without structured output is told."""
+        return f"Answer with one JSON object and nothing else. Its JSON Schema:\n{json.dumps(self.schema)}"
+
+    def tool(self) -> Tool:
+        """A tool whose arguments are the answer."""
+
+        def give_answer(arguments: Mapping[str, Any]) -> str:
+            return pydantic_core.to_json(self._dump(self._validate(arguments))).decode()
+
+        return Tool(
+            name=OUTPUT_TOOL,
+            description="Give the final answer. Call this once, when you know it.",
+            parameters=self.schema,
+            handler=give_answer,
+            return_direct=True,
+        )
+
+    def parse(self, text: str) -> T:
+        """The value that a text holds, in a code fence or bare. Raises `InvalidOutput`."""
+        fenced = _FENCE.findall(text)
+        if len(fenced) > 1:
+            raise InvalidOutput("It has more than one code fence, and may mean either.")
+        try:
+            value = json.loads(fenced[0] if fenced else text, object_pairs_hook=unique)
+        except (ValueError, RecursionError) as exc:
+            raise InvalidOutput(f"It is not JSON: {exc}.") from exc
+        return self._validate(value)
+
+    def parse_partial(self, text: str) -> T | None:
+        """The value as far as the text goes, or None while that is not enough to make one."""
+        try:
+            value = coerce(pydantic_core.from_json(text, allow_partial="trailing-strings"), self.schema, self.schema)
+            value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
+            return self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def to_json(self, value: T) -> Any:
+        """A value as JSON's kinds."""
+        return self._adapter.dump_python(value, mode="json")
+
+    def _validate(self, value: Any) -> T:
+        # Where the strict form of the schema was asked for, null stands for what may be left out.
+        value = coerce(value, self.schema, self.schema)
+        is_whole = not self._is_wrapped or (isinstance(value, Mapping) and set(value) == {"value"})
+        if self._is_wrapped and is_whole:
+            value = value["value"]
+        try:
+            # By way of JSON, so that a string is a date and an array a tuple where the type says so.
+            return self._adapter.validate_json(pydantic_core.to_json(value))
+        except ValidationError as exc:
+            missing = "" if is_whole else 'It is not an object with the one field "value". '
+            raise InvalidOutput(missing + _sentence(exc)) from exc
+
+    def _dump(self, value: T) -> Any:
+        dumped = self._adapter.dump_python(value, mode="json")
+        return {"value": dumped} if self._is_wrapped else dumped
+
+
+class SchemaOutput(OutputType[Any]):
+    """A JSON Schema of an object that an answer is to fit, where the type is known only at run time.
+
+    Raises:
+        ValueError: it is no schema that can be held to.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], name: str = "answer") -> None:
+        found = dict(schema) if isinstance(schema, Mapping) else schema
+        mistake = mistake_in(found) if isinstance(found, dict) else "the schema must be an object"
+        if mistake or found.get("type") != "object":
+            raise ValueError(mistake or 'the schema must have "type": "object"')
+        self.schema = found
+        self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(found.get("title") or name))[:64]
+        self._is_wrapped = False
+        self._checker = HandWritten(found)
+
+    def parse_partial(self, text: str) -> Any:
+        try:
+            value = pydantic_core.from_json(text, allow_partial="trailing-strings")
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) and value else None
+
+    def to_json(self, value: Any) -> Any:
+        return value
+
+    def _validate(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise InvalidOutput("It is not a JSON object.")
+        try:
+            return self._checker.check(parse_arguments(value))
+        except InvalidArguments as exc:
+            wrong = "; ".join(f"{field}: {problem}" for field, problem in exc.fields.items())
+            raise InvalidOutput(f"{wrong or exc}.") from exc
+
+    def _dump(self, value: Any) -> Any:
+        return value
+
+
+def check_schema(schema: Any) -> dict[str, Any]:
+    """The schema itself, if an answer can be held to it. Raises `ValueError` with what is wrong with it."""
+    try:
+        return SchemaOutput(schema).schema
+    except RecursionError as exc:
+        raise ValueError("it is nested too deeply") from exc
+
+
+def output_of(wanted: Any) -> OutputType[Any]:
+    """What an answer is to be: a type, or a JSON Schema as a mapping. Raises `ValueError` for what is no schema."""
+    if isinstance(wanted, OutputType):
+        return wanted
+    return SchemaOutput(wanted) if isinstance(wanted, Mapping) else OutputType(wanted)
+
+
+def _sentence(exc: ValidationError) -> str:
+    errors = exc.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'answer'}: {e['msg']}" for e in errors[:10]) + "."

@@ -1,0 +1,119 @@
+"""One reply of a model as events: what was streamed, each part opened and ended, and the calls with ids of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from assistant.core.conversation.drafts import REASONING_SUFFIX
+from assistant.core.llm.protocol import Delta, ReasoningDelta, TextDelta
+from assistant.core.values import events
+from assistant.core.values.events import Event
+from assistant.core.values.json_completion import JsonStream
+from assistant.core.values.messages import Reply, ToolCall
+
+
+class Speaker:
+    """Turns a reply's deltas into events.
+
+    Args:
+        message_id: of the assistant's message that the reply becomes.
+        call_id: gives a call an id that is unique within the thread, from the provider's (which may be empty).
+    """
+
+    def __init__(self, message_id: str, call_id: Callable[[str], str]) -> None:
+        self.message_id = message_id
+        self._call_id = call_id
+        self._reasoning_id = message_id + REASONING_SUFFIX
+        self._is_text_open = False
+        self._is_reasoning_open = False
+        self._text_length = 0
+        self._reasoning_length = 0
+        self._calls: dict[int, str] = {}
+        self._arguments: dict[int, JsonStream] = {}
+        self._argument_lengths: dict[int, int] = {}
+
+    @property
+    def length(self) -> int:
+        """How many characters the model has said so far, its reasoning and its calls' arguments included."""
+        return self._text_length + self._reasoning_length + sum(self._argument_lengths.values())
+
+    def say(self, delta: Delta) -> Iterator[Event]:
+        """The events of one delta."""
+        match delta:
+            case TextDelta(text=text):
+                yield from self._say_text(text)
+            case ReasoningDelta(text=text):
+                yield from self._say_reasoning(text)
+            case _:
+                yield from self._say_call(delta.index, delta.id, delta.name, delta.arguments)
+
+    def text(self, text: str) -> Event | None:
+        """The event of more text where that is just one, which is the case for nearly every delta."""
+        if self._is_text_open and text and not self._is_reasoning_open:
+            self._text_length += len(text)
+            return events.TextMessageContent(self.message_id, text)
+        return None
+
+    def finish(self, reply: Reply) -> Iterator[Event]:
+        """What the deltas had left out, and the end of everything that is open."""
+        yield from self._say_reasoning(reply.reasoning[self._reasoning_length :])
+        yield from self._say_text(reply.text[self._text_length :])
+        for index, call in enumerate(reply.tool_calls):
+            said = self._argument_lengths.get(index, 0)
+            if index not in self._calls or said < len(call.arguments):
+                yield from self._say_call(index, call.id, call.name, call.arguments[said:])
+        yield from self._end_texts()
+        for index, call_id in self._calls.items():
+            if rest := self._arguments[index].finish():
+                yield events.ToolCallArgs(call_id, rest)
+            yield events.ToolCallEnd(call_id)
+
+    def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
+        """The reply's calls with the ids under which they were told."""
+        return tuple(
+            ToolCall(self._calls[index], call.name, call.arguments) for index, call in enumerate(reply.tool_calls)
+        )
+
+    def _say_text(self, text: str) -> Iterator[Event]:
+        if not text:
+            return
+        yield from self._end_reasoning()
+        if not self._is_text_open:
+            self._is_text_open = True
+            yield events.TextMessageStart(self.message_id, "assistant")
+        self._text_length += len(text)
+        yield events.TextMessageContent(self.message_id, text)
+
+    def _say_reasoning(self, text: str) -> Iterator[Event]:
+        if not text:
+            return
+        if not self._is_reasoning_open:
+            self._is_reasoning_open = True
+            yield events.ReasoningStart(self._reasoning_id)
+            yield events.ReasoningMessageStart(self._reasoning_id, "reasoning")
+        self._reasoning_length += len(text)
+        yield events.ReasoningMessageContent(self._reasoning_id, text)
+
+    def _say_call(self, index: int, provider_id: str, name: str, arguments: str) -> Iterator[Event]:
+        call_id = self._calls.get(index)
+        if call_id is None:
+            yield from self._end_texts()
+            call_id = self._calls[index] = self._call_id(provider_id)
+            self._arguments[index] = JsonStream()
+            yield events.ToolCallStart(call_id, name, self.message_id)
+        if arguments:
+            self._argument_lengths[index] = self._argument_lengths.get(index, 0) + len(arguments)
+            if told := self._arguments[index].add(arguments):
+                yield events.ToolCallArgs(call_id, told)
+
+    def _end_texts(self) -> Iterator[Event]:
+        yield from self._end_reasoning()
+        if self._is_text_open:
+            self._is_text_open = False
+            yield events.TextMessageEnd(self.message_id)
+
+    def _end_reasoning(self) -> Iterator[Event]:
+        if self._is_reasoning_open:
+            self._is_reasoning_open = False
+            yield events.ReasoningMessageEnd(self._reasoning_id)
+            yield events.ReasoningEnd(self._reasoning_id)

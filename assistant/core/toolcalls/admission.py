@@ -1,0 +1,113 @@
+"""Whether a call may be run now; if not, what the model reads instead, and what the audit says."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall, Status, ToolOutcome, is_available
+from assistant.core.values.messages import ToolCall
+from assistant.toolkit import InvalidArguments, Tool, ToolContext
+from assistant.toolkit.calls.arguments import parse_arguments
+from assistant.toolkit.logs import whose
+
+logger = logging.getLogger(__name__)
+
+# The decision on a call that waited for approval when a new run begins without one.
+NO_DECISION = Decision(False, reason="there was no answer")
+
+
+def judge(
+    call: ToolCall,
+    admission: Admission,
+    *,
+    decision: Decision | None,
+    guard: Guard,
+    context: ToolContext,
+    can_ask: bool = True,
+) -> PlannedCall | ToolOutcome:
+    """A call that is to be run, or the outcome of one that is not.
+
+    Args:
+        decision: what a person said about a call that waited for approval; None if nobody was asked.
+        can_ask: whether a person can be asked; if not, what needs approval is refused.
+    """
+    try:
+        judged = _judge(call, admission, decision, guard, context)
+    except Exception:
+        logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=whose(context))
+        return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
+    if isinstance(judged, ToolOutcome) and judged.status == "awaiting_approval" and not can_ask:
+        return _not_run(
+            call, "refused", f"{call.name!r} needs a person's approval, and nobody can be asked here.", admission
+        )
+    return judged
+
+
+def unreadable(call: ToolCall, admission: Admission) -> ToolOutcome | None:
+    """What becomes of a client's call whose arguments are no JSON object; else None: the client checks the rest."""
+    try:
+        parse_arguments(call.arguments)
+    except InvalidArguments as exc:
+        return _not_run(call, "error", str(exc), admission)
+    return None
+
+
+def _judge(
+    call: ToolCall, admission: Admission, decision: Decision | None, guard: Guard, context: ToolContext
+) -> PlannedCall | ToolOutcome:
+    tool = admission.tool
+    if decision is not None and not decision.approved:
+        return _not_run(call, "declined", _declined(decision), admission)
+    refusal = guard.admit(call, tool) if decision is None else None
+    if refusal is not None:
+        return _not_run(call, "refused", refusal, admission)
+    if tool is None:
+        return _not_run(
+            call, "refused", f"There is no tool named {call.name!r}.{_alternatives(admission, context)}", admission
+        )
+    if admission.policy == "off" or not is_available(tool, context):
+        why = f" {admission.outage}" if admission.outage else ""
+        sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives(admission, context)}"
+        return _not_run(call, "refused", sentence, admission)
+    if decision is not None and decision.response is not None:
+        return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")
+    edited = decision.edited_arguments if decision is not None else None
+    arguments: str | Mapping[str, Any] = call.arguments if edited is None else edited
+    try:
+        tool.check(arguments)
+    except InvalidArguments as exc:
+        return _not_run(call, "error", str(exc), admission)
+    if decision is None and _needs_approval(tool, admission, arguments, context):
+        return _not_run(call, "awaiting_approval", "", admission)
+    return PlannedCall(call, tool, admission, arguments, decision)
+
+
+def _needs_approval(tool: Tool, admission: Admission, arguments: str | Mapping[str, Any], context: ToolContext) -> bool:
+    if admission.policy == "ask" or tool.requires_approval is True:
+        return True
+    return callable(tool.requires_approval) and bool(tool.requires_approval(tool.check(arguments), context))
+
+
+def _not_run(call: ToolCall, status: Status, sentence: str, admission: Admission) -> ToolOutcome:
+    return ToolOutcome(call, status, sentence, error=sentence, rule=admission.rule)
+
+
+def _alternatives(admission: Admission, context: ToolContext) -> str:
+    names = ", ".join(name for name in admission.callable_names if _may_be_called(admission.tools.get(name), context))
+    return f" Tools that may be called now: {names}." if names else " No tools may be called now."
+
+
+def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
+    try:
+        return tool is None or is_available(tool, context)
+    except Exception:
+        logger.exception("A tool of run %s could not say whether it is available", context.run_id, extra=whose(context))
+        return False
+
+
+def _declined(decision: Decision) -> str:
+    reason = decision.reason.strip().rstrip(".")
+    return f"Not run: the user declined this call{f' ({reason})' if reason else ''}. Do not call it again unasked."

@@ -1,0 +1,237 @@
+"""One batch of tool calls: admitted, run side by side, recorded, and told in the order of the calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from assistant.core.conversation.transcript import result_id
+from assistant.core.toolcalls.admission import NO_DECISION, judge, unreadable
+from assistant.core.toolcalls.protocols import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
+from assistant.core.toolcalls.run_call import Workshop, perform
+from assistant.core.values.events import Custom, Event, ToolCallResult
+from assistant.core.values.messages import ToolCall
+from assistant.toolkit.logs import note, whose
+from assistant.toolkit.text import clean_text
+
+__all__ = ["Admission", "Batch", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset", "Workshop"]
+
+logger = logging.getLogger(__name__)
+
+# How long a cancelled tool may take to clean up.
+CANCEL_SECONDS = 5.0
+# What is said of an assistant that was asked and did not come to an answer.
+STOPPED = "Stopped before it had an answer."
+
+
+@dataclass
+class Batch:
+    """The calls of one reply; `run` yields the events, and afterwards the rest says what came of it.
+
+    Args:
+        decisions: what a person decided on calls that waited for approval; None while nobody was asked.
+        undecided: the decision on calls that waited and have none; None to leave them waiting.
+        is_rest: other calls of the reply were answered before.
+    """
+
+    calls: Sequence[ToolCall]
+    shop: Workshop
+    decisions: Mapping[str, Decision] | None = None
+    undecided: Decision | None = NO_DECISION
+    is_rest: bool = False
+    outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
+    client_calls: list[ToolCall] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if len({call.id for call in self.calls}) < len(self.calls):
+            raise ValueError("Calls of one batch must have different ids.")
+        self._planned: list[PlannedCall] = []
+        self._queue: asyncio.Queue[Event | ToolOutcome] = asyncio.Queue()
+        self._told: set[str] = set()
+        self._is_recorded = False
+
+    @property
+    def awaiting(self) -> list[ToolCall]:
+        """The calls that a person must approve."""
+        return [outcome.call for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
+
+    @property
+    def direct(self) -> list[str] | None:
+        """The results that are the answer: only if every call of the reply was of such a tool, and succeeded.
+
+        Nothing but white space is no answer.
+        """
+        outcomes = self.outcomes.values()
+        if self.is_rest or self.client_calls:
+            # A conversation does not tell whether the tools that were answered before succeeded.
+            return None
+        if not outcomes or not all(o.return_direct and o.status == "ok" for o in outcomes):
+            return None
+        results = [self.outcomes[call.id].content for call in self.calls]
+        return results if "".join(results).strip() else None
+
+    async def run(self) -> AsyncGenerator[Event, None]:
+        """Run the batch. However it ends, the journal has an outcome of every call that was started."""
+        note(logger, self.shop.context, "A batch of %d tool calls", len(self.calls))
+        admissions = await self.shop.toolset.admit(self.calls)
+        for call, admission in zip(self.calls, admissions, strict=True):
+            self._plan(call, admission)
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            if self._planned:
+                for outcome in (await self.shop.journal.starting(tuple(self._planned))).values():
+                    self._take(outcome)
+            planned = [work for work in self._planned if work.call.id not in self.outcomes]
+            tasks = self._start(planned)
+            for event in self._tell():
+                yield event
+            for event in self._in_order():
+                yield event
+            while len(self.outcomes) + len(self.client_calls) < len(self.calls):
+                item = await self._queue.get()
+                if isinstance(item, ToolOutcome):
+                    self._take(item)
+                    yield _finished(item)
+                    for event in self._in_order():
+                        yield event
+                else:
+                    yield item
+            while not self._queue.empty():
+                late = self._queue.get_nowait()
+                if not isinstance(late, ToolOutcome):
+                    yield late
+            self._is_recorded = True
+            await self._record()
+        finally:
+            await self._stop(tasks)
+
+    def _plan(self, call: ToolCall, admission: Admission) -> None:
+        """Sort a call: to be run, settled already, waiting for a person, or the client's."""
+        shop = self.shop
+        if admission.tool is None and call.name in shop.client_tools and self.decisions is None:
+            if (broken := unreadable(call, admission)) is None:
+                self.client_calls.append(call)
+            else:
+                self._take(broken)
+            return
+        decision = None if self.decisions is None else self.decisions.get(call.id, self.undecided)
+        judged = judge(call, admission, decision=decision, guard=shop.guard, context=shop.context, can_ask=shop.can_ask)
+        if isinstance(judged, PlannedCall):
+            self._planned.append(judged)
+        else:
+            self._take(judged)
+
+    def _start(self, planned: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
+        limit = asyncio.Semaphore(self.shop.parallel)
+        tasks: list[asyncio.Task[None]] = []
+        barrier: list[asyncio.Task[None]] = []
+        for work in planned:
+            after = list(tasks) if work.tool.barrier else list(barrier)
+            task = asyncio.create_task(self._work(work, limit, after), name=f"tool-{work.tool.name}")
+            tasks.append(task)
+            if work.tool.barrier:
+                barrier = [task]
+        return tasks
+
+    async def _work(self, work: PlannedCall, limit: asyncio.Semaphore, after: Sequence[asyncio.Task[None]]) -> None:
+        if after:
+            await asyncio.wait(after)
+        async with limit:
+            note(logger, self.shop.context, "Tool %s begins, call %s", work.tool.name, work.call.id)
+            self._queue.put_nowait(Custom("tool.started", {"toolCallId": work.call.id, "name": work.tool.name}))
+            began = time.perf_counter()
+            blank = ToolOutcome(
+                work.call, "cancelled", "The tool was cancelled.", rule=work.rule, started_at=datetime.now(UTC)
+            )
+            outcome = blank
+            try:
+                outcome = await perform(work, blank, self.shop, self._queue.put_nowait)
+                if outcome.media:
+                    outcome = replace(outcome, files=tuple(await self.shop.journal.keep(work.call, outcome.media)))
+            finally:
+                duration = round((time.perf_counter() - began) * 1000)
+                self._queue.put_nowait(replace(outcome, duration_ms=duration))
+
+    def _take(self, outcome: ToolOutcome) -> None:
+        outcome = self._keep(outcome)
+        note(logger, self.shop.context, "Call %s: %s after %d ms", outcome.call.id, outcome.status, outcome.duration_ms)
+        if images := tuple(one for one in outcome.media if one.is_image):
+            self.shop.transcript.images[outcome.call.id] = images
+        if outcome.status != "awaiting_approval":
+            self.shop.transcript.settle(outcome.call.id, outcome.content)
+
+    def _keep(self, outcome: ToolOutcome) -> ToolOutcome:
+        # Half a character or a NUL, from a model's or a person's JSON, could not be stored or sent.
+        kept = replace(outcome, content=clean_text(outcome.content), error=clean_text(outcome.error))
+        self.outcomes[outcome.call.id] = kept
+        return kept
+
+    def _tell(self) -> list[Event]:
+        """Of the calls that were settled without being run: that they are."""
+        return [_finished(outcome) for outcome in self.outcomes.values() if outcome.status != "awaiting_approval"]
+
+    def _in_order(self) -> list[Event]:
+        """The results that may be told now: each call's after those before it."""
+        events: list[Event] = []
+        waiting = {call.id for call in self.client_calls}
+        for call in self.calls:
+            outcome = self.outcomes.get(call.id)
+            if call.id in self._told or call.id in waiting:
+                continue
+            if outcome is None:
+                break
+            if outcome.status != "awaiting_approval":
+                self._told.add(call.id)
+                events.append(ToolCallResult(result_id(call.id), call.id, outcome.content, role="tool"))
+        return events
+
+    async def _record(self) -> None:
+        """Put the outcomes down, each with what the assistants said that its call asked."""
+        for call_id, asked in self.shop.transcript.asked.by_call().items():
+            if call_id in self.outcomes:
+                self.outcomes[call_id] = replace(self.outcomes[call_id], asked=tuple(asked))
+        if self.outcomes:
+            await self.shop.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
+
+    async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """End what still runs, and record what came of it."""
+        if self._is_recorded:
+            return
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            # A tool that will not be cancelled is not waited for any longer.
+            await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
+        while not self._queue.empty():
+            item = self._queue.get_nowait()
+            if isinstance(item, ToolOutcome):
+                outcome = self._keep(item)
+                if outcome.status != "cancelled":
+                    self.shop.transcript.settle(outcome.call.id, outcome.content)
+        for work in self._planned:
+            self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
+        self.shop.transcript.asked.stop(STOPPED)
+        try:
+            await self._record()
+        except Exception:
+            # What ended the batch must be seen, not this.
+            context = self.shop.context
+            logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=whose(context))
+
+
+def _finished(outcome: ToolOutcome) -> Custom:
+    value = {
+        "toolCallId": outcome.call.id,
+        "name": outcome.call.name,
+        "status": outcome.status,
+        "durationMs": outcome.duration_ms,
+    }
+    if outcome.display is not None:
+        value["display"] = outcome.display
+    if outcome.files:
+        value["media"] = [dict(one) for one in outcome.files]
+    return Custom("tool.finished", value)

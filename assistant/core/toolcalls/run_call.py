@@ -1,0 +1,168 @@
+"""Runs one tool call that was let in, within its time, with its context; whatever happens becomes an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import pydantic_core
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import Model
+from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
+from assistant.core.toolcalls.protocols import Journal, PlannedCall, ToolOutcome, Toolset
+from assistant.core.values.deadline import Deadline
+from assistant.core.values.events import Custom, Event
+from assistant.core.values.messages import Message
+from assistant.toolkit import ToolContext, ToolError, ToolResult
+from assistant.toolkit.logs import whose
+
+logger = logging.getLogger(__name__)
+
+Emit = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What all tool calls of one run share.
+
+    `default_timeout` is in seconds, for tools that name none; `parallel` is how many calls run at once. `observe` is
+    `Plan`'s. `asked` are the run's messages from before the transcript's: what the user asked.
+    """
+
+    toolset: Toolset
+    journal: Journal
+    context: ToolContext
+    guard: Guard
+    transcript: Transcript
+    deadline: Deadline
+    client_tools: frozenset[str] = frozenset()
+    parallel: int = 8
+    default_timeout: float = 30.0
+    can_ask: bool = True
+    interceptors: tuple[ToolInterceptor, ...] = ()
+    on_error: Literal["model", "raise"] = "model"
+    observe: Callable[[Model], Model] | None = None
+    asked: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the code below a running tool finds the run: sub-agents speak and count their tokens through it."""
+
+    emit: Emit
+    shop: Workshop
+
+
+current_stage: ContextVar[Stage] = ContextVar("current_stage")
+
+
+async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: Emit) -> ToolOutcome:
+    """Run one tool once.
+
+    Args:
+        blank: the outcome's fields that are known beforehand.
+        emit: where the tool's progress goes.
+
+    Raises:
+        CancelledError: somebody cancelled it.
+    """
+    tool = work.tool
+    seconds = min(shop.default_timeout if tool.timeout is None else tool.timeout, shop.deadline.remaining())
+    current_stage.set(Stage(emit, shop))
+    edited = f"(The user changed the arguments to {work.arguments_text})\n" if work.is_edited else ""
+    try:
+        async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
+            invocation = Invocation(tool, work.arguments, _context(work, shop, seconds, emit))
+            result = await invoke(invocation, shop.interceptors)
+    except ToolError as exc:
+        return replace(blank, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
+    except (Exception, SystemExit) as exc:
+        if isinstance(exc, TimeoutError) and limit.expired():
+            sentence = f"The tool {tool.name!r} took longer than {seconds:.3g} seconds and was stopped."
+            return replace(blank, status="timeout", content=sentence, error=sentence)
+        return _crashed(work, blank, shop, exc)
+    return replace(
+        blank,
+        status="error" if result.is_error else "ok",
+        content=edited + result.content,
+        display=_displayable(
+            work, shop.context, _shown(result) if edited and result.display is None else result.display
+        ),
+        media=result.media,
+        full=result.full,
+        error=result.content if result.is_error else "",
+        return_direct=tool.return_direct,
+    )
+
+
+def _shown(result: ToolResult) -> Any:
+    """What a page shows of a result that the model reads with a note before it."""
+    try:
+        return pydantic_core.from_json(result.content)
+    except ValueError:
+        return result.content
+
+
+def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseException) -> ToolOutcome:
+    error_id = uuid.uuid4().hex[:12]
+    context = shop.context
+    logger.error(
+        "Tool %s failed in run %s of tenant %s [%s]",
+        work.tool.name,
+        context.run_id,
+        context.tenant.slug,
+        error_id,
+        exc_info=exc,
+        extra=whose(context),
+    )
+    return replace(
+        blank,
+        status="error",
+        content=f"The tool failed (error id {error_id}).",
+        error=f"{type(exc).__name__} (error id {error_id})",
+        error_id=error_id,
+        ends_run="raise" in (work.tool.on_error, shop.on_error),
+    )
+
+
+def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
+    """What a page is to show, as JSON values."""
+    if display is None:
+        return None
+    try:
+        return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
+    except (ValueError, RecursionError):
+        logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=whose(context))
+        return None
+
+
+def _context(work: PlannedCall, shop: Workshop, seconds: float, emit: Emit) -> ToolContext:
+    call_id = work.call.id
+
+    async def report(done: float, total: float | None, message: str) -> None:
+        value: dict[str, Any] = {"toolCallId": call_id, "done": done}
+        if total is not None:
+            value["total"] = total
+        if message:
+            value["message"] = message
+        emit(Custom("tool.progress", value))
+
+    return replace(
+        shop.context,
+        tool_call_id=call_id,
+        idempotency_key=f"{shop.context.thread_id}:{call_id}",
+        deadline=datetime.now(UTC) + timedelta(seconds=seconds) if math.isfinite(seconds) else None,
+        history=(*shop.asked, *shop.transcript.messages),
+        config=work.admission.config,
+        secrets=work.admission.secrets,
+        progress=report,
+    )

@@ -1,0 +1,137 @@
+"""Tool search: of a large catalogue the model sees one tool that finds the others, and those it found."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from assistant.core.toolcalls.protocols import Admission, Toolset
+from assistant.core.values.messages import ToolCall
+from assistant.toolkit import Tool, ToolContext
+from assistant.toolkit.logs import note
+
+logger = logging.getLogger(__name__)
+
+SEARCH_TOOL = "search_tools"
+# Scripts that write without spaces, or attach other words to a word: Chinese, Japanese, Korean, Thai, Khmer, ...
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W\d_{_UNSPACED}]+|\d+")
+_LETTER = re.compile(f"[{_UNSPACED}]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ENDINGS = ("ings", "ing", "ies", "es", "ed", "s", "y")
+# Letters by which words of other alphabets are known: what follows is mostly inflection.
+_STEM = 5
+
+
+class SearchingToolset:
+    """Another toolset, of which only what was found is offered once it is large; for one run.
+
+    What may be called is for the other one to say: search opens no door.
+
+    Args:
+        threshold: up to this many tools all are offered, and there is nothing to search.
+        most: how many tools one search finds.
+        always: names of tools that are offered anyway.
+    """
+
+    def __init__(self, toolset: Toolset, *, threshold: int = 30, most: int = 6, always: Sequence[str] = ()) -> None:
+        self._toolset = toolset
+        self._threshold = threshold
+        self._most = most
+        self._shown: set[str] = set(always)
+        self._catalogue: Sequence[Tool] = ()
+        self._search: Tool | None = None
+
+    async def offered(self) -> Sequence[Tool]:
+        self._catalogue = await self._toolset.offered()
+        if len(self._catalogue) <= self._threshold:
+            self._search = None
+            return self._catalogue
+        if self._search is None:
+            self._search = self._search_tool()
+        return [self._search, *(tool for tool in self._catalogue if tool.name in self._shown)]
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        admissions = await self._toolset.admit(calls)
+        search = self._search
+        return [
+            Admission(search, rule="Finds tools.") if search and call.name == search.name else admission
+            for call, admission in zip(calls, admissions, strict=True)
+        ]
+
+    def _search_tool(self) -> Tool:
+        name, taken = SEARCH_TOOL, {tool.name for tool in self._catalogue}
+        while name in taken:
+            name += "_"
+        return Tool.from_function(
+            self._find,
+            name=name,
+            description="Find tools by what they do. Only tools found here can be called; search before you give up.",
+            read_only=True,
+        )
+
+    async def _find(self, query: str, context: ToolContext) -> str:
+        found = find_tools(query, self._catalogue, most=self._most)
+        note(logger, context, "A search found %d of %d tools", len(found), len(self._catalogue))
+        if not found:
+            return "No tool does that. Try other words."
+        self._shown.update(tool.name for tool in found)
+        lines = "\n".join(f"- {tool.name}: {tool.description}" for tool in found)
+        return f"These tools can be called from now on:\n{lines}"
+
+
+def find_tools(query: str, tools: Sequence[Tool], *, most: int = 6) -> list[Tool]:
+    """The tools whose names, descriptions and parameters fit the words best, best first; rare words weigh more."""
+    documents = [_words_of(tool) for tool in tools]
+    in_how_many = Counter(word for document in documents for word in document)
+    scores = [
+        sum(
+            document[word] * math.log(1 + len(tools) / in_how_many[word]) for word in set(_words(query)) & set(document)
+        )
+        for document in documents
+    ]
+    ranked = sorted(range(len(tools)), key=lambda place: -scores[place])
+    return [tools[place] for place in ranked[:most] if scores[place] > 0]
+
+
+def _words_of(tool: Tool) -> dict[str, float]:
+    """A tool's words with their weights."""
+    weights: dict[str, float] = {}
+    sources = ((" ".join(tool.parameters.get("properties", {})), 0.5), (tool.description, 1.0), (tool.name, 2.0))
+    for text, weight in sources:
+        weights.update(dict.fromkeys(_words(text), weight))
+        # A question may be one character alone.
+        weights.update(dict.fromkeys(_LETTER.findall(_folded(text)), weight))
+    return weights
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = []
+    for word in _WORD.findall(_folded(_CAMEL.sub(" ", text))):
+        if len(word) > 1 and _LETTER.match(word):
+            words += map("".join, pairwise(word))
+        else:
+            words.append(_stem(word))
+    return words
+
+
+def _folded(text: str) -> str:
+    """The text without case, and without the marks on its letters, which many leave out as they type."""
+    if text.isascii():
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(letter for letter in apart if unicodedata.category(letter)[0] != "M"))
+
+
+def _stem(word: str) -> str:
+    if not word.isascii():
+        return word[:_STEM]
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,217 @@
+"""An assistant as a tool of another: its own prompt, model, tools and limits; the same tenant, user, run and books."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+import pydantic_core
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.llm.protocol import Model
+from assistant.core.llm.typed_output import output_of
+from assistant.core.toolcalls.batch import STOPPED
+from assistant.core.toolcalls.protocols import Journal, PlannedCall, ToolOutcome, Toolset
+from assistant.core.toolcalls.run_call import Stage, current_stage
+from assistant.core.turn.loop import run_turn
+from assistant.core.turn.plan import Plan, new_id
+from assistant.core.values import events
+from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
+from assistant.core.values.limits import Limits
+from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.pricing import NO_PRICES, Prices
+from assistant.toolkit import Media, Tool, ToolContext, ToolError
+from assistant.toolkit.logs import note
+
+logger = logging.getLogger(__name__)
+
+# How deep assistants may ask each other, the first one not counted.
+MAX_DEPTH = 3
+# How much of its own turn an agent's model is sent; old tool results go first.
+HISTORY_TOKENS = 24_000
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in the tree of agents the code runs: those on the way here, and the innermost one's run."""
+
+    names: tuple[str, ...] = ()
+    run_id: str | None = None
+
+
+_TOP = _Place()
+_place: ContextVar[_Place] = ContextVar("agent_place", default=_TOP)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An assistant that others can ask.
+
+    `name` is a tool's name, and `title` what people call it: the same, unless another is given. So is `slug`, by which
+    a run knows it as its own assistant (`context.assistant`). `input_type` is a pydantic model, a dataclass or a JSON
+    Schema (as a mapping) that the task has to fit; without one it is a text. `output_type` is what the answer has to
+    be, likewise; without one it is a text, too. `toolset` decides for the same user as everywhere, so that asking an
+    agent opens no door.
+    """
+
+    name: str
+    description: str
+    model: Model
+    toolset: Toolset
+    system: str = ""
+    limits: Limits = field(default_factory=Limits)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    input_type: type | Mapping[str, Any] | None = None
+    output_type: Any = None
+    history_tokens: int = HISTORY_TOKENS
+    history_messages: int = 0
+    title: str = ""
+    slug: str = ""
+    prices: Prices = NO_PRICES
+
+    def as_tool(self) -> Tool:
+        """The agent as a tool: ask it, and its answer is the result."""
+        agent = self
+
+        async def ask(task: str, context: ToolContext) -> Any:
+            return await agent.ask(task, context)
+
+        async def ask_typed(task: Any, context: ToolContext) -> Any:
+            return await agent.ask(pydantic_core.to_json(task).decode(), context)
+
+        async def ask_by_schema(task: Mapping[str, Any], /, context: ToolContext) -> Any:
+            return await agent.ask(pydantic_core.to_json(dict(task)).decode(), context)
+
+        timeout = self.limits.seconds or None
+        if isinstance(self.input_type, Mapping):
+            return Tool(
+                name=self.name,
+                description=self.description,
+                parameters=dict(self.input_type),
+                handler=ask_by_schema,
+                timeout=timeout,
+            )
+        function: Callable[..., Any] = ask if self.input_type is None else ask_typed
+        return Tool.from_function(
+            function, name=self.name, description=self.description, input_type=self.input_type, timeout=timeout
+        )
+
+    async def ask(self, task: str, context: ToolContext) -> Any:
+        """Give the agent a task, from within a running tool; returns its answer.
+
+        Raises:
+            ToolError: it failed, or the agents ask each other in a circle or too deep.
+        """
+        place, stage = _place.get(), current_stage.get()
+        # At the top nobody has been asked yet, and the run's own assistant is at work.
+        names = place.names or (context.assistant,)
+        own = self.slug or self.name
+        if own in names:
+            raise ToolError(f"{self.name!r} is already at work on this; it cannot be asked again from within.")
+        if len(names) > MAX_DEPTH:
+            raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
+        run_id = new_id()
+        note(logger, context, "Asking %s, %d deep", self.name, len(names))
+        token = _place.set(_Place((*names, own), run_id))
+        stage.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, place.run_id))
+        try:
+            answer = await self._answer(task, context, stage, run_id)
+        except asyncio.CancelledError:
+            stage.emit(events.SubagentError(run_id, STOPPED))
+            raise
+        except ToolError as exc:
+            stage.emit(events.SubagentError(run_id, str(exc)))
+            raise
+        finally:
+            _place.reset(token)
+        note(logger, context, "%s has answered", self.name)
+        stage.emit(events.SubagentFinished(run_id))
+        return answer
+
+    async def _answer(self, task: str, context: ToolContext, stage: Stage, run_id: str) -> Any:
+        messages = [Message("user", task)]
+        if self.system:
+            messages.insert(0, Message("system", self.system))
+        return await self._play(self._plan(messages, context, stage), stage, run_id)
+
+    def _plan(self, messages: list[Message], context: ToolContext, stage: Stage) -> Plan:
+        observe = stage.shop.observe
+        remaining = stage.shop.deadline.remaining()
+        seconds = min(self.limits.seconds or remaining, remaining)
+        return Plan(
+            model=self.model if observe is None else observe(self.model),
+            messages=tuple(messages),
+            toolset=self.toolset,
+            context=replace(
+                context, assistant=self.name, tool_call_id="", config=None, secrets={}, progress=None, history=()
+            ),
+            limits=replace(self.limits, seconds=seconds if math.isfinite(seconds) else 0.0),
+            options=self.options,
+            prices=self.prices,
+            journal=_AgentJournal(stage.shop.journal, self.name),
+            thread_id=context.thread_id,
+            run_id=context.run_id,
+            can_ask=False,
+            interceptors=stage.shop.interceptors,
+            history_tokens=self.history_tokens,
+            history_messages=self.history_messages,
+            parallel=stage.shop.parallel,
+            default_timeout=stage.shop.default_timeout,
+            on_error=stage.shop.on_error,
+            observe=observe,
+            output=None if self.output_type is None else output_of(self.output_type),
+            output_mode=getattr(self.model, "output_mode", "native"),
+        )
+
+    async def _play(self, plan: Plan, stage: Stage, run_id: str) -> Any:
+        """Play one turn of the agent within the run of the one that asked; returns its answer."""
+        transcript = Transcript()
+        try:
+            async with aclosing(run_turn(plan, transcript)) as played:
+                async for event in played:
+                    if not isinstance(event, RunStarted | RunFinished | RunError):
+                        stage.emit(_attributed(event, run_id))
+        except asyncio.CancelledError:
+            for event in transcript.close("cancelled"):
+                stage.emit(_attributed(event, run_id))
+            raise
+        finally:
+            for (provider, model), spent in transcript.usage.items():
+                stage.shop.transcript.add_usage(provider, model, spent)
+        if isinstance(transcript.ending, RunError):
+            raise ToolError(f"{(self.title or self.name)!r} could not finish: {transcript.ending.message}")
+        return transcript.messages[-1].content if plan.output is None else transcript.result
+
+
+class _AgentJournal:
+    """The books of the run, in which an agent's calls stand under its name."""
+
+    def __init__(self, journal: Journal, agent: str) -> None:
+        self._journal = journal
+        self._agent = agent
+
+    async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
+        return await self._journal.starting([replace(work, agent=work.agent or self._agent) for work in batch])
+
+    async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
+        return await self._journal.keep(call, media)
+
+    async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
+        # What deeper ones said is kept with the call of the run's own assistant, which all of this stands under.
+        await self._journal.finished(
+            [replace(outcome, agent=outcome.agent or self._agent, asked=()) for outcome in outcomes]
+        )
+
+
+def _attributed(event: Event, run_id: str) -> Event:
+    """An event that says which agent it comes from; what deeper agents said does so already."""
+    if getattr(event, "subagent_run_id", run_id) is None:
+        return msgspec.structs.replace(event, subagent_run_id=run_id)
+    return event

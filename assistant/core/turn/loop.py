@@ -1,0 +1,299 @@
+"""One turn: ask the model, run the tools it calls, tell it the results, until it answers or a limit is reached."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing
+
+from assistant.core.conversation.transcript import CloseReason, Transcript
+from assistant.core.conversation.turn_endings import TurnFailed, ask_approval, cut_short
+from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.typed_output import OUTPUT_TOOL
+from assistant.core.llm.usage_estimate import usage_of, usage_of_cut
+from assistant.core.streaming.direct_path import Telling
+from assistant.core.streaming.event_writer import Speaker
+from assistant.core.toolcalls.batch import Batch, Workshop
+from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.turn.plan import Plan
+from assistant.core.turn.typed_answer import TypedAnswer, WithTool
+from assistant.core.values import events
+from assistant.core.values.deadline import Deadline, DeadlinePassed
+from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
+from assistant.core.values.history_window import Estimates, repair, trim
+from assistant.core.values.limits import Limits
+from assistant.core.values.messages import Reply, ToolCall, Usage, last_calls, since_asked, unanswered_calls
+from assistant.toolkit import Tool, ToolContext
+from assistant.toolkit.logs import note, whose
+
+__all__ = ["Limits", "Plan", "run_turn"]
+
+logger = logging.getLogger(__name__)
+
+# A provider's call id that is longer is replaced; ids are stored, and sent back, with every later question.
+MAX_CALL_ID = 64
+
+
+async def run_turn(
+    plan: Plan, transcript: Transcript | None = None, tell: Callable[[Event], None] | None = None
+) -> AsyncGenerator[Event, None]:
+    """Run one turn and yield all of its events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.
+
+    Every event is in `transcript`, if there is one, before it is yielded. Pieces of text, which are nearly all of the
+    events, are given to `tell` instead if there is one, in their place among the others: it costs less.
+
+    A cancelled task, or a closed generator, stops the provider's request and the tools, and leaves the transcript as it
+    is: the caller then uses `transcript.close`.
+    """
+    transcript = Transcript() if transcript is None else transcript
+    note(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
+    yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
+    deadline = Deadline(plan.limits.seconds)
+    try:
+        async with aclosing(_Turn(plan, transcript, deadline, tell).play()) as played:
+            async for event in played:
+                transcript.apply(event)
+                yield event
+        return
+    except DeadlinePassed:
+        failure = TurnFailed(f"This run has reached its limit of {plan.limits.seconds:g} seconds.", "limit_reached")
+    except ModelError as exc:
+        error_id = uuid.uuid4().hex[:12]
+        told = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
+        logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *told, extra=whose(plan.context))
+        failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
+    except TurnFailed as exc:
+        failure = exc
+    except Exception:
+        error_id = uuid.uuid4().hex[:12]
+        slug = plan.context.tenant.slug
+        logger.exception("Run %s of tenant %s failed [%s]", plan.run_id, slug, error_id, extra=whose(plan.context))
+        failure = TurnFailed(f"Something went wrong on our side (error {error_id}).", "internal_error")
+    finally:
+        deadline.close()
+    note(logger, plan.context, "The turn fails: %s", failure.code)
+    reason: CloseReason = "limit" if failure.code in {"limit_reached", "quota_exceeded"} else "error"
+    for event in transcript.close(reason):
+        yield event
+    error = RunError(str(failure), code=failure.code, usage=transcript.token_usage() or None)
+    transcript.apply(error)
+    yield error
+
+
+class _Turn:
+    """One turn as it is played."""
+
+    def __init__(
+        self, plan: Plan, transcript: Transcript, deadline: Deadline, tell: Callable[[Event], None] | None
+    ) -> None:
+        # An answer that is to be of a type is looked at as it grows.
+        self._tell = tell if plan.output is None else None
+        self._plan = plan
+        self._transcript = transcript
+        self._deadline = deadline
+        self._estimates = Estimates()
+        self._rounds = 0
+        self._call_ids: set[str] | None = None
+        self._calls: tuple[ToolCall, ...] = ()
+        self._said = self._message_id = ""
+        self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
+        self._has_budget = bool(plan.limits.tokens or plan.limits.cost or plan.allowances)
+        self._guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
+        self._shop = Workshop(
+            toolset=plan.toolset if plan.output is None else WithTool(plan.toolset, plan.output.tool()),
+            journal=plan.journal,
+            context=plan.context,
+            guard=self._guard,
+            transcript=transcript,
+            deadline=deadline,
+            client_tools=frozenset(tool.name for tool in plan.client_tools),
+            parallel=plan.parallel,
+            default_timeout=plan.default_timeout,
+            interceptors=plan.interceptors,
+            on_error=plan.on_error,
+            observe=plan.observe,
+            can_ask=plan.can_ask,
+            asked=since_asked(plan.messages),
+        )
+
+    async def play(self) -> AsyncGenerator[Event, None]:
+        plan = self._plan
+        calls = unanswered_calls(plan.messages)
+        decisions = plan.decisions if calls else None
+        is_rest = bool(calls) and len(calls) < len(last_calls(plan.messages))
+        if len({call.id for call in calls}) < len(calls):
+            raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
+        self._transcript.expect(calls)
+        while True:
+            if not calls:
+                try:
+                    async with aclosing(self._ask()) as asked:
+                        async for event in asked:
+                            yield event
+                            if self._answer is not None and (grown := self._answer.watched(event)) is not None:
+                                yield grown
+                except NoTypedAnswers:
+                    if self._answer is None or not self._answer.degrade():
+                        raise
+                    self._rounds -= 1
+                    continue
+                calls = self._calls
+                if not calls and (wrong := self._wrong(self._said, self._message_id)) is not None:
+                    yield wrong
+                    continue
+                if not calls or not plan.execute_tools:
+                    yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
+                    return
+            batch = Batch(calls, self._shop, decisions, is_rest=is_rest)
+            async with aclosing(batch.run()) as ran:
+                async for event in ran:
+                    yield event
+            calls, decisions, is_rest = (), None, False
+            for event in self._conclude(batch):
+                yield event
+                if isinstance(event, RunFinished):
+                    return
+
+    async def _ask(self) -> AsyncGenerator[Event, None]:
+        """One question to the model, streamed; what it called is in `_calls` afterwards."""
+        request = await self._request()
+        plan = self._plan
+        speaker = Speaker(plan.new_id(), self._call_id)
+        reply: Reply | None = None
+        telling = Telling(speaker, self._transcript, self._tell)
+        stream = telling.stream(plan.model, request)
+        is_text_yielded = self._tell is None  # looked at here: nearly all deltas are text, and a call is saved for each
+        try:
+            while reply is None:
+                with self._deadline:
+                    item = await anext(stream, None)
+                if is_text_yielded and isinstance(item, TextDelta) and (event := speaker.text(item.text)) is not None:
+                    yield event
+                elif isinstance(item, Reply):
+                    reply = item
+                elif item is None:
+                    raise ModelError("The model's answer broke off before its end.")
+                else:
+                    for event in telling.say(item):
+                        yield event
+        except BaseException as exc:
+            self._count_cut(request, reply, speaker.length, exc)
+            raise
+        finally:
+            await _close(stream)
+        for event in speaker.finish(reply):
+            yield event
+        self._calls, self._said, self._message_id = speaker.calls(reply), reply.text, speaker.message_id
+        self._count(request, reply)
+        if (cut := cut_short(reply, speaker.message_id)) is not None:
+            yield cut
+
+    async def _request(self) -> ModelRequest:
+        """The next question. Raises `TurnFailed` when there were too many."""
+        plan = self._plan
+        self._rounds += 1
+        if plan.limits.rounds and self._rounds > plan.limits.rounds:
+            raise TurnFailed(f"This run has reached its limit of {plan.limits.rounds} model calls.", "limit_reached")
+        offered = [_as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
+        tools = [tool for tool in offered if tool is not None]
+        names = {tool.name for tool in tools}
+        tools.extend(tool for tool in plan.client_tools if tool.name not in names)
+        if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
+            sentence = (
+                f"No tool may be named {OUTPUT_TOOL!r} where an answer is to have a type: it is given by that name."
+            )
+            raise TurnFailed(sentence, "invalid_input")
+        conversation = repair([*plan.messages, *self._transcript.with_images()])
+        request = ModelRequest(
+            messages=trim(
+                conversation, tokens=plan.history_tokens, estimates=self._estimates, count=plan.history_messages
+            ),
+            tools=tools,
+            options=plan.options,
+            tool_choice=plan.tool_choice,
+            response_format=plan.response_format,
+        )
+        counts = len(request.messages), len(conversation), len(tools)
+        note(
+            logger,
+            plan.context,
+            "Question %d to %s: %d of %d messages, %d tools",
+            self._rounds,
+            plan.model.name,
+            *counts,
+        )
+        return request if self._answer is None else self._answer.shape(request)
+
+    def _wrong(self, text: str, message_id: str) -> Event | None:
+        """What is told of an answer that is not of the type that was asked for; None if it is, or none was."""
+        return None if self._answer is None else self._answer.take(text, message_id, self._transcript)
+
+    def _count(self, request: ModelRequest, reply: Reply) -> None:
+        """Count the tokens; past the limit no tool is run any more. Providers that count none are estimated."""
+        model = self._plan.model
+        spent = self._plan.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
+        counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
+        note(logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
+        self._transcript.add_usage(model.provider, reply.model or model.name, spent)
+        self._transcript.finish_reason = reply.finish_reason
+        if self._has_budget:
+            self._guard.watch(sum(self._transcript.usage.values(), Usage()), self._plan.limits, self._plan.allowances)
+
+    def _count_cut(self, request: ModelRequest, reply: Reply | None, said: int, exc: BaseException) -> None:
+        """Count an answer that was cut off after `said` characters, if it was: as the provider did, or estimated."""
+        model = self._plan.model
+        if reply is None and (spent := usage_of_cut(request, said, exc)) is not None:
+            self._transcript.add_usage(model.provider, model.name, self._plan.prices.priced(spent, model.name))
+
+    def _conclude(self, batch: Batch) -> Iterator[Event]:
+        """How the turn ends after a batch, if it does. Raises `TurnFailed`."""
+        for outcome in batch.outcomes.values():
+            if outcome.quota:
+                raise TurnFailed(outcome.quota, "quota_exceeded")
+            if outcome.ends_run:
+                sentence = f"The tool {outcome.call.name!r} failed (error {outcome.error_id})."
+                raise TurnFailed(sentence, "internal_error")
+        if self._guard.stop:
+            raise TurnFailed(self._guard.stop, self._guard.code)
+        pending = [call.id for call in batch.client_calls]
+        if batch.awaiting:
+            yield self._finished(
+                events.Interrupted([ask_approval(call, self._plan.approval_seconds) for call in batch.awaiting])
+            )
+        elif pending:
+            yield self._finished(events.Success(pending_tool_call_ids=pending))
+        elif batch.direct is not None:
+            message_id, text = self._plan.new_id(), "\n\n".join(batch.direct)
+            yield events.TextMessageStart(message_id, "assistant")
+            yield events.TextMessageContent(message_id, text)
+            yield events.TextMessageEnd(message_id)
+            yield self._wrong(text, message_id) or self._finished(events.Success())
+
+    def _finished(self, outcome: events.Outcome) -> RunFinished:
+        note(logger, self._plan.context, "The turn ends: %s", type(outcome).__name__)
+        usage = self._transcript.token_usage() or None
+        result = self._transcript.result
+        return RunFinished(self._plan.thread_id, self._plan.run_id, outcome, result, usage)
+
+    def _call_id(self, provider_id: str) -> str:
+        """The provider's id of a call if it is new to the thread and usable, else one of our own."""
+        if self._call_ids is None:
+            self._call_ids = {call.id for message in self._plan.messages for call in message.tool_calls}
+        is_new = provider_id and len(provider_id) <= MAX_CALL_ID and provider_id not in self._call_ids
+        call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{self._plan.new_id()}"
+        self._call_ids.add(call_id)
+        return call_id
+
+
+async def _close(stream: AsyncIterator[Delta | Reply]) -> None:
+    if isinstance(stream, AsyncGenerator):
+        await stream.aclose()
+
+
+def _as_offered(tool: Tool, context: ToolContext) -> Tool | None:
+    try:
+        return tool.for_context(context)
+    except Exception:
+        logger.exception("Tool %s could not say whether it is available", tool.name, extra=whose(context))
+        return None

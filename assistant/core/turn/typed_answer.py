@@ -1,0 +1,159 @@
+"""The answer of a turn as a value of a type: how it is asked for, watched as it grows, checked and mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assistant.core.conversation.transcript import Transcript, cut_message
+from assistant.core.conversation.turn_endings import TurnFailed
+from assistant.core.llm.protocol import ModelRequest
+from assistant.core.llm.typed_output import OUTPUT_TOOL, InvalidOutput, Mode, OutputType
+from assistant.core.toolcalls.protocols import Admission, Toolset
+from assistant.core.values.events import (
+    Custom,
+    Event,
+    TextMessageContent,
+    TextMessageStart,
+    ToolCallArgs,
+    ToolCallStart,
+)
+from assistant.core.values.messages import Message, ToolCall
+from assistant.toolkit import Tool
+
+# How often a model may mend an answer that is not of the type that was asked for.
+REPAIRS = 2
+# A partial value is looked for whenever the text has grown by this much, and by this share of itself.
+STEP = 16
+STEP_SHARE = 0.1
+# Answers that no mending helps, however whole they look: what is said of them, and the error's code.
+_UNFINISHED = {
+    "length": ("The model used up its limit of tokens before its answer was whole.", "limit_reached"),
+    "content_filter": ("The provider's content filter cut the answer short.", "provider_error"),
+    "refusal": ("The model refused to answer.", "provider_error"),
+}
+_NEXT_MODE: dict[Mode, Mode] = {"native": "tool", "tool": "prompt"}
+
+
+class Growing:
+    """A typed answer as it grows, seen from the events of a turn; of sub-agents' answers nothing is taken."""
+
+    def __init__(self, output: OutputType[Any]) -> None:
+        self._output = output
+        self.begin()
+
+    def begin(self) -> None:
+        """Another reply begins."""
+        self._text, self._looked_at, self._last, self._call_id = "", 0, None, ""
+
+    def grown(self, event: Event) -> Any:
+        """The value so far if this event has made it grow, else None."""
+        if getattr(event, "subagent_run_id", None) is not None:
+            return None
+        match event:
+            case TextMessageStart():
+                self.begin()
+                return None
+            case ToolCallStart(tool_call_name=name) if name == OUTPUT_TOOL:
+                self.begin()
+                self._call_id = event.tool_call_id
+                return None
+            case ToolCallArgs() if event.tool_call_id == self._call_id:
+                self._text += event.delta
+            case TextMessageContent():
+                self._text += event.delta
+            case _:
+                return None
+        if len(self._text) < self._looked_at + max(STEP, self._looked_at * STEP_SHARE):
+            return None
+        self._looked_at = len(self._text)
+        value = self._output.parse_partial(self._text)
+        if value is None or value == self._last:
+            return None
+        self._last = value
+        return value
+
+
+class TypedAnswer:
+    """What one turn knows of its answer's type."""
+
+    def __init__(self, output: OutputType[Any], mode: Mode) -> None:
+        self.output = output
+        self.mode = mode
+        self._left = REPAIRS
+        self._said_why: dict[str, str] = {}
+        self._growing = Growing(output)
+
+    def shape(self, request: ModelRequest) -> ModelRequest:
+        """The question, put so that the answer has the type."""
+        messages = [one for message in request.messages for one in self._with_reason(message)]
+        match self.mode:
+            case "native":
+                return replace(request, messages=messages, response_format=self.output.response_format())
+            case "tool":
+                choice = request.tool_choice if request.tools else OUTPUT_TOOL
+                tools = [*request.tools, self.output.tool()]
+                return replace(request, messages=messages, tools=tools, tool_choice=choice)
+        return replace(request, messages=_instructed(messages, self.output.instructions()))
+
+    def _with_reason(self, message: Message) -> Iterator[Message]:
+        yield message
+        if message.role == "assistant" and message.id in self._said_why:
+            yield Message("user", self._said_why[message.id])
+
+    def degrade(self) -> bool:
+        """Ask in a plainer way from now on, as the provider refuses this one. False if there is none."""
+        following = _NEXT_MODE.get(self.mode)
+        self.mode = following or self.mode
+        return following is not None
+
+    def watched(self, event: Event) -> Event | None:
+        """The `output.partial` that follows an event, if the value has grown."""
+        value = self._growing.grown(event)
+        return None if value is None else Custom("output.partial", {"value": self.output.to_json(value)})
+
+    def take(self, text: str, message_id: str, transcript: Transcript) -> Event | None:
+        """Check the whole answer: None if it is of the type, else what is told of it, and the model is to mend it.
+
+        Raises:
+            TurnFailed: it was mended too often, was cut short, or is a refusal.
+        """
+        if transcript.finish_reason in _UNFINISHED:
+            raise TurnFailed(*_UNFINISHED[transcript.finish_reason])
+        try:
+            value = self.output.parse(text)
+        except InvalidOutput as exc:
+            if not self._left:
+                raise TurnFailed(f"The model gave no valid {self.output.name}. {exc}", "provider_error") from exc
+            self._left -= 1
+            reason = f"This answer is not of the form that was asked for. {exc} Answer again, in that form."
+            self._said_why[message_id] = f"{reason} {self.output.instructions()}"
+            return cut_message(message_id, "invalid_form")
+        transcript.output = value
+        transcript.result = self.output.to_json(value)
+        return None
+
+
+class WithTool:
+    """A toolset with one more tool, which needs nobody's leave."""
+
+    def __init__(self, toolset: Toolset, tool: Tool) -> None:
+        self._toolset = toolset
+        self._tool = tool
+
+    async def offered(self) -> Sequence[Tool]:
+        return await self._toolset.offered()
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        admissions = await self._toolset.admit(calls)
+        return [
+            Admission(self._tool, rule="Gives the answer.") if call.name == self._tool.name else admission
+            for call, admission in zip(calls, admissions, strict=True)
+        ]
+
+
+def _instructed(messages: Sequence[Message], instructions: str) -> tuple[Message, ...]:
+    if messages and messages[0].role == "system":
+        return (replace(messages[0], content=f"{messages[0].content}\n\n{instructions}"), *messages[1:])
+    return (Message("system", instructions), *messages)

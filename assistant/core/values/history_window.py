@@ -1,0 +1,188 @@
+"""Which messages a model is sent: always a valid conversation, and no more of it than fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from assistant.core.values.messages import Message
+from assistant.toolkit.calls.results import cut
+
+NO_RESULT = "There is no result of this call."
+CLEARED = "[Removed to save room. Call the tool again if you still need this.]"
+# Of so many of the newest rounds of calls the results are never removed.
+KEPT_ROUNDS = 2
+# However little room there is, so much of each of their results stays.
+LEAST_RESULT = 50
+# About what an image takes, at the sizes that providers scale images to.
+IMAGE_TOKENS = 1_000
+# What a provider adds to every message of its own: the role and the marks around it.
+MESSAGE_OVERHEAD = 4
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text has: a quarter of its UTF-8 bytes, which is close for English and high for code."""
+    return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4 + 1 if text else 0
+
+
+def estimate(message: Message) -> int:
+    """About how many tokens a message takes."""
+    tokens = MESSAGE_OVERHEAD + estimate_tokens(message.content) + IMAGE_TOKENS * len(message.media)
+    for call in message.tool_calls:
+        tokens += estimate_tokens(call.name) + estimate_tokens(call.arguments)
+    return tokens
+
+
+class Estimates:
+    """What messages take, as `estimate` says, worked out once for each: a run asks again with every question."""
+
+    def __init__(self) -> None:
+        # With the message, so that no other object gets its id.
+        self._known: dict[int, tuple[Message, int]] = {}
+
+    def of(self, messages: Iterable[Message]) -> int:
+        """About how many tokens the messages take together."""
+        total = 0
+        for message in messages:
+            known = self._known.get(id(message))
+            if known is None:
+                known = self._known[id(message)] = (message, estimate(message))
+            total += known[1]
+        return total
+
+
+def repair(messages: Iterable[Message]) -> list[Message]:
+    """The same conversation, valid for every provider.
+
+    Every call has exactly one result, right after the message that made it; results of no call are dropped, and so are
+    assistant messages that say nothing.
+    """
+    units: list[tuple[Message, dict[str, Message]]] = []
+    waiting: dict[str, dict[str, Message]] = {}
+    nothing: dict[str, Message] = {}
+    for message in messages:
+        if message.role == "tool":
+            results = waiting.pop(message.tool_call_id, None)
+            if results is not None:
+                results[message.tool_call_id] = message
+        elif message.tool_calls:
+            found: dict[str, Message] = {}
+            units.append((message, found))
+            waiting.update((call.id, found) for call in message.tool_calls)
+        elif message.content or message.role != "assistant":
+            units.append((message, nothing))
+    valid: list[Message] = []
+    for message, results in units:
+        valid.append(message)
+        if message.tool_calls:
+            valid.extend(
+                results.get(call.id) or Message("tool", NO_RESULT, tool_call_id=call.id) for call in message.tool_calls
+            )
+    return valid
+
+
+def trim(messages: Sequence[Message], *, tokens: int, estimates: Estimates, count: int = 0) -> list[Message]:
+    """What a model is sent of a valid conversation: old results go first (`clear_results`), then old parts (`fit`)."""
+    if not (tokens or count):
+        return list(messages)
+    begins = next((message.role for message in messages if message.role != "system"), "user")
+    has_room = not count or len(messages) <= count
+    if begins == "user" and has_room and (not tokens or estimates.of(messages) <= tokens):
+        return list(messages)
+    newest = fit(messages, count=count)
+    return fit(clear_results(newest, tokens=tokens), tokens=tokens)
+
+
+def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
+    """The conversation with old tool results removed, oldest first, until it fits `tokens` or none is left to remove.
+
+    The calls stay, so the model knows what it has done. Results of the newest rounds of calls are never removed, but
+    cut where they alone are too much.
+    """
+    excess = sum(map(estimate, messages)) - tokens if tokens else 0
+    if excess <= 0:
+        return list(messages)
+    rounds = [place for place, message in enumerate(messages) if message.tool_calls]
+    newest = rounds[-KEPT_ROUNDS] if len(rounds) >= KEPT_ROUNDS else 0
+    cleared: list[Message] = []
+    for place, message in enumerate(messages):
+        is_worth_it = message.role == "tool" and (len(message.content) > 2 * len(CLEARED) or message.media)
+        if excess > 0 and place < newest and is_worth_it:
+            smaller = replace(message, content=CLEARED, media=())
+            excess -= estimate(message) - estimate(smaller)
+            cleared.append(smaller)
+        else:
+            cleared.append(message)
+    return _shrunk(cleared, newest, tokens) if excess > 0 else cleared
+
+
+def _shrunk(messages: Sequence[Message], newest: int, tokens: int) -> list[Message]:
+    """The same with the results of the newest rounds cut, so that together they take half of the room at most."""
+    places = {place for place, message in enumerate(messages) if message.role == "tool" and place >= newest}
+    share = max(LEAST_RESULT, tokens // (2 * len(places) or 1))
+    return [
+        replace(message, content=cut(message.content, share)) if place in places else message
+        for place, message in enumerate(messages)
+    ]
+
+
+def fit(messages: Sequence[Message], *, tokens: int = 0, count: int = 0) -> list[Message]:
+    """The newest part of a valid conversation that fits.
+
+    The system prompt, the last user message and the newest message (with the results of its calls) always stay, and a
+    call is never split from its results; so what is kept can be more than the limits when those alone are.
+
+    Args:
+        messages: a valid conversation, as `repair` gives it.
+        tokens: how many tokens may be sent, as estimated here; 0 for any number.
+        count: how many messages may be sent, without the system prompt; 0 for any number.
+    """
+    head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
+    units = _units(messages[head:])
+    if not units or not (tokens or count):
+        return list(messages)
+    last_user = max((i for i, unit in enumerate(units) if unit[0].role == "user"), default=len(units) - 1)
+    budget = _Budget(tokens, count)
+    budget.take(messages[:head], counts=False)
+    kept = {len(units) - 1, last_user}
+    for i in kept:
+        budget.take(units[i])
+    for i in range(len(units) - 2, -1, -1):
+        if i in kept:
+            continue
+        if not budget.has_room(units[i]):
+            break
+        budget.take(units[i])
+        kept.add(i)
+    return [*messages[:head], *_from_a_question(units, kept, last_user)]
+
+
+def _from_a_question(units: Sequence[Sequence[Message]], kept: set[int], last_user: int) -> list[Message]:
+    """The kept units, beginning with a user's message as providers want it, not with half an old answer."""
+    first = next((i for i in sorted(kept) if units[i][0].role == "user"), last_user)
+    return [message for i in sorted(kept) if i >= first for message in units[i]]
+
+
+def _units(messages: Sequence[Message]) -> list[list[Message]]:
+    units: list[list[Message]] = []
+    for message in messages:
+        if message.role == "tool" and units:
+            units[-1].append(message)
+        else:
+            units.append([message])
+    return units
+
+
+class _Budget:
+    """What may still be sent."""
+
+    def __init__(self, tokens: int, count: int) -> None:
+        self._tokens: float = tokens or float("inf")
+        self._count: float = count or float("inf")
+
+    def take(self, messages: Sequence[Message], *, counts: bool = True) -> None:
+        self._tokens -= sum(map(estimate, messages))
+        self._count -= len(messages) if counts else 0
+
+    def has_room(self, messages: Sequence[Message]) -> bool:
+        return sum(map(estimate, messages)) <= self._tokens and len(messages) <= self._count

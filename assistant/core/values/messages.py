@@ -1,0 +1,179 @@
+"""What a conversation is made of: frozen values, and their form in the chat-completions wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from assistant.toolkit import Media
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+# Floats up to here are exact.
+MAX_EXACT = 2**53
+
+
+def _same_numbers(value: Any) -> Any:
+    """The value with 1.0 as 1."""
+    if isinstance(value, dict):
+        return {key: _same_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_same_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT else value
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model's request to run a tool.
+
+    `arguments` is the JSON text exactly as the model sent it; nobody has parsed or repaired it.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+    @property
+    def canonical(self) -> tuple[str, str]:
+        """The name, and the arguments in one spelling if they are JSON: equal for identical calls."""
+        try:
+            value = _same_numbers(msgspec.json.decode(self.arguments))
+            return self.name, msgspec.json.encode(value, order="deterministic").decode()
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            return self.name, self.arguments.strip()
+
+    def to_wire(self) -> dict[str, Any]:
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a conversation.
+
+    `id` identifies it to clients and is never sent to a provider, and so are `reasoning` and `is_partial`
+    (a text that was cut off by a cancel, a crash or an error). `media` are images of a tool's result, for models that
+    see them.
+    """
+
+    role: Role
+    content: str = ""
+    id: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    reasoning: str = ""
+    is_partial: bool = False
+    media: tuple[Media, ...] = ()
+
+    @classmethod
+    def from_wire(cls, wire: Mapping[str, Any]) -> Message:
+        """A message from its form in a chat-completions request. Raises `ValueError` for what is none."""
+        role, content = wire.get("role"), wire.get("content") or ""
+        if role not in ("system", "user", "assistant", "tool") or not isinstance(content, str):
+            raise ValueError("A message needs a role (system, user, assistant or tool) and a text as its content.")
+        calls = tuple(
+            ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+            for call in wire.get("tool_calls") or ()
+        )
+        return cls(role, content, str(wire.get("id", "")), calls, str(wire.get("tool_call_id", "")))
+
+    def to_wire(self) -> dict[str, Any]:
+        """The message as a chat-completions request carries it."""
+        if self.role == "tool":
+            return {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
+        if self.tool_calls:
+            return {
+                "role": self.role,
+                "content": self.content or None,
+                "tool_calls": [call.to_wire() for call in self.tool_calls],
+            }
+        return {"role": self.role, "content": self.content}
+
+
+# A frozen dataclass sets each attribute by a call; one with the same slots that is open takes a third of the time.
+_Unfrozen: Any = make_dataclass(
+    "_Unfrozen", [(one.name, one.type, field(default=one.default)) for one in fields(Message)], slots=True
+)
+
+
+def messages_of(rows: Iterable[tuple[Any, ...]]) -> list[Message]:
+    """Messages from the values of their fields, in the order of the fields: for hundreds of them, at every turn."""
+    messages: list[Any] = [_Unfrozen(*row) for row in rows]
+    for message in messages:
+        message.__class__ = Message
+    return messages
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones.
+
+    `is_estimated`: some of it is our own estimate, as an answer was cut off or the provider counted nothing. `cost` is
+    in millionths of the unit of the currency that prices are in; 0 where no price is known.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    reasoning_tokens: int = 0
+    is_estimated: bool = False
+    cost: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_input_tokens + other.cached_input_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.is_estimated or other.is_estimated,
+            self.cost + other.cost,
+        )
+
+
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One whole answer of a model: what every stream ends with, and nothing less than whole."""
+
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: FinishReason = "stop"
+    model: str = ""
+
+
+def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """A conversation as a chat-completions request carries it."""
+    return [message.to_wire() for message in messages]
+
+
+def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls of the last assistant message that have no result."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "tool":
+            answered.add(message.tool_call_id)
+        elif message.role == "assistant":
+            return tuple(call for call in message.tool_calls if call.id not in answered)
+    return ()
+
+
+def since_asked(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The last message of the user's, and what came after it."""
+    asked = next((place for place in range(len(messages) - 1, -1, -1) if messages[place].role == "user"), len(messages))
+    return tuple(messages[asked:])
+
+
+def last_calls(messages: Sequence[Message]) -> Sequence[ToolCall]:
+    """The calls of the last assistant message, answered or not."""
+    return next((message.tool_calls for message in reversed(messages) if message.role == "assistant"), ())

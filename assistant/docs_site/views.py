@@ -1,0 +1,44 @@
+"""The pages of the documents, at `/docs/`; open to all, for they tell of no tenant."""
+
+from __future__ import annotations
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from assistant.docs_site.asyncapi import asyncapi_document
+from assistant.docs_site.documents import INDEX, contents, find_document, find_image
+from assistant.docs_site.search import MAX_QUERY, search_manual
+
+
+@require_safe
+def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
+    """One document, with the list of all."""
+    document = find_document(slug)
+    if document is None:
+        raise Http404
+    return render(request, "assistant/manual.html", {"document": document, "groups": contents()})
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """What the documents say of the words in `q`."""
+    query = request.GET.get("q", "")[:MAX_QUERY].strip()
+    context = {"query": query, "found": search_manual(query), "groups": contents()}
+    return render(request, "assistant/manual_search.html", context)
+
+
+@require_safe
+def image(request: HttpRequest, name: str) -> HttpResponseBase:
+    """A picture in a document."""
+    path = find_image(name)
+    if path is None:
+        raise Http404
+    return FileResponse(path.open("rb"), content_type="image/png")
+
+
+@require_safe
+def asyncapi(request: HttpRequest) -> JsonResponse:
+    """The websocket API as an AsyncAPI document."""
+    scheme = "wss" if request.is_secure() else "ws"
+    return JsonResponse(asyncapi_document(host=request.get_host(), scheme=scheme), json_dumps_params={"indent": 2})

@@ -1,0 +1,99 @@
+"""The clock: what time it is, here or elsewhere, and what a time in one zone is in another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from assistant.library.moments import in_words, moments_of, offset_of, read_time, read_zone
+from assistant.toolkit import Example, Param, ToolContext, tool
+
+
+@dataclass(frozen=True, slots=True)
+class ZonedTime:
+    """A moment as one zone's clocks show it."""
+
+    human: str
+    iso: str
+    weekday: str
+    timezone: str
+    utc_offset: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedTime:
+    """One moment in two zones; `note` says if the clocks of the first show that time twice."""
+
+    source: ZonedTime
+    target: ZonedTime
+    note: str
+
+
+@tool(
+    read_only=True,
+    enabled_by_default=True,
+    examples=[
+        Example(
+            "what time is it in Honolulu?",
+            {"timezone": "Pacific/Honolulu"},
+            result='{"human":"Friday 3 February 1911, 04:05","iso":"1911-02-03T04:05:00-10:00"}',
+            answer="In Honolulu it is 04:05 on Friday 3 February 1911.",
+        )
+    ],
+)
+def current_time(
+    context: ToolContext,
+    timezone: Annotated[
+        str | None, Param("IANA name, like Asia/Tokyo. Leave out for the user's own zone.", max_length=100)
+    ] = None,
+) -> ZonedTime:
+    """Tell the current date and time."""
+    return _zoned(datetime.now(UTC).astimezone(read_zone(timezone or context.tenant.timezone)))
+
+
+@tool(
+    read_only=True,
+    idempotent=True,
+    enabled_by_default=True,
+    examples=[
+        Example(
+            "when it is 23:11 in Nairobi, how late is it in Lima?",
+            {"time": "23:11", "from_zone": "Africa/Nairobi", "to_zone": "America/Lima"},
+            result='{"source":{"human":"Friday 3 February 1911, 23:11"},'
+            '"target":{"human":"Friday 3 February 1911, 15:11"}}',
+            answer="23:11 in Nairobi is 15:11 in Lima.",
+        )
+    ],
+)
+def convert_time(
+    time: Annotated[str, Param("Like 15:30 (today) or 2026-11-21T15:30.", max_length=50)],
+    from_zone: Annotated[str, Param("IANA name of the zone that the time is in.", max_length=100)],
+    to_zone: Annotated[str, Param("IANA name of the zone wanted.", max_length=100)],
+) -> ConvertedTime:
+    """Convert a time from one time zone to another."""
+    source, target = read_zone(from_zone), read_zone(to_zone)
+    now = datetime.now(UTC)
+    written = read_time(time, source, now)
+    if written.moment is not None:
+        moments = [written.moment.astimezone(source)]
+    else:
+        moments = moments_of(written.day or now.astimezone(source).date(), written.clock, source)
+    note = ""
+    if len(moments) == 2:
+        later = moments[1].astimezone(target)
+        note = (
+            f"The clocks of {source.key} show {moments[0]:%H:%M} twice that day. This is the first; "
+            f"the second (UTC{offset_of(moments[1])}) is {in_words(later)} in {target.key}."
+        )
+    return ConvertedTime(_zoned(moments[0]), _zoned(moments[0].astimezone(target)), note)
+
+
+def _zoned(moment: datetime) -> ZonedTime:
+    return ZonedTime(
+        human=in_words(moment),
+        iso=moment.isoformat(timespec="seconds"),
+        weekday=f"{moment:%A}",
+        timezone=str(moment.tzinfo),
+        utc_offset=offset_of(moment),
+    )

@@ -1,0 +1,60 @@
+"""Knowledge: searches the tenant's own documents, with sources to cite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from assistant.services.knowledge.full_text import search
+from assistant.toolkit import Example, Param, ToolContext, tool
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A passage of a document: `source` is its title, `page` is set for PDFs, `source_id` names the passage itself."""
+
+    source: str
+    heading: str
+    page: int | None
+    text: str
+    source_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSearch:
+    """The passages that fit best, the best one first; `note` says what to make of them."""
+
+    results: list[Quotation]
+    note: str
+
+
+@tool(
+    read_only=True,
+    examples=[
+        Example(
+            "how do I bring a zebra to the office?",
+            {"query": "bring zebra to office"},
+            result='{"results":[{"source":"Zebra handbook","text":"Register it at the gate, on Sundays only."}]}',
+            answer="Register it at the gate, on Sundays only. (Source: Zebra handbook)",
+        )
+    ],
+)
+def search_docs(
+    query: Annotated[str, Param("What to look for, in a few words.", min_length=1, max_length=500)],
+    context: ToolContext,
+    limit: Annotated[int, Param("How many passages at most.", ge=1, le=10)] = 3,
+) -> DocumentSearch:
+    """Search the company's documents for policies and instructions: refunds, shipping, warranty, opening hours."""
+    hits = search(tenant_id=context.tenant.pk, query=query, limit=limit)
+    results = [
+        Quotation(
+            source=hit.passage.title,
+            heading=hit.passage.heading,
+            page=hit.passage.page,
+            text=hit.passage.text,
+            source_id=f"doc-{hit.passage.document_id}.{hit.passage.position}",
+        )
+        for hit in hits
+    ]
+    note = "Answer from these passages and name the source." if results else "No document says anything about this."
+    return DocumentSearch(results, note)

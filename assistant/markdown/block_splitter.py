@@ -1,0 +1,276 @@
+"""Cuts streamed Markdown into blocks as they close, such that each block alone renders as it would within the whole.
+
+Every decision falls at the end of a line, so any chunking gives the same blocks. Where a line alone does not tell what
+is open, the parser itself is asked; where asking would cost too much (hostile text), the rest becomes one block.
+Rules: https://spec.commonmark.org/0.31.2/ and GitHub's tables.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+from markdown_it import MarkdownIt
+
+from assistant.markdown.line_patterns import (
+    CODE_INDENT,
+    DELIMITER,
+    FENCE,
+    HEADING,
+    ITEM,
+    PLAIN_START,
+    QUOTE,
+    RULE,
+    UNDECIDED,
+    UNDERLINE,
+    indent,
+    starts_block,
+)
+
+_NEVER = 1_000_000
+_FREE_QUESTIONS = 8
+_LOOK_AHEAD = 64
+
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("inline")
+
+
+class _Open(Enum):
+    """What stands open at the end of the last line."""
+
+    NOTHING = auto()
+    PARAGRAPH = auto()  # or a table: both end at a blank line
+    QUOTE = auto()
+    LIST = auto()
+    INDENTED = auto()
+    FENCE = auto()
+    REST = auto()  # everything to the end is one block
+
+
+class BlockSplitter:
+    """Takes a text in pieces of any size and gives the source of each Markdown block once it has closed."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._held = ""
+        self._closed: list[str] = []
+        self._is_decided = False  # of the line that is coming in, it is known whether it closes what is open
+        self._start([])
+
+    def feed(self, delta: str) -> list[str]:
+        """Add text; returns the blocks that it closed."""
+        delta = self._held + delta
+        self._held = "\r" if delta.endswith("\r") else ""
+        self._take(delta.removesuffix("\r") if self._held else delta)
+        return self._drain()
+
+    def finish(self) -> list[str]:
+        """Returns what is left when the text has ended."""
+        self._take("\n" if self._held else "")
+        self._held = ""
+        if rest := "".join(self._pieces):
+            self._pieces = []
+            self._line(rest)
+        self._close()
+        return self._drain()
+
+    def _take(self, text: str) -> None:
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if "\n" not in text:
+            if text:
+                self._pieces.append(text)
+                self._look_ahead()
+            return
+        first, *lines = text.split("\n")
+        lines.insert(0, "".join([*self._pieces, first]))
+        last = lines.pop()
+        self._pieces = [last] if last else []
+        for line in lines:
+            self._line(line + "\n")
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        """Close a list or indented code as soon as the next line's beginning tells that it has ended."""
+        is_open = self._is_after_blank and self._open in {_Open.LIST, _Open.INDENTED}
+        if not is_open or self._is_decided or not self._pieces:
+            return
+        start = "".join(self._pieces)[:_LOOK_AHEAD]
+        if UNDECIDED.fullmatch(start) and len(start) < _LOOK_AHEAD:
+            return
+        self._is_decided = True
+        is_list = self._open is _Open.LIST
+        if indent(start) < (self._content_indent if is_list else CODE_INDENT) and not (is_list and ITEM.match(start)):
+            self._close()
+
+    def _drain(self) -> list[str]:
+        closed, self._closed = self._closed, []
+        return closed
+
+    def _start(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._open = _Open.NOTHING
+        self._fence = ""
+        self._content_indent = 0
+        self._is_after_blank = False
+        self._is_table = False
+        self._is_text = False  # within a list: surely a paragraph is open, so a lazy line continues it
+        self._is_bare = False  # the last line is an item's marker without text
+        self._questions = 0
+        self._asked_at = 0
+
+    def _close(self) -> None:
+        block = "".join(self._lines)
+        if block.strip():
+            self._closed.append(block)
+            self._start([])
+
+    def _line(self, line: str) -> None:
+        self._is_decided = False
+        text = line.rstrip("\n")
+        if self._open is _Open.FENCE:
+            self._in_fence(line, text)
+        elif self._open is _Open.REST:
+            self._lines.append(line)
+        elif not text.strip(" \t"):
+            self._blank(line)
+        else:
+            self._filled(line, text)
+            self._is_after_blank = False
+
+    def _in_fence(self, line: str, text: str) -> None:
+        self._lines.append(line)
+        mark = text.strip(" \t")
+        if mark.startswith(self._fence) and not mark.strip(self._fence[0]) and indent(text) < CODE_INDENT:
+            self._close()
+
+    def _blank(self, line: str) -> None:
+        self._lines.append(line)
+        self._is_after_blank = True
+        self._is_text = False
+        if self._is_bare:
+            self._content_indent = _NEVER  # an item may begin with one empty line, not with two
+        if self._open in {_Open.PARAGRAPH, _Open.QUOTE}:
+            self._close()
+
+    def _filled(self, line: str, text: str) -> None:
+        if self._open is _Open.PARAGRAPH:
+            self._in_paragraph(line, text)
+        elif self._open is _Open.QUOTE:
+            self._in_quote(line, text)
+        elif self._open is _Open.LIST:
+            self._in_list(line, text)
+        elif self._open is _Open.INDENTED and indent(text) >= CODE_INDENT:
+            self._lines.append(line)
+        else:
+            self._begin(line, text)
+
+    def _begin(self, line: str, text: str) -> None:
+        """The line starts a block of its own; what was open has ended before it."""
+        self._close()
+        self._lines.append(line)
+        if indent(text) >= CODE_INDENT:
+            self._open = _Open.INDENTED
+        elif fence := FENCE.match(text):
+            self._open, self._fence = _Open.FENCE, fence[1]
+        elif HEADING.match(text) or RULE.match(text):
+            self._close()
+        elif QUOTE.match(text):
+            self._open = _Open.QUOTE
+        elif item := ITEM.match(text):
+            self._item(item, text)
+        else:
+            self._open = _Open.PARAGRAPH
+
+    def _item(self, item: re.Match[str], text: str) -> None:
+        self._open = _Open.LIST
+        rest = text[item.end() :]
+        marker = item.end(2)
+        gap = indent(" " * marker + item[3]) - marker if rest else 1
+        self._content_indent = marker + (gap if gap <= CODE_INDENT else 1)
+        self._is_text = gap <= CODE_INDENT and bool(PLAIN_START.match(rest))
+        self._is_bare = not rest
+
+    def _in_paragraph(self, line: str, text: str) -> None:
+        item = ITEM.match(text)
+        interrupts = item and text[item.end() :] and (not item[2][0].isdigit() or item[2][:-1] == "1")
+        if (starts_block(text) and not UNDERLINE.match(text)) or interrupts:
+            self._begin(line, text)
+        else:
+            is_unsure = bool(UNDERLINE.match(text)) or (self._is_table and (item or indent(text) >= CODE_INDENT))
+            self._is_table = self._is_table or bool(DELIMITER.match(text))
+            self._lines.append(line)
+            if is_unsure:
+                self._ask()
+
+    def _in_quote(self, line: str, text: str) -> None:
+        if QUOTE.match(text):
+            self._lines.append(line)
+        elif starts_block(text) or ITEM.match(text):
+            self._begin(line, text)
+        else:
+            self._lines.append(line)
+            self._ask()
+
+    def _in_list(self, line: str, text: str) -> None:
+        item = ITEM.match(text)
+        if indent(text) >= self._content_indent:
+            self._lines.append(line)
+            self._is_text = self._is_text and bool(PLAIN_START.match(text.strip()))
+            self._is_bare = False
+        elif RULE.match(text) or (starts_block(text) and not item):
+            self._begin(line, text)
+        elif item:
+            self._lines.append(line)
+            self._item(item, text)
+        elif self._is_after_blank:
+            self._begin(line, text)
+        else:
+            self._lines.append(line)
+            if not self._is_text:
+                self._ask()
+
+    def _ask(self) -> None:
+        """Let the parser tell what is open at the end of these lines, as long as that stays cheap."""
+        size = sum(map(len, self._lines)) if self._questions >= _FREE_QUESTIONS else 0
+        if self._questions >= _FREE_QUESTIONS and size < 2 * self._asked_at:
+            self._open = _Open.REST
+            return
+        self._questions += 1
+        self._asked_at = sum(map(len, self._lines))
+        self._adopt("".join(self._lines))
+
+    def _adopt(self, source: str) -> None:
+        tokens = _PARSER.parse(source)
+        tops = [token for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
+        if not tops or tops[-1].map is None:
+            return
+        last, first_line = tops[-1], tops[-1].map[0]
+        lines, asked, questions = self._lines, self._asked_at, self._questions
+        self._lines = lines[:first_line]
+        self._close()
+        self._start([*self._lines, *lines[first_line:]])
+        self._asked_at, self._questions = asked, questions
+        kind = {"paragraph_open": _Open.PARAGRAPH, "table_open": _Open.PARAGRAPH, "blockquote_open": _Open.QUOTE}
+        if last.type in {"bullet_list_open", "ordered_list_open"}:
+            items = [
+                token.map[0] for token in tokens if token.type == "list_item_open" and token.level == 1 and token.map
+            ]
+            text = lines[items[-1]].rstrip("\n")
+            if found := ITEM.match(text):
+                self._item(found, text)
+                self._is_text = False
+        elif last.type == "fence":
+            self._open = _Open.REST
+        elif last.type == "code_block":
+            self._open = _Open.INDENTED
+        elif last.type in kind:
+            self._open = kind[last.type]
+            self._is_table = last.type == "table_open"
+        else:
+            self._close()
+
+
+def split_blocks(text: str) -> list[str]:
+    """The blocks of a whole text, the same ones that a stream of it gives."""
+    splitter = BlockSplitter()
+    return [*splitter.feed(text), *splitter.finish()]

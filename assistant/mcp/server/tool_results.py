@@ -1,0 +1,135 @@
+"""A tool and what came of its call, in the words of MCP."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import quote
+
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    TextResourceContents,
+    ToolAnnotations,
+)
+from mcp_types import Tool as Description
+
+from assistant.services.toolcalls.direct_call import CalledTool
+from assistant.toolkit import Media, Tool, ToolResult
+from assistant.toolkit.calls.json_values import more
+from assistant.toolkit.calls.results import MAX_KEPT, cut
+from assistant.toolkit.schema.json_schema import JsonSchema, holds_to, resolve
+
+# Protocols before 2026-07-28 know only objects as structured results: anything else stands under this name.
+RESULT = "result"
+_TOO_LONG = "The result is too long to be given whole, as this tool's output schema asks. Ask for less."
+
+
+def describe(tool: Tool) -> Description:
+    """A tool as it is listed."""
+    return Description(
+        name=tool.name,
+        title=tool.title or " ".join(filter(None, tool.name.split("_"))).capitalize(),
+        description=tool.description,
+        input_schema={"type": "object", **tool.parameters},
+        output_schema=output_schema(tool),
+        annotations=ToolAnnotations(
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent or tool.read_only or None,
+            open_world_hint=tool.open_world,
+        ),
+    )
+
+
+def output_schema(tool: Tool) -> JsonSchema | None:
+    """The schema of a tool's structured result, an object; None if it has none, or none that its text would follow."""
+    schema = tool.output_schema
+    if schema is None or tool.result_converter is not None:
+        return None
+    if _is_object(schema):
+        return {"type": "object", **schema}
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    inner = {key: value for key, value in schema.items() if key != "$defs"}
+    return {
+        "type": "object",
+        "properties": {RESULT: inner, "note": {"type": "string", "description": "What was left out."}},
+        "required": [RESULT],
+        **definitions,
+    }
+
+
+def result_of(called: CalledTool) -> CallToolResult:
+    """What came of a call, as its caller gets it: text, files, and the value itself where the schema tells its form."""
+    outcome, result = called.outcome, called.result
+    if outcome.status != "ok" or result is None or called.tool is None:
+        return failed(outcome.content or "The call did not end well.")
+    content: list[ContentBlock] = [TextContent(text=outcome.content)] if outcome.content or not result.media else []
+    content += [_block(media) for media in result.media]
+    schema = output_schema(called.tool)
+    if schema is None:
+        return CallToolResult(content=content)
+    structured = _structured(result.full or result.content, called.tool.output_schema or {})
+    if structured is None or not holds_to(structured, schema):
+        structured = _outside(result)
+    if structured is None or not holds_to(structured, schema):
+        return failed(_TOO_LONG)
+    return CallToolResult(content=content, structured_content=structured)
+
+
+def failed(sentence: str) -> CallToolResult:
+    """A call that did not end well: the model reads the sentence, and may try again."""
+    return CallToolResult(content=[TextContent(text=sentence)], is_error=True)
+
+
+def _is_object(schema: JsonSchema) -> bool:
+    return resolve(schema, schema).get("type") == "object"
+
+
+def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
+    """The tool's value, read back from its own text, which holds no more than its caller may see; None if it is cut."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    if _is_object(schema):
+        return value if isinstance(value, dict) else None
+    if isinstance(value, list) and value[-1:] == [more()]:
+        return {RESULT: value[:-1], "note": more()}
+    return {RESULT: value}
+
+
+def _outside(result: ToolResult) -> dict[str, Any] | None:
+    """The value of an outside server's tool, whose text may well say something else than its JSON."""
+    try:
+        text = json.dumps(result.value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return None
+    return result.value if isinstance(result.value, dict) and cut(text, MAX_KEPT) is text else None
+
+
+def _block(media: Media) -> ContentBlock:
+    if media.is_image:
+        return ImageContent(data=_encoded(media), mime_type=media.media_type)
+    if media.media_type.startswith("audio/"):
+        return AudioContent(data=_encoded(media), mime_type=media.media_type)
+    uri = f"attachment:{quote(media.name)}"
+    try:
+        text = None if media.media_type == "application/pdf" else media.data.decode()
+    except UnicodeDecodeError:
+        text = None
+    return EmbeddedResource(
+        resource=BlobResourceContents(uri=uri, mime_type=media.media_type, blob=_encoded(media))
+        if text is None
+        else TextResourceContents(uri=uri, mime_type=media.media_type, text=text)
+    )
+
+
+def _encoded(media: Media) -> str:
+    return base64.b64encode(media.data).decode()

@@ -1,0 +1,20 @@
+"""Outside MCP servers' tools as tools of ours. Knows nothing of tenants, rows or Django."""
+
+from assistant.mcp_client.connecting import connect
+from assistant.mcp_client.definitions import OnTools, ToolDefinition
+from assistant.mcp_client.endpoint import Command, Endpoint, OAuthClient
+from assistant.mcp_client.errors import RemoteFailure
+from assistant.mcp_client.pool import SessionPool
+from assistant.mcp_client.remote_tool import remote_tool
+
+__all__ = [
+    "Command",
+    "Endpoint",
+    "OAuthClient",
+    "OnTools",
+    "RemoteFailure",
+    "SessionPool",
+    "ToolDefinition",
+    "connect",
+    "remote_tool",
+]

@@ -1,0 +1,37 @@
+"""Opens sessions with outside MCP servers; the SDK that speaks to them is imported late."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from assistant.mcp_client.definitions import OnTools
+from assistant.mcp_client.endpoint import Endpoint
+from assistant.toolkit.lazy_module import Late
+
+if TYPE_CHECKING:
+    from mcp.client.session import ElicitationFnT
+
+    from assistant.mcp_client.session import RemoteSession
+
+# The module that imports the SDK.
+sessions = Late("assistant.mcp_client.session")
+
+
+@asynccontextmanager
+async def connect(
+    endpoint: Endpoint, *, on_tools: OnTools | None = None, elicitation: ElicitationFnT | None = None
+) -> AsyncGenerator[RemoteSession]:
+    """Open a session and list the tools, within seconds.
+
+    Args:
+        on_tools: told of every listing.
+        elicitation: answers what the server asks back; without it the server is told that nobody can be asked.
+
+    Raises:
+        RemoteFailure: it cannot be opened, or it broke while it was used.
+    """
+    home = await sessions.get()
+    async with home.open_session(endpoint, on_tools=on_tools, elicitation=elicitation) as session:
+        yield session

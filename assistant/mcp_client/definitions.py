@@ -1,0 +1,132 @@
+"""What an outside server says of a tool: read with suspicion, compared by fingerprint, shown as a difference."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from assistant.toolkit import InvalidTool, Tool
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as ListedTool
+
+MAX_TOOLS = 200
+MAX_NAME = 128
+MAX_DESCRIPTION = 4_000
+MAX_SCHEMA = 32_000
+_EMPTY = {"type": "object", "properties": {}}
+# Characters that people do not see and models read: controls, directions, fillers, tags, variation selectors.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+
+
+def visible(text: str) -> str:
+    """Text without what only a model would see."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode()))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as its server describes it, in what a model or an operator goes by.
+
+    `digest` tells definitions apart: any change in them is another digest. What the server does not say of destruction
+    and of the open world (None) is no part of it, so that what was let in before these were read stays so.
+    """
+
+    name: str
+    title: str = ""
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=lambda: dict(_EMPTY))
+    output_schema: Mapping[str, Any] | None = None
+    is_read_only: bool = False
+    is_idempotent: bool = False
+    is_destructive: bool | None = None
+    is_open_world: bool | None = None
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(_canonical(self.to_state()).encode()).hexdigest()
+
+    def to_state(self) -> dict[str, Any]:
+        """As JSON values, for a row."""
+        state = asdict(self)
+        unsaid = [name for name in ("is_destructive", "is_open_world") if state[name] is None]
+        return {name: value for name, value in state.items() if name not in unsaid}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> ToolDefinition:
+        """The definition that `to_state` gave."""
+        return cls(**state)
+
+
+# Is told of every listing of a server. Raises `RemoteFailure` (`gone`) if there is nobody to keep them any more.
+OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
+
+
+def read_listing(listed: Iterable[ListedTool]) -> tuple[ToolDefinition, ...]:
+    """The usable ones of a listing, at most `MAX_TOOLS`; of two with one name the first."""
+    found: dict[str, ToolDefinition] = {}
+    for tool in listed:
+        definition = _read(tool)
+        if definition is not None and len(found) < MAX_TOOLS:
+            found.setdefault(definition.name, definition)
+    return tuple(found.values())
+
+
+def _read(tool: ListedTool) -> ToolDefinition | None:
+    """One tool's definition; None for one that could never be called, or that is too long to be read."""
+    if not 0 < len(tool.name) <= MAX_NAME or visible(tool.name) != tool.name:
+        return None
+    hints = tool.annotations
+    definition = ToolDefinition(
+        name=tool.name,
+        title=visible(tool.title or (hints.title if hints and hints.title else ""))[:200],
+        description=visible(tool.description or "")[:MAX_DESCRIPTION],
+        input_schema=visible_within(tool.input_schema),
+        output_schema=visible_within(tool.output_schema) if tool.output_schema is not None else None,
+        is_read_only=bool(hints and hints.read_only_hint),
+        is_idempotent=bool(hints and hints.idempotent_hint),
+        is_destructive=hints.destructive_hint if hints else None,
+        is_open_world=hints.open_world_hint if hints else None,
+    )
+    try:
+        if max(len(_canonical(definition.input_schema)), len(_canonical(definition.output_schema))) > MAX_SCHEMA:
+            return None
+        # A probe: what is no schema is found here, and not by a run.
+        Tool.client_side(name="probe", description="x", parameters=dict(definition.input_schema))
+    except (InvalidTool, RecursionError, ValueError):
+        return None
+    return definition
+
+
+def visible_within(value: Any) -> Any:
+    """The same of every text in a JSON value: what schemas describe is read by models too."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(str(key)): visible_within(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [visible_within(item) for item in value]
+    return value
+
+
+def difference(accepted: ToolDefinition, current: ToolDefinition) -> str:
+    """What changed, as a unified diff of both in readable JSON; empty if nothing did."""
+    before, now = (
+        json.dumps(one.to_state(), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
+        for one in (accepted, current)
+    )
+    return "\n".join(difflib.unified_diff(before, now, "accepted", "offered now", lineterm="", n=2))
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,37 @@
+"""The failures between us and an outside MCP server that a model may read."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assistant.toolkit import ToolError
+
+FailureKind = Literal[
+    "unreachable", "failing", "timeout", "unauthorized", "protocol", "changed", "gone", "ended", "too long"
+]
+
+SENTENCES: dict[FailureKind, str] = {
+    "unreachable": "The outside server cannot be reached. Try again later.",
+    "failing": "The outside server answered that it is failing. Try again later.",
+    "timeout": "The outside server did not answer in time. Try again later.",
+    "unauthorized": "The outside server did not accept our credentials. An administrator can set them.",
+    "protocol": "The outside server gave an answer that breaks the protocol.",
+    "changed": "The outside server has changed this tool. An administrator must accept the change first.",
+    "gone": "The outside server no longer offers this tool.",
+    "too long": "The outside server's answer is too long to be read. Ask for less.",
+    "ended": "The connection to the outside server ended before it answered.",
+}
+
+
+class RemoteFailure(ToolError):
+    """No answer of the tool, but a failure on the way to it; the message is a sentence of ours.
+
+    What the server said is not in it, but in `detail`, for the operator's log. `was_not_run`: the server never worked
+    on the call, so that it may be sent again.
+    """
+
+    def __init__(self, kind: FailureKind, detail: str = "", *, was_not_run: bool = False) -> None:
+        super().__init__(SENTENCES[kind])
+        self.kind: FailureKind = kind
+        self.detail = detail[:500]
+        self.was_not_run = was_not_run

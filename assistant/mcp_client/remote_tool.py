@@ -1,0 +1,57 @@
+"""A listed tool as a `Tool`, which the loop cannot tell from one of ours."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from assistant.mcp_client.definitions import ToolDefinition
+from assistant.toolkit import Tool, ToolContext, ToolResult
+from assistant.toolkit.definition.handwritten import HandWritten
+
+MAX_TOOL_NAME = 64
+SEPARATOR = "__"
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
+
+CallRemote = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
+
+
+def prefixed(prefix: str, name: str) -> str:
+    """The name under which a model knows a server's tool: `prefix__name`, shortened and fit for every provider.
+
+    A name that had to be changed ends in a few letters of its fingerprint, so that two never become one.
+    """
+    fit = _UNFIT.sub("_", name)
+    whole = f"{prefix}{SEPARATOR}{fit}"
+    if fit == name and len(whole) <= MAX_TOOL_NAME:
+        return whole
+    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{whole[: MAX_TOOL_NAME - len(mark) - 1]}_{mark}"
+
+
+def remote_tool(
+    *, name: str, definition: ToolDefinition, call: CallRemote, timeout: float, requires_approval: bool
+) -> Tool:
+    """The tool that `call` carries out. Raises `InvalidTool` for a schema that cannot be held to."""
+
+    async def handler(arguments: dict[str, Any], /, context: ToolContext) -> ToolResult:
+        return await call(arguments, context)
+
+    described = definition.description or definition.title or definition.name
+    offered = Tool.client_side(name=name, description=described, parameters=dict(definition.input_schema))
+    return offered.replace(
+        is_client_side=False,
+        # Said, and not read from the handler: a server may call its own parameters as ours are called.
+        signature=HandWritten(offered.parameters, contexts=("context",), takes_mapping=True),
+        output_schema=dict(definition.output_schema) if definition.output_schema is not None else None,
+        handler=handler,
+        timeout=timeout,
+        requires_approval=requires_approval,
+        read_only=definition.is_read_only,
+        idempotent=definition.is_idempotent,
+        title=definition.title,
+        destructive=definition.is_destructive,
+        open_world=definition.is_open_world,
+    )

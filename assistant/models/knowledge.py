@@ -1,0 +1,48 @@
+"""A tenant's documents and the passages that are searched in them."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Document(models.Model):
+    """A text that the tenant's assistants may quote; `services.knowledge.documents` stores and indexes it."""
+
+    class Kind(models.TextChoices):
+        TEXT = "text", "Plain text"
+        MARKDOWN = "markdown", "Markdown"
+        PDF = "pdf", "PDF"
+
+    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="documents")
+    title = models.CharField(max_length=200)
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MARKDOWN)
+    text = models.TextField(blank=True, help_text="What is searched; of a PDF its pages, parted by form feeds.")
+    filename = models.CharField(max_length=200, blank=True, editable=False, help_text="Of the file it was read from.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["tenant_id", "title", "id"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "title"], name="one_document_per_title")]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Passage(models.Model):
+    """A piece of a document, small enough to quote; triggers keep the full-text index in step."""
+
+    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="+")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages")
+    position = models.PositiveIntegerField(help_text="Counted from 1 within the document.")
+    title = models.CharField(max_length=200, help_text="The document's, so that it is searched with the passage.")
+    heading = models.CharField(max_length=300, blank=True)
+    page = models.PositiveIntegerField(null=True, blank=True)
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["document_id", "position"]
+        constraints = [models.UniqueConstraint(fields=["document", "position"], name="one_passage_per_position")]
+
+    def __str__(self) -> str:
+        return f"{self.title} · {self.position}"

@@ -1,0 +1,39 @@
+"""Alarms that members set by the shipped reminder tools."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+
+class Alarm(models.Model):
+    """A moment a member wants to be reminded of; personal, and numbered from 1 for each member."""
+
+    class State(models.TextChoices):
+        SET = "set", "Set"
+        CANCELLED = "cancelled", "Cancelled"
+
+    tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="alarms")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alarms")
+    number = models.PositiveIntegerField(editable=False)
+    at = models.DateTimeField()
+    label = models.CharField(max_length=200, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.SET)
+    idempotency_key = models.CharField(
+        max_length=200, blank=True, editable=False, help_text="Of the tool call that set it."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "user", "number"], name="one_alarm_per_number"),
+            models.UniqueConstraint(
+                fields=["tenant", "user", "idempotency_key"],
+                condition=~models.Q(idempotency_key=""),
+                name="one_alarm_per_call",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.label or 'Alarm'} at {self.at:%Y-%m-%d %H:%M} UTC"

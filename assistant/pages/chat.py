@@ -1,0 +1,167 @@
+"""The browser chat's pages: choose a tenant, talk, and keep one's conversations in order."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from assistant.models import Assistant, Conversation
+from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.conversations.conversations import (
+    ConversationBusy,
+    delete_conversation,
+    find_conversation,
+    list_conversations,
+    rename_conversation,
+)
+from assistant.services.mcp_servers.member_credentials import has_own_connections
+from assistant.services.tenancy.members import Member, find_member, memberships_of
+from assistant.services.tenancy.row_scope import enter
+from assistant.toolkit.context import UserId
+
+MAX_STARTERS = 4
+TENANT_IN_SESSION = "tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A member at a page of one of their tenants."""
+
+    member: Member
+    request: HttpRequest
+
+
+def _user_id(request: HttpRequest) -> UserId:
+    user = request.user
+    assert isinstance(user, AbstractBaseUser)  # noqa: S101 - login_required lets nobody else in  # nosec B101
+    pk: UserId = user.pk
+    return pk
+
+
+def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
+    """Let only signed-in members of the tenant in; to anybody else neither the tenant nor the page exists."""
+
+    @never_cache
+    @login_required
+    def checked(request: HttpRequest, tenant: str, **values: Any) -> HttpResponse:
+        member = find_member(user_id=_user_id(request), tenant_slug=tenant)
+        if member is None:
+            raise Http404
+        enter(member.tenant_id)
+        return view(Visit(member, request), **values)
+
+    return checked
+
+
+@require_safe
+@never_cache
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """On to the tenant that was visited last, or to the only one; a choice if there are several."""
+    slugs = [membership.tenant.slug for membership in memberships_of(user_id=_user_id(request))]
+    last = request.session.get(TENANT_IN_SESSION)
+    if last in slugs or len(slugs) == 1:
+        return redirect("assistant:chat", tenant=last if last in slugs else slugs[0])
+    return render(request, "assistant/chat/tenants.html", {"memberships": memberships_of(user_id=_user_id(request))})
+
+
+@require_safe
+@for_members
+def chat(visit: Visit) -> HttpResponse:
+    """A new conversation, with the assistant that `?assistant=` names or the tenant's first."""
+    assistants = _assistants(visit.member)
+    wanted = visit.request.GET.get("assistant")
+    chosen = next((one for one in assistants if one.slug == wanted), None)
+    if wanted and chosen is None:
+        raise Http404
+    return _chat_page(visit, assistants, chosen or (assistants[0] if assistants else None), None)
+
+
+@require_safe
+@for_members
+def thread(visit: Visit, thread: uuid.UUID) -> HttpResponse:
+    """A conversation; what was said in it comes over the websocket."""
+    conversation = find_conversation(member=visit.member, conversation_id=thread)
+    if conversation is None or not conversation.assistant.is_active:
+        raise Http404
+    return _chat_page(visit, _assistants(visit.member), conversation.assistant, conversation)
+
+
+def _assistants(member: Member) -> list[Assistant]:
+    rows = Assistant.objects.filter(tenant_id=member.tenant_id, is_active=True)
+    return list(rows.select_related("provider", "tenant", "tenant__default_provider").order_by("pk"))
+
+
+def _chat_page(
+    visit: Visit, assistants: list[Assistant], assistant: Assistant | None, conversation: Conversation | None
+) -> HttpResponse:
+    member = visit.member
+    if visit.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
+        visit.request.session[TENANT_IN_SESSION] = member.tenant.slug
+    starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
+    context = {
+        "tenant": member.tenant,
+        "member": member,
+        "memberships": memberships_of(user_id=member.user_id),
+        "assistants": assistants,
+        "assistant": assistant,
+        "provider": describe_provider(assistant) if assistant else "",
+        "starters": starters[:MAX_STARTERS],
+        "conversation": conversation,
+        "conversations": list_conversations(member=member),
+        "has_own_connections": has_own_connections(member=member),
+    }
+    return render(visit.request, "assistant/chat/chat.html", context)
+
+
+@require_safe
+@for_members
+def conversations(visit: Visit) -> HttpResponse:
+    """The list of conversations as a piece of the page; `?q=` searches, `?current=` marks one."""
+    found = list_conversations(member=visit.member, search=visit.request.GET.get("q", ""))
+    current = visit.request.GET.get("current", "")
+    context = {
+        "tenant": visit.member.tenant,
+        "conversations": found,
+        "conversation": next((one for one in found if str(one.pk) == current), None),
+        "search": visit.request.GET.get("q", "").strip(),
+    }
+    return render(visit.request, "assistant/chat/conversations.html", context)
+
+
+@require_POST
+@for_members
+def rename(visit: Visit, thread: uuid.UUID) -> HttpResponse:
+    """Give a conversation the title that the form field `title` holds."""
+    try:
+        title = rename_conversation(
+            member=visit.member, conversation_id=thread, title=visit.request.POST.get("title", "")
+        )
+    except ValueError as exc:
+        return JsonResponse({"error": str(exc)}, status=400)
+    if title is None:
+        raise Http404
+    return JsonResponse({"title": title})
+
+
+@require_POST
+@for_members
+def delete(visit: Visit, thread: uuid.UUID) -> HttpResponse:
+    """Delete a conversation; 409 while it is being answered."""
+    try:
+        is_deleted = delete_conversation(member=visit.member, conversation_id=thread)
+    except ConversationBusy:
+        return JsonResponse({"error": "This conversation is still being answered. Stop it first."}, status=409)
+    if not is_deleted:
+        raise Http404
+    return JsonResponse({"next": reverse("assistant:chat", kwargs={"tenant": visit.member.tenant.slug})})

@@ -1,0 +1,75 @@
+"""Has the embedded model's server read tools and prompts ahead, and keeps what it read for the next start."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from assistant.core.llm.protocol import ModelError, ModelRequest
+from assistant.providers.embedded.model import EmbeddedModel, prepared
+from assistant.providers.openai_wire.request_body import request_body
+
+logger = logging.getLogger(__name__)
+
+# Conversations the server holds at once, each with what it has read.
+SLOTS = 4
+MAX_STATES = 2 * SLOTS
+# How many of them are read ahead: reading one takes a minute on two cores, in which questions are answered slowly.
+READ_AHEAD = 2
+_HTTP_SECONDS = 60.0
+
+
+async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: Path, key: str) -> None:
+    """Read these beginnings, one in each slot, or take them from the file of an earlier start.
+
+    Args:
+        address: the server's, without a path.
+        expected: at most `READ_AHEAD` of them are read.
+        states: the directory of those files.
+        key: whatever else they depend on; another key, another file.
+    """
+    model = EmbeddedModel(address)
+    try:
+        for slot, request in enumerate(expected[:READ_AHEAD]):
+            state = states / f"{_fingerprint(request, key)}.state"
+            if await asyncio.to_thread(state.is_file):
+                await asyncio.to_thread(_slot, address, slot, "restore", state.name)
+                await asyncio.to_thread(state.touch)
+            else:
+                await _read(model, slot, request)
+                await asyncio.to_thread(_slot, address, slot, "save", state.name)
+    except (ModelError, OSError) as exc:
+        logger.warning("The embedded model could not read ahead: %s", exc)
+    await asyncio.to_thread(_forget_old, states)
+
+
+def _fingerprint(request: ModelRequest, key: str) -> str:
+    body = request_body(prepared(request), model="", strict=False, small=False, with_usage=False)
+    return hashlib.sha256(key.encode() + body).hexdigest()[:16]
+
+
+def _forget_old(states: Path) -> None:
+    for old in sorted(states.glob("*.state"), key=lambda file: file.stat().st_mtime)[:-MAX_STATES]:
+        old.unlink(missing_ok=True)
+
+
+async def _read(model: EmbeddedModel, slot: int, request: ModelRequest) -> None:
+    options = {**request.options, "max_tokens": 1, "id_slot": slot}
+    async for _ in model.stream(replace(request, options=options)):
+        pass
+
+
+def _slot(address: str, slot: int, action: str, name: str) -> None:
+    request = urllib.request.Request(  # noqa: S310 - our own server
+        f"{address}/slots/{slot}?action={action}",
+        data=json.dumps({"filename": name}).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as response:  # noqa: S310  # nosec B310
+        response.read()

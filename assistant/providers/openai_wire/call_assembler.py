@@ -1,0 +1,216 @@
+"""Puts tool calls together from their pieces: which piece belongs to which call, and when a call can be shown."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from assistant.core.llm.protocol import ModelError
+from assistant.core.values.messages import ToolCall
+from assistant.core.values.split_characters import Stitcher
+from assistant.providers.openai_wire.chunks import CallPiece
+from assistant.toolkit.text import clean_text
+
+NO_NAME = "The model asked for a tool without naming it."
+MIXED_UP = "The provider mixed up the model's tool calls."
+
+
+class OpenCall:
+    """A call that is still growing; `index` is its place in the reply, which need not be the provider's."""
+
+    __slots__ = ("given_id", "id", "index", "is_shown", "is_whole", "name", "parts", "stitcher", "wire_index")
+
+    def __init__(self, index: int, call_id: str, given_id: str, wire_index: int | None) -> None:
+        self.index = index
+        self.id = call_id
+        self.given_id = given_id
+        self.wire_index = wire_index
+        self.name = ""
+        self.parts: list[str] = []
+        self.stitcher = Stitcher(exact=True)
+        self.is_whole = False
+        self.is_shown = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the arguments are a whole JSON value, so that more of them would spoil them."""
+        if self.is_whole or not self.parts:
+            return self.is_whole
+        return self.parts[-1].rstrip().endswith("}") and _is_json("".join(self.parts))
+
+    def tool_call(self) -> ToolCall:
+        return ToolCall(self.id, self.name, "".join(self.parts))
+
+
+class CallAssembler:
+    """All calls of one reply.
+
+    `names` are the tools on offer: they tell a name in pieces from a name sent again. `taken` are the ids of earlier
+    calls of the conversation: some providers count from zero in every reply, and an id must mean one call.
+    """
+
+    def __init__(self, names: Collection[str] = (), taken: Collection[str] = ()) -> None:
+        self.calls: list[OpenCall] = []
+        self._names = names
+        self._taken = set(taken)
+        self._by_wire_index: dict[int, OpenCall] = {}
+        self._before = 0
+        self._doubtful: list[tuple[OpenCall, OpenCall]] = []
+
+    def add(self, pieces: Iterable[CallPiece | None]) -> Iterator[tuple[OpenCall, str]]:
+        """Take the pieces of one chunk; gives the calls whose arguments have grown visibly, each with what is new."""
+        self._before = len(self.calls)
+        for piece in pieces:
+            if piece is not None:
+                yield from self._add(piece)
+
+    def _add(self, piece: CallPiece) -> Iterator[tuple[OpenCall, str]]:
+        name = clean_text((piece.function and piece.function.name) or "")
+        arguments = piece.function.arguments if piece.function else None
+        call = self._find(clean_text(piece.id or ""), piece.index, name, arguments)
+        if name:
+            self._name(call, name)
+        if not isinstance(arguments, str):
+            if arguments is None:
+                return
+            call.is_whole = True
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        if text := call.stitcher.add(arguments):
+            call.parts.append(text)
+            yield from self._show(call, text)
+
+    def finish(self) -> Iterator[tuple[OpenCall, str]]:
+        """Close all calls; gives what had not been shown. Raises `ModelError` for one without a name, or said again."""
+        for call in self.calls:
+            if not call.name:
+                raise ModelError(NO_NAME)
+            rest = call.stitcher.finish() or ("" if call.parts else "{}")
+            if rest or not call.is_shown:
+                call.parts.append(rest)
+                yield from self._show(call, rest)
+        if any(self._is_said_again(*pair) for pair in self._doubtful):
+            raise ModelError(MIXED_UP)
+
+    def result(self) -> tuple[ToolCall, ...]:
+        return tuple(call.tool_call() for call in self.calls)
+
+    def check_repeated(self, pieces: Iterable[CallPiece | None]) -> None:
+        """Raises `ModelError` if pieces that say these calls once more make one that is not among them."""
+        again = CallAssembler(self._names)
+        for _ in chain(again.add(pieces), again.finish()):
+            pass
+        known = {call.canonical for call in self.result()}
+        if any(call.canonical not in known for call in again.result()):
+            raise ModelError(MIXED_UP)
+
+    def _show(self, call: OpenCall, text: str) -> Iterator[tuple[OpenCall, str]]:
+        """A call is shown when its arguments begin, for then its name is whole; and never before an earlier one."""
+        if call.is_shown:
+            yield call, text
+            return
+        for earlier in self.calls[: call.index + 1]:
+            if not earlier.name:
+                return
+            if not earlier.is_shown:
+                earlier.is_shown = True
+                yield earlier, "".join(earlier.parts)
+
+    def _find(self, given_id: str, wire_index: int | None, name: str, arguments: Any) -> OpenCall:
+        if given_id:
+            same = next((call for call in self.calls if call.given_id == given_id), None)
+            if same is not None and wire_index in (None, same.wire_index):
+                return same
+        call = self._standing_at(wire_index)
+        if call is None:
+            return self._open(given_id, wire_index)
+        if wire_index is None and name and not given_id:
+            if call.index >= self._before:  # nobody takes one call apart within one list
+                return self._open(given_id, wire_index)
+            if name == call.name and not call.given_id and (not arguments if call.is_complete else not call.parts):
+                raise ModelError(MIXED_UP)
+        if self._is_another(call, given_id, name, arguments):
+            another = self._open(given_id, wire_index)
+            if not given_id:
+                self._doubtful.append((call, another))
+            return another
+        if given_id and not call.given_id:
+            self._adopt(call, given_id)
+        return call
+
+    def _standing_at(self, wire_index: int | None) -> OpenCall | None:
+        if wire_index is not None:
+            return self._by_wire_index.get(wire_index)
+        return self.calls[-1] if self.calls else None
+
+    def _is_another(self, call: OpenCall, given_id: str, name: str, arguments: Any) -> bool:
+        """Whether a piece that stands where `call` stands begins another call. Raises `ModelError` if it may."""
+        if given_id and call.given_id:
+            # Some servers make up an id for every piece: with no name, and arguments still open, it is the same call.
+            return given_id != call.given_id and (bool(name) or not arguments or call.is_complete)
+        if not name or not call.name:
+            return False
+        if call.is_complete:
+            is_another = bool(arguments) or name != call.name
+        else:
+            is_another = not call.parts and name != call.name and call.name in self._names and name in self._names
+        if is_another and (given_id or call.given_id):
+            # A server that gives calls ids would give this one its own; or it is a correction of what came before.
+            raise ModelError(MIXED_UP)
+        return is_another
+
+    def _is_said_again(self, earlier: OpenCall, later: OpenCall) -> bool:
+        """Whether a call without an id may be an earlier one once more: repeated, or with what it still lacked."""
+        one, other = earlier.tool_call(), later.tool_call()
+        said = {call.tool_call().canonical for call in self.calls[: later.index]}
+        goes_on = other.name.startswith(one.name) or one.name + other.name in self._names
+        return other.canonical in said or (goes_on and _is_within(one.arguments, other.arguments))
+
+    def _open(self, given_id: str, wire_index: int | None) -> OpenCall:
+        call = OpenCall(len(self.calls), f"call_{uuid.uuid4().hex[:24]}", "", wire_index)
+        if given_id:
+            self._adopt(call, given_id)
+        self.calls.append(call)
+        if wire_index is not None:
+            self._by_wire_index[wire_index] = call
+        return call
+
+    def _adopt(self, call: OpenCall, given_id: str) -> None:
+        call.given_id = given_id
+        if given_id not in self._taken and not call.is_shown:
+            call.id = given_id
+            self._taken.add(given_id)
+
+    def _name(self, call: OpenCall, piece: str) -> None:
+        if call.parts:
+            if not call.name:
+                call.name = piece
+            elif piece != call.name:
+                raise ModelError(MIXED_UP)
+            return
+        grown = call.name + piece
+        if piece != call.name or piece not in self._names:
+            call.name = grown
+        elif grown in self._names:
+            raise ModelError(MIXED_UP)
+
+
+def _is_within(arguments: str, others: str) -> bool:
+    """Whether other arguments hold all of these; also if one of the two is no JSON object, as nobody knows then."""
+    try:
+        fewer, more = json.loads(arguments), json.loads(others)
+    except (ValueError, RecursionError):
+        return True
+    if not isinstance(fewer, dict) or not isinstance(more, dict):
+        return True
+    return all(name in more and more[name] == value for name, value in fewer.items())
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

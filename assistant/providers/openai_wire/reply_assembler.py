@@ -1,0 +1,283 @@
+"""Puts a reply together from a provider's chunks, whatever the provider does to them.
+
+The rule: what the model meant is reconstructed if it is unambiguous; anything else is a `ModelError`. Arguments are
+never repaired or guessed, an empty answer is no success, and a cut one is never whole. The cases are listed, each
+with its test, in docs/provider-quirks.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
+from assistant.core.values.messages import FinishReason, Reply, Usage
+from assistant.core.values.split_characters import Stitcher
+from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
+from assistant.providers.openai_wire.chunks import CallPiece, Chunk, Piece
+from assistant.providers.openai_wire.error_sentences import failure_in_stream
+from assistant.toolkit.text import clean_text
+
+# What providers write for the five reasons we know; a reason not in here says nothing about the answer being whole.
+_REASONS: dict[str, FinishReason] = {
+    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed"), "stop"),
+    **dict.fromkeys(("tool_calls", "function_call", "tool_use", "tool_call"), "tool_calls"),
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
+    **dict.fromkeys(("content_filter", "safety", "sensitive", "recitation"), "content_filter"),
+    "refusal": "refusal",
+}
+# Reasons that no later one takes back.
+_CUTS = {"length", "content_filter", "refusal"}
+
+MOST_TOKENS = 100_000_000
+# What usage figures have room for.
+MAX_MODEL_NAME = 200
+EMPTY = "The provider sent an empty answer."
+CUT = "The provider's answer broke off before its end."
+CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
+CALL_REFUSED = "The model refused to go on beside a tool call, which was not run."
+CONTRADICTED = "The provider ended the answer with another text than it had sent."
+NO_CALL = "The model announced a tool call and sent none."
+UNREADABLE = "The provider sent a kind of content that cannot be read here."
+
+
+class Assembler:
+    """One reply in the making: `feed` chunks, `take` the deltas so far, `finish` for the whole.
+
+    Args:
+        names: the tools on offer.
+        taken: ids of earlier tool calls of the conversation.
+    """
+
+    def __init__(self, *, names: Collection[str] = (), taken: Collection[str] = ()) -> None:
+        self._text, self._reasoning = _Channel(), _Channel()
+        self._calls = CallAssembler(names, taken)
+        self._legacy: list[CallPiece] = []
+        self._has_deltas = False
+        self._whole: Piece | None = None
+        self._runs: list[tuple[_Channel | OpenCall, list[str]]] = []
+        self._deltas: list[Delta] = []
+        self._announced = 0
+        self._finish = ""
+        self._is_refused = False
+        self._usage: Any = None
+        self._model = ""
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the provider has said why the answer ends; only usage figures can follow."""
+        return bool(self._finish)
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the provider has counted so far."""
+        return usage_of(self._usage)
+
+    def feed(self, chunk: Chunk) -> None:
+        """Take one chunk in. Raises `ModelError` for an error in it, and for calls that cannot be told apart."""
+        if (chunk.error is not None or chunk.choices is None) and (failure := chunk.failure):
+            raise failure_in_stream(failure)
+        if chunk.usage is not None:
+            self._usage = chunk.usage
+        if chunk.model is not None:
+            self._model = chunk.model
+        for choice in chunk.choices or ():
+            if choice is None or choice.index:
+                continue
+            if choice.delta is not None:
+                self._has_deltas = True
+                self._add(choice.delta)
+            elif choice.message is not None and self._has_deltas:
+                self._whole = choice.message
+            elif choice.message is not None:
+                self._add(choice.message)
+            # Some servers add a `stop` of their own to whatever ended the answer.
+            if choice.finish_reason and _REASONS.get(self._finish.lower()) not in _CUTS:
+                self._finish = choice.finish_reason
+
+    def take(self) -> list[Delta]:
+        """The deltas since the last call, those of one kind that follow each other joined."""
+        self._settle()
+        deltas, self._deltas = self._deltas, []
+        return deltas
+
+    def finish(self, *, is_closed: bool) -> Reply:
+        """The whole reply; `take` once more after it, for what had been held back.
+
+        Args:
+            is_closed: the provider has said that the stream is over (`[DONE]`), or it was no stream.
+
+        Raises:
+            ModelError: the answer is cut off, empty, or its calls are not whole.
+        """
+        self._close()
+        repeats: list[Sequence[CallPiece | None]] = [self._legacy]
+        if self._whole is not None:
+            repeats += self._complete(self._whole)
+        if not self._calls.calls:
+            self._add_calls(next(filter(None, repeats), ()))
+        reason = self._reason(is_closed)
+        if self._calls.calls:
+            if reason != "tool_calls":
+                raise ModelError(CALL_CUT)
+            if self._is_refused:
+                raise ModelError(CALL_REFUSED)
+            for call, text in self._calls.finish():
+                self._emit(call, text, even_empty=True)
+            for pieces in repeats:
+                self._calls.check_repeated(pieces)
+        self._settle()
+        text = "".join(self._text.parts)
+        if reason == "stop" and not text.strip():
+            raise ModelError(EMPTY)
+        return Reply(
+            text=text,
+            reasoning="".join(self._reasoning.parts),
+            tool_calls=self._calls.result(),
+            usage=usage_of(self._usage),
+            finish_reason=reason,
+            model=clean_text(self._model)[:MAX_MODEL_NAME],
+        )
+
+    def _reason(self, is_closed: bool) -> FinishReason:
+        has_calls = bool(self._calls.calls)
+        if not self._finish:
+            if not is_closed:
+                raise ModelError(CUT)
+            return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
+        reason = _REASONS.get(self._finish.lower())
+        if reason is None:
+            error = ModelError(CUT)
+            error.add_note(f"finish_reason {self._finish[:40]!r}")
+            raise error
+        if reason == "tool_calls" and not has_calls:
+            raise ModelError(NO_CALL)
+        if reason == "stop":
+            return "tool_calls" if has_calls else "refusal" if self._is_refused else "stop"
+        return reason
+
+    def _add(self, piece: Piece) -> None:
+        thought = piece.reasoning_content or piece.reasoning
+        if thought and isinstance(thought, str):
+            self._emit(self._reasoning, self._reasoning.stitcher.add(thought))
+        if content := piece.content:
+            if isinstance(content, str):
+                self._emit(self._text, self._text.stitcher.add(content))
+            else:
+                self._add_parts(content)
+        if piece.refusal:
+            self._is_refused = True
+            self._emit(self._text, self._text.stitcher.add(piece.refusal))
+        if piece.tool_calls:
+            self._add_calls(piece.tool_calls)
+        if piece.function_call is not None:
+            # Kept to the end: the same call can come among `tool_calls`, too, and later.
+            self._legacy.append(CallPiece(index=0, function=piece.function_call))
+
+    def _add_calls(self, pieces: Sequence[CallPiece | None]) -> None:
+        for call, text in self._calls.add(pieces):
+            self._emit(call, text, even_empty=True)
+
+    def _close(self) -> str:
+        """Add what was held back of the texts; returns the answer's text."""
+        for channel in (self._reasoning, self._text):
+            self._emit(channel, channel.stitcher.finish())
+        self._settle()
+        return "".join(self._text.parts)
+
+    def _complete(self, message: Piece) -> list[Sequence[CallPiece | None]]:
+        """Add what a closing message holds beyond the text that it repeats; returns the calls that it repeats.
+
+        Raises:
+            ModelError: it contradicts what was streamed.
+        """
+        whole = Assembler()
+        whole._add(message)
+        said, text = self._close(), whole._close()
+        if text and text.strip() != said.strip():
+            if not text.startswith(said):
+                raise ModelError(CONTRADICTED)
+            self._emit(self._text, text[len(said) :])
+        self._is_refused |= whole._is_refused
+        return [message.tool_calls or (), whole._legacy]
+
+    def _add_parts(self, parts: list[Any]) -> None:
+        for part in parts:
+            kind = part.get("type", "text") if isinstance(part, dict) else ""
+            match kind:
+                case "text" | "output_text":
+                    self._emit(self._text, self._text.stitcher.add(_plain(part.get("text"))))
+                case "refusal":
+                    self._is_refused = True
+                    self._emit(self._text, self._text.stitcher.add(_plain(part.get("refusal"))))
+                case "thinking" | "reasoning":
+                    self._emit(
+                        self._reasoning, self._reasoning.stitcher.add(_plain(part.get(kind) or part.get("text")))
+                    )
+                case _:
+                    raise ModelError(UNREADABLE)
+
+    def _emit(self, source: _Channel | OpenCall, text: str, *, even_empty: bool = False) -> None:
+        if not text and not even_empty:
+            return
+        if self._runs and self._runs[-1][0] is source:
+            self._runs[-1][1].append(text)
+        else:
+            self._runs.append((source, [text]))
+
+    def _settle(self) -> None:
+        for source, pieces in self._runs:
+            self._deltas.append(self._delta(source, "".join(pieces)))
+        self._runs = []
+
+    def _delta(self, source: _Channel | OpenCall, text: str) -> Delta:
+        if isinstance(source, _Channel):
+            source.parts.append(text)
+        if source is self._text:
+            return TextDelta(text)
+        if isinstance(source, _Channel):
+            return ReasoningDelta(text)
+        if source.index < self._announced:
+            return ToolCallDelta(source.index, arguments=text)
+        self._announced = source.index + 1
+        return ToolCallDelta(source.index, source.id, source.name, text)
+
+
+class _Channel:
+    """One of the texts of a reply, as it grows."""
+
+    __slots__ = ("parts", "stitcher")
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.stitcher = Stitcher()
+
+
+def _plain(value: Any) -> str:
+    """The text of a value that should be text: itself, or what its parts say."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(_plain(part.get("text") if isinstance(part, dict) else part) for part in value)
+    if isinstance(value, dict) and isinstance(value.get("value"), str):
+        return str(value["value"])
+    if value is None:
+        return ""
+    raise ModelError(UNREADABLE)
+
+
+def usage_of(wire: Any) -> Usage:
+    """Tokens as the provider counted them; what it does not say, or says in no known form, is zero."""
+    return Usage(
+        input_tokens=_count(wire, "prompt_tokens"),
+        output_tokens=_count(wire, "completion_tokens"),
+        cached_input_tokens=_count(wire, "prompt_tokens_details", "cached_tokens"),
+        reasoning_tokens=_count(wire, "completion_tokens_details", "reasoning_tokens"),
+    )
+
+
+def _count(value: Any, *path: str) -> int:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    is_count = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if is_count and 0 < value <= MOST_TOKENS else 0

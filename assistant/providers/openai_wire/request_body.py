@@ -1,0 +1,126 @@
+"""A `ModelRequest` as the body of a chat-completions request that providers accept, whatever is in the history."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assistant.core.llm.protocol import ModelRequest
+from assistant.core.values.messages import Message, ToolCall
+from assistant.providers.openai_wire.worked_examples import worked_turns
+from assistant.toolkit import Media, Tool
+from assistant.toolkit.schema.strict import closed, strict_form
+
+MAX_ID = 40
+# Of all images of a run the newest are sent; each goes along with every question.
+MAX_IMAGES = 8
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def request_body(
+    request: ModelRequest, *, model: str, strict: bool, small: bool, with_usage: bool, sees_images: bool = False
+) -> bytes:
+    """The JSON to send.
+
+    Args:
+        strict: ask for arguments, and typed answers, that follow the schema to the letter.
+        small: show the model worked examples of its tools before the conversation.
+        with_usage: ask for token counts, which not every server knows.
+        sees_images: show the model the images that tools returned.
+    """
+    messages = with_examples(request.messages, request.tools) if small else request.messages
+    body: dict[str, Any] = {
+        **request.options,
+        "model": model,
+        "messages": _messages(messages, sees_images),
+        "stream": True,
+    }
+    if with_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool, strict) for tool in request.tools]
+        if request.tool_choice:
+            body["tool_choice"] = _choice(request.tool_choice)
+    if request.response_format:
+        body["response_format"] = _format(request.response_format, strict)
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:  # half a character in the history
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
+    """The conversation with its tools' worked examples between the system messages and the rest."""
+    start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
+    return [*messages[:start], *worked_turns(tools), *messages[start:]]
+
+
+def _tool(tool: Tool, strict: bool) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    if strict and (parameters := tool.strict_parameters()) is not None:
+        function |= {"parameters": parameters, "strict": True}
+    return {"type": "function", "function": function}
+
+
+def _format(wanted: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
+    described = wanted.get("json_schema") if strict and wanted.get("type") == "json_schema" else None
+    if not isinstance(described, dict) or "strict" in described:
+        return wanted
+    schema = strict_form(closed(described.get("schema")))
+    return wanted if schema is None else {**wanted, "json_schema": {**described, "schema": schema, "strict": True}}
+
+
+def _choice(choice: str) -> str | dict[str, Any]:
+    if choice in ("auto", "none", "required"):
+        return choice
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _messages(messages: Sequence[Message], sees_images: bool) -> list[dict[str, Any]]:
+    """The messages; images follow the results they came with, as a user's, since results can only be texts there."""
+    if not any(message.media for message in messages):
+        return [_message(message) for message in messages]
+    wires: list[dict[str, Any]] = []
+    images: list[Media] = []
+    shown = {id(one) for one in [one for message in messages for one in message.media][-MAX_IMAGES:]}
+    for message in messages:
+        if message.role != "tool" and images:
+            wires.append(_images(images))
+            images = []
+        wires.append(_message(message))
+        images += [one for one in message.media if sees_images and id(one) in shown]
+    return [*wires, _images(images)] if images else wires
+
+
+def _images(images: Sequence[Media]) -> dict[str, Any]:
+    names = ", ".join(one.name for one in images)
+    parts: list[dict[str, Any]] = [{"type": "text", "text": f"Images that the tools returned: {names}"}]
+    for one in images:
+        url = f"data:{one.media_type};base64,{base64.b64encode(one.data).decode()}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return {"role": "user", "content": parts}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    wire = message.to_wire()
+    if message.role == "tool":
+        wire["tool_call_id"] = _id(message.tool_call_id)
+    elif message.tool_calls:
+        wire["tool_calls"] = [_call(call) for call in message.tool_calls]
+    return wire
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    """A call of an earlier round; models make up names that providers refuse to read back."""
+    return ToolCall(_id(call.id), _NOT_IN_NAMES.sub("_", call.name)[:64], call.arguments).to_wire()
+
+
+def _id(call_id: str) -> str:
+    """OpenAI accepts ids of 40 characters, others make longer ones."""
+    return call_id if len(call_id) <= MAX_ID else "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]

@@ -1,0 +1,40 @@
+"""Shows a small model how its tools are used: worked turns, made from the tools' own examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from assistant.core.values.messages import Message, ToolCall
+from assistant.toolkit import Example, ExampleStep, Tool
+
+# A call is only made where it helps: these show the other case, first and last, where they weigh most.
+GREETING = (Message("user", "hi there"), Message("assistant", "Hello! How can I help you?"))
+SMALL_TALK = (
+    Message("user", "thanks! what is a haiku?"),
+    Message("assistant", "You're welcome! It is a Japanese poem of three lines."),
+)
+
+
+def worked_turns(tools: Sequence[Tool]) -> list[Message]:
+    """A made-up conversation in which each of these tools is used as its examples say.
+
+    An example that first calls a tool which is not among them is left out. Without any example there are no turns.
+    """
+    names = {tool.name for tool in tools}
+    turns: list[Message] = []
+    for tool in tools:
+        for example in tool.examples:
+            if all(step.tool in names for step in example.before):
+                turns.extend(_turn(tool, example, f"example-{len(turns)}"))
+    return [*GREETING, *turns, *SMALL_TALK] if turns else []
+
+
+def _turn(tool: Tool, example: Example, prefix: str) -> Iterable[Message]:
+    yield Message("user", example.user)
+    last = ExampleStep(tool.name, example.arguments, example.result or example.answer or "Done")
+    for number, step in enumerate([*example.before, last]):
+        call = ToolCall(f"{prefix}-{number}", step.tool, json.dumps(dict(step.arguments), ensure_ascii=False))
+        yield Message("assistant", tool_calls=(call,))
+        yield Message("tool", step.result, tool_call_id=call.id)
+    yield Message("assistant", example.answer or "Done.")

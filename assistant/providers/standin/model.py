@@ -1,0 +1,62 @@
+"""The scripted stand-in for a language model: chooses among the demo's tools by plain rules, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Sequence
+
+from assistant.core.llm.protocol import Delta, ModelRequest, TextDelta, ToolCallDelta
+from assistant.core.values.history_window import estimate
+from assistant.core.values.messages import Message, Reply, ToolCall, Usage
+from assistant.providers.standin.rules import Call, next_call
+from assistant.providers.standin.wording import answer, small_talk
+
+_PIECE = re.compile(r"\s*\S+\s*")
+_PAUSE_SECONDS = 0.015
+
+
+class StandIn:
+    """No language model. It knows the demo's questions, and tells what it is when asked anything else."""
+
+    name = "scripted stand-in (no language model)"
+    provider = "Scripted stand-in"
+    well_known_provider = "scripted"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
+        """See `Model.stream`."""
+        question, results = _this_turn(request.messages)
+        call = next_call(question, results, {tool.name for tool in request.tools})
+        usage = Usage(input_tokens=sum(map(estimate, request.messages)))
+        if call is not None:
+            made = ToolCall(_call_id(request.messages), call.tool, json.dumps(call.arguments))
+            yield ToolCallDelta(0, id=made.id, name=made.name)
+            yield ToolCallDelta(0, arguments=made.arguments)
+            spent = Usage(output_tokens=estimate(Message("assistant", tool_calls=(made,))))
+            yield Reply(tool_calls=(made,), usage=usage + spent, finish_reason="tool_calls", model=self.name)
+            return
+        text = answer(question, results) if results else small_talk(question, [tool.name for tool in request.tools])
+        for piece in _PIECE.findall(text):
+            await asyncio.sleep(_PAUSE_SECONDS)
+            yield TextDelta(piece)
+        spent = Usage(output_tokens=estimate(Message("assistant", text)))
+        yield Reply(text=text, usage=usage + spent, model=self.name)
+
+
+def _this_turn(messages: Sequence[Message]) -> tuple[str, list[tuple[Call, str]]]:
+    """The last thing the user said, and the calls made since then with their results."""
+    start = max((i for i, message in enumerate(messages) if message.role == "user"), default=len(messages))
+    question = messages[start].content if start < len(messages) else ""
+    results = {message.tool_call_id: message.content for message in messages[start:] if message.role == "tool"}
+    made = [
+        (Call(call.name, json.loads(call.arguments)), results[call.id])
+        for message in messages[start:]
+        for call in message.tool_calls
+        if call.id in results
+    ]
+    return question, made
+
+
+def _call_id(messages: Sequence[Message]) -> str:
+    return f"call-{sum(len(message.tool_calls) for message in messages) + 1}"

@@ -1,0 +1,71 @@
+"""An assistant's configuration, read once for a run: who answers, with which prompt and within which limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from assistant.core.llm.typed_output import check_schema
+from assistant.core.values.limits import Limits
+from assistant.core.values.pricing import MILLIONTHS
+from assistant.models import Assistant, PromptVersion, Provider
+from assistant.services.db.prepared_queries import Prepared
+
+DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
+
+
+def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
+    """The same assistants, each with what `choose_provider` and `prompt_of` need."""
+    published = PromptVersion.objects.filter(assistant=OuterRef("pk"), status=PromptVersion.Status.PUBLISHED)
+    return assistants.select_related("provider", "tenant", "tenant__default_provider").annotate(
+        published_text=Subquery(published.values("text")[:1]),
+        published_id=Subquery(published.values("pk")[:1]),
+        has_delegates=Exists(Assistant.objects.filter(delegators=OuterRef("pk"))),
+        has_own_providers=Exists(Provider.objects.filter(tenant=OuterRef("tenant"))),
+    )
+
+
+def active_assistants(*, tenant_id: int) -> list[Assistant]:
+    """The assistants that a tenant's members may talk to, by name."""
+    rows = Assistant.objects.filter(tenant_id=tenant_id, is_active=True, tenant__is_active=True)
+    return list(rows.order_by("name", "pk"))
+
+
+def _active(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
+    return with_prompt(Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True))
+
+
+_ASSISTANT = Prepared(_active, tenant_id=int, slug=str)
+
+
+def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
+    """A tenant's active assistant with all that decides who answers and with which prompt."""
+    return _ASSISTANT.first(tenant_id=tenant_id, slug=slug)
+
+
+def prompt_of(assistant: Assistant) -> str:
+    """The published prompt of an assistant that `with_prompt` has read, or a plain one."""
+    text: str | None = getattr(assistant, "published_text")  # noqa: B009 - an annotation the type does not know
+    return text or DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
+
+
+def read_schema(schema: object) -> dict[str, Any]:
+    """A JSON Schema for tasks or answers of an assistant. Raises `ValueError` with what is wrong with it."""
+    return check_schema(schema)
+
+
+def limits_of(assistant: Assistant) -> Limits:
+    return Limits(
+        rounds=assistant.max_rounds,
+        tool_calls=assistant.max_tool_calls,
+        calls_per_tool=assistant.max_calls_per_tool,
+        tokens=assistant.max_tokens,
+        seconds=float(assistant.max_seconds),
+        cost=int(assistant.max_cost * MILLIONTHS),
+    )
+
+
+def options_of(assistant: Assistant) -> dict[str, float]:
+    """What goes to the provider as it is."""
+    return {} if assistant.temperature is None else {"temperature": assistant.temperature}

@@ -1,0 +1,144 @@
+"""Which provider and model answers: the assistant's, else the tenant's, else the deployment's, else the embedded."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Literal
+
+from django.conf import settings
+
+from assistant.core.llm.protocol import Model
+from assistant.core.values.pricing import NO_PRICES, Prices, read_prices
+from assistant.models import Assistant, Provider
+from assistant.providers import OpenAIModel
+from assistant.providers.embedded import MODEL_NAME, EmbeddedModel, StandIn
+from assistant.services.tenancy.url_guard import tenant_guard
+
+logger = logging.getLogger(__name__)
+
+Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderChoice:
+    """Who answers; `source` is the layer that decided.
+
+    `is_guarded`: a tenant chose the address, so that only the public Internet may be asked.
+    """
+
+    source: Source
+    name: str
+    model: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    is_small: bool = False
+    is_strict: bool = False
+    sees_images: bool = False
+    is_guarded: bool = False
+    prices: Prices = NO_PRICES
+
+    @property
+    def sentence(self) -> str:
+        """For people: who answers, and by whose choice."""
+        by = {
+            "assistant": "set for this assistant",
+            "tenant": "the tenant's",
+            "deployment": "the deployment's default",
+            "embedded": "the embedded model, on this machine",
+            "stand-in": "no language model is configured",
+        }[self.source]
+        if self.source == "stand-in" or not self.model:
+            return f"{self.name} ({by})"
+        return f"{self.name}, {self.model} ({by})"
+
+
+def choose_provider(assistant: Assistant) -> ProviderChoice:
+    """Decide who answers for an assistant that was loaded with its provider, its tenant and the tenant's default.
+
+    No tenant's key is used for another, whatever a row says.
+    """
+    if (own := _if_not_foreign(assistant.provider, assistant)) is not None:
+        return _from_row("assistant", own, assistant.model)
+    tenants = _if_not_foreign(assistant.tenant.default_provider, assistant) or _oldest_own(assistant)
+    if tenants is not None:
+        return _from_row("tenant", tenants, assistant.model)
+    if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
+        return ProviderChoice(
+            source="deployment",
+            name="OpenAI" if not settings.OPENAI_BASE_URL else "OpenAI-compatible server",
+            model=assistant.model or settings.OPENAI_MODEL or "gpt-4.1-mini",
+            base_url=settings.OPENAI_BASE_URL,
+            api_key=settings.OPENAI_API_KEY,
+            prices=read_prices(settings.MODEL_PRICES),
+        )
+    if settings.LOCAL_MODEL_URL:
+        return ProviderChoice("embedded", "Embedded model", MODEL_NAME, settings.LOCAL_MODEL_URL, is_small=True)
+    return ProviderChoice("stand-in", StandIn.provider, StandIn.name)
+
+
+def _if_not_foreign(provider: Provider | None, assistant: Assistant) -> Provider | None:
+    if provider is None or provider.tenant_id in (None, assistant.tenant_id):
+        return provider
+    logger.error("Provider %s of another tenant stands at %s: not asked", provider.pk, assistant.slug)
+    return None
+
+
+def _oldest_own(assistant: Assistant) -> Provider | None:
+    """The tenant's, where it has named no default: a tenant that brings its own does not mean the deployment's."""
+    # Asked for only where `with_prompt` has seen that there is one, or was not asked.
+    if not getattr(assistant, "has_own_providers", True):
+        return None
+    return min(assistant.tenant.providers.all(), key=lambda row: row.pk, default=None)
+
+
+def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
+    return ProviderChoice(
+        source=source,
+        name=provider.name,
+        model=model or provider.default_model,
+        base_url=provider.base_url,
+        api_key=provider.api_key,
+        is_small=provider.is_small,
+        is_strict=provider.is_strict,
+        sees_images=provider.sees_images,
+        is_guarded=provider.tenant_id is not None,
+        prices=_prices(provider),
+    )
+
+
+def check_prices(prices: object) -> None:
+    """Raise `ValueError`, with what is wrong, unless these are prices as a provider's row has them."""
+    read_prices(prices)
+
+
+def _prices(provider: Provider) -> Prices:
+    try:
+        return read_prices(provider.prices) if provider.prices else NO_PRICES
+    except ValueError:
+        # The admin lets no such thing in, and no run fails for what a row holds from elsewhere.
+        logger.warning("The prices of provider %s cannot be read", provider.pk)
+        return NO_PRICES
+
+
+def model_of(choice: ProviderChoice) -> Model:
+    """The model to talk to."""
+    if choice.source == "stand-in":
+        return StandIn()
+    if choice.source == "embedded":
+        return EmbeddedModel(base_url=choice.base_url)
+    return OpenAIModel(
+        choice.model,
+        base_url=choice.base_url,
+        api_key=choice.api_key,
+        provider=choice.name,
+        small=choice.is_small,
+        strict=choice.is_strict or None,
+        sees_images=choice.sees_images,
+        guard=tenant_guard() if choice.is_guarded else None,
+    )
+
+
+def describe_provider(assistant: Assistant) -> str:
+    """Who answers for this assistant, as a sentence for its page and the admin."""
+    return choose_provider(assistant).sentence

@@ -1,0 +1,43 @@
+"""What the embedded model will probably be asked: each assistant's tools and prompt, for it to read ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from django.db import DatabaseError
+
+from assistant.core.llm.protocol import ModelRequest
+from assistant.core.values.messages import Message
+from assistant.models import Assistant, Membership
+from assistant.services.assistants.configuration import prompt_of, with_prompt
+from assistant.services.assistants.provider_choice import choose_provider
+from assistant.services.toolpolicy.catalogue import registry
+from assistant.services.toolpolicy.policy import effective_tools
+
+
+def likely_requests(*, count: int) -> list[ModelRequest]:
+    """How conversations begin with the oldest assistants that have no other provider, as their first members see them.
+
+    Where there is no database yet, the catalogue is the best guess at what will be offered.
+    """
+    try:
+        found = list(islice(_requests(), count))
+    except DatabaseError:
+        found = []
+    return found or [ModelRequest([Message("user", "hi")], tools=list(registry()))]
+
+
+def _requests() -> Iterator[ModelRequest]:
+    active = Assistant.objects.filter(is_active=True, tenant__is_active=True).order_by("pk")
+    for assistant in with_prompt(active):
+        if choose_provider(assistant).source not in ("embedded", "stand-in"):
+            continue
+        member = Membership.objects.filter(tenant_id=assistant.tenant_id, user__is_active=True).order_by("pk").first()
+        if member is None:
+            continue
+        offered = effective_tools(tenant_id=assistant.tenant_id, user_id=member.user_id, assistant_id=assistant.pk)
+        yield ModelRequest(
+            [Message("system", prompt_of(assistant)), Message("user", "hi")],
+            tools=[entry.tool for entry in offered if entry.policy != "off"],
+        )

@@ -1,0 +1,63 @@
+"""A conversation as a document that its member can take away: JSON, or Markdown to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.models import Conversation
+from assistant.models import Message as MessageRow
+from assistant.services.conversations.pagination import Said, said
+from assistant.services.tenancy.members import Member
+
+SPEAKERS = {"user": "You", "assistant": "Assistant", "tool": "Tool"}
+
+
+def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
+    """Everything that was said, with names as the API has them."""
+    return {
+        "id": str(conversation.pk),
+        "title": conversation.title,
+        "assistant": conversation.assistant.slug,
+        "created_at": conversation.created_at.isoformat(),
+        "updated_at": conversation.updated_at.isoformat(),
+        "messages": [_entry(one) for one in _messages(member, conversation)],
+    }
+
+
+def as_markdown(*, member: Member, conversation: Conversation) -> str:
+    """The talk for reading: who said what; tools' results in code blocks."""
+    parts = [f"# {conversation.title or 'Conversation'}", f"With {conversation.assistant.name}."]
+    for one in _messages(member, conversation):
+        parts.append(f"## {SPEAKERS[one.role]}, {one.created_at:%Y-%m-%d %H:%M} UTC")
+        if one.content:
+            parts.append(_fenced(one.content) if one.role == "tool" else one.content)
+        parts += [f"Calls `{call['name']}`:\n\n{_fenced(call['arguments'])}" for call in one.tool_calls]
+        if one.is_partial:
+            parts.append("*(cut off)*")
+    return "\n\n".join(parts) + "\n"
+
+
+def _messages(member: Member, conversation: Conversation) -> list[Said]:
+    rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=member.tenant_id)
+    return said(member=member, rows=rows)
+
+
+def _entry(one: Said) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": one.id, "role": one.role, "content": one.content}
+    if one.tool_calls:
+        entry["tool_calls"] = list(one.tool_calls)
+    if one.tool_call_id:
+        entry["tool_call_id"] = one.tool_call_id
+    if one.is_partial:
+        entry["is_partial"] = True
+    if one.feedback:
+        entry["feedback"] = {"rating": one.feedback.rating, "comment": one.feedback.comment}
+    return {**entry, "created_at": one.created_at.isoformat()}
+
+
+def _fenced(text: str) -> str:
+    """A code block that nothing within can end."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"

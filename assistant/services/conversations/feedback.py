@@ -1,0 +1,47 @@
+"""A member's opinion of the answers they got: one of each answer."""
+
+from __future__ import annotations
+
+import uuid
+
+from assistant.models import Conversation, Feedback
+from assistant.models import Message as MessageRow
+from assistant.services.tenancy.members import Member
+from assistant.toolkit.text import clean_text
+
+MAX_COMMENT = 4000
+
+
+def give_feedback(
+    *, member: Member, conversation_id: uuid.UUID, message_id: str, rating: int, comment: str = ""
+) -> Feedback | None:
+    """Keep what a member thinks of an answer, in place of what they thought before; None if it is not theirs to rate.
+
+    `rating` is 1 (helpful) or -1 (not helpful).
+    """
+    message = _answer(member, conversation_id, message_id)
+    if message is None:
+        return None
+    feedback, _ = Feedback.objects.update_or_create(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        message=message,
+        defaults={"rating": rating, "comment": clean_text(comment)[:MAX_COMMENT]},
+    )
+    return feedback
+
+
+def withdraw_feedback(*, member: Member, conversation_id: uuid.UUID, message_id: str) -> bool:
+    """Take a member's feedback on an answer back; false if there is no such answer."""
+    message = _answer(member, conversation_id, message_id)
+    if message is None:
+        return False
+    Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message=message).delete()
+    return True
+
+
+def _answer(member: Member, conversation_id: uuid.UUID, message_id: str) -> MessageRow | None:
+    own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+    return MessageRow.objects.filter(
+        conversation__in=own.filter(pk=conversation_id), message_id=message_id, role=MessageRow.Role.ASSISTANT
+    ).first()

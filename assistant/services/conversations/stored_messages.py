@@ -1,0 +1,139 @@
+"""Stored messages to and from the core's values."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from django.db.models import ExpressionWrapper, F, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from assistant.core.conversation.sub_agent_transcripts import from_kept
+from assistant.core.values.messages import Message, ToolCall, messages_of
+from assistant.models import Conversation
+from assistant.models import Message as MessageRow
+from assistant.models import ToolCall as CallRow
+from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_writes import PreparedInsert
+
+# More than any model is sent (its token budget cuts further), and constant however long the thread is.
+RECENT = 400
+
+_MESSAGES = PreparedInsert(MessageRow)
+_Row = tuple[str, str, str, str, str, int]
+_NO_CALLS = "[]"
+_read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
+
+
+def to_message(row: MessageRow) -> Message:
+    """A stored message as the core's value."""
+    return Message(
+        role=row.role,  # type: ignore[arg-type]  # the column's choices are core roles
+        content=row.content,
+        id=row.message_id,
+        tool_calls=tuple(ToolCall(**call) for call in row.tool_calls),
+        tool_call_id=row.tool_call_id,
+        reasoning=row.reasoning,
+        is_partial=row.is_partial,
+    )
+
+
+def text_of(message: Message) -> str:
+    """A message as one text for an operator, with the calls it made."""
+    lines = [message.content] if message.content else []
+    lines += [f"→ {call.name}({call.arguments})" for call in message.tool_calls]
+    return "\n".join(lines) + (" […]" if message.is_partial else "")
+
+
+def said_by_asked(call: CallRow) -> list[tuple[str, str, str]]:
+    """What the assistants said that a call asked: their name, the role, and the text of each message."""
+    asked = from_kept(call.asked or ())
+    return [(one.name, message.role, text_of(message)) for one in asked for message in one.messages]
+
+
+def recent_messages(*, conversation: Conversation) -> list[Message]:
+    """The newest messages of a conversation, oldest first, as a model needs them: without their reasoning."""
+    rows = _RECENT.rows(
+        tenant_id=conversation.tenant_id,
+        conversation_id=conversation.pk,
+        # So that no plan of a database can read more: without statistics PostgreSQL reads and sorts the whole thread.
+        position=max(conversation.summarised_to, conversation.message_count - RECENT),
+    )
+    return _lean(reversed(rows))
+
+
+def unsummarised_messages(*, conversation: Conversation) -> list[Message]:
+    """Every message that no summary holds, oldest first."""
+    rows = _unsummarised(
+        tenant_id=conversation.tenant_id, conversation_id=conversation.pk, position=conversation.summarised_to
+    )
+    return _lean(rows.order_by("position"))
+
+
+def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) -> QuerySet[MessageRow, _Row]:
+    # Whole rows would take four times as long to read, at every turn.
+    return MessageRow.objects.filter(
+        conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
+    ).values_list(
+        "role",
+        "content",
+        "message_id",
+        Cast("tool_calls", TextField()),
+        "tool_call_id",
+        # As the database gives it, 0 or 1 from SQLite: a truth would be converted row by row.
+        ExpressionWrapper(F("is_partial"), TextField()),
+    )
+
+
+def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
+    return _unsummarised(**parameters).order_by("-position")[:RECENT]
+
+
+_RECENT = Prepared(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
+
+
+def _lean(rows: Iterable[_Row]) -> list[Message]:
+    return messages_of(
+        (role, content, message_id, () if calls == _NO_CALLS else _read_calls(calls), call_id, "", bool(is_partial))
+        for role, content, message_id, calls, call_id, is_partial in rows
+    )
+
+
+def store_messages(
+    *, conversation_id: uuid.UUID, run_id: int, messages: Sequence[Message], first_position: int
+) -> None:
+    """Append messages to a conversation, from `first_position` on."""
+    _MESSAGES.insert_all(
+        [
+            MessageRow(
+                conversation_id=conversation_id,
+                run_id=run_id,
+                position=first_position + offset,
+                message_id=message.id,
+                role=message.role,
+                content=message.content,
+                reasoning=message.reasoning,
+                tool_calls=[
+                    {"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls
+                ],
+                tool_call_id=message.tool_call_id,
+                is_partial=message.is_partial,
+            )
+            for offset, message in enumerate(messages)
+        ]
+    )
+
+
+def open_calls(messages: Iterable[Message]) -> dict[str, ToolCall]:
+    """The calls of the last assistant message that have no result yet, by id."""
+    calls: dict[str, ToolCall] = {}
+    for message in messages:
+        if message.role == "assistant":
+            calls = {call.id: call for call in message.tool_calls}
+        elif message.role == "tool":
+            calls.pop(message.tool_call_id, None)
+        else:
+            calls = {}
+    return calls

@@ -1,0 +1,78 @@
+"""Keeps long conversations within what a model is sent: the older part becomes a summary, stored and shown."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from assistant.core.conversation.summary import HEADING, summarise
+from assistant.core.llm.protocol import Model, ModelError
+from assistant.core.values.history_window import estimate
+from assistant.core.values.messages import Message, Usage
+from assistant.core.values.pricing import Prices
+from assistant.models import Conversation
+from assistant.services.conversations.stored_messages import unsummarised_messages
+from assistant.services.db.threads import in_database
+from assistant.services.limits.usage import add_usage
+from assistant.services.run_key import RunKey
+
+logger = logging.getLogger(__name__)
+
+# Of the history's limit: past this share the older part is summarised, after the run, so that no answer waits for it.
+FULL = 0.8
+
+
+def summary_message(summary: str) -> tuple[Message, ...]:
+    """What the model is told of the messages that it is no longer sent."""
+    return (Message("system", HEADING + summary),) if summary else ()
+
+
+async def summarise_if_long(
+    *, key: RunKey, model: Model, prices: Prices, messages: Sequence[Message], tokens: int
+) -> bool:
+    """Summarise a conversation whose `messages` nearly fill `tokens`; if the model cannot, nothing changes.
+
+    Returns:
+        Whether there is another summary now.
+    """
+    if not tokens or sum(map(estimate, messages)) <= tokens * FULL:
+        return False
+    conversation = await in_database(_conversation, key=key)
+    history = await in_database(unsummarised_messages, conversation=conversation)
+    spent: dict[tuple[str, str], Usage] = {}
+
+    def spend(name: str, usage: Usage) -> None:
+        spent[model.provider, name] = spent.get((model.provider, name), Usage()) + prices.priced(
+            usage, name, model.name
+        )
+
+    try:
+        shorter = await summarise(
+            model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL), spend=spend
+        )
+    except ModelError as exc:
+        logger.warning(
+            "Thread %s of tenant %s could not be summarised: %s (%s)", key.thread, key.tenant_id, exc, exc.cause
+        )
+        return False
+    finally:
+        if spent:
+            await in_database(add_usage, key=key, usage=spent)
+    kept = [message for message in shorter if message.role != "system"]
+    summary = next((m.content.removeprefix(HEADING) for m in shorter if m.content.startswith(HEADING)), "")
+    left_out = sum(1 for message in history if message.id and message.id not in {one.id for one in kept})
+    if not summary or not left_out:
+        return False
+    return await in_database(_store, key=key, before=conversation, summary=summary, left_out=left_out)
+
+
+def _conversation(*, key: RunKey) -> Conversation:
+    return Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
+
+
+def _store(*, key: RunKey, before: Conversation, summary: str, left_out: int) -> bool:
+    """Store a summary, unless another process has stored one since; whether it was stored."""
+    unchanged = Conversation.objects.filter(
+        pk=key.conversation_id, tenant_id=key.tenant_id, summarised_to=before.summarised_to
+    )
+    return bool(unchanged.update(summary=summary, summarised_to=before.summarised_to + left_out))

@@ -1,0 +1,159 @@
+"""A member's own credentials for outside MCP servers: theirs to set and to delete, and shown to nobody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from assistant.models import McpCredential, McpServer, Membership
+from assistant.services.mcp_servers.circuit_breaker import AT_FIRST
+from assistant.services.mcp_servers.servers import read_headers
+from assistant.services.tenancy import audit_trail, change_notices
+from assistant.services.tenancy.members import Member
+
+MAX_SECRET = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class OwnConnection:
+    """A server that each member has credentials of their own for, as one member sees it.
+
+    `host` is where their credentials are sent; `issuer` the host of the authorization server, if it has one.
+    """
+
+    server_id: int
+    name: str
+    host: str
+    issuer: str
+    is_stored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a member enters: a token, or headers, or a client of the authorization server."""
+
+    token: str = ""
+    headers: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+
+
+def own_connections(*, member: Member) -> list[OwnConnection]:
+    """The servers of the member's tenant that ask for their own credentials, by name."""
+    mine = McpCredential.objects.of_member(member.user_id).filter(server=OuterRef("pk"))
+    rows = _servers(member).annotate(is_stored=Exists(mine)).order_by("name")
+    return [
+        OwnConnection(pk, name, _host(url), _host(issuer), is_stored)
+        for pk, name, url, issuer, is_stored in rows.values_list("pk", "name", "url", "oauth_issuer", "is_stored")
+    ]
+
+
+def has_own_connections(*, member: Member) -> bool:
+    """Whether any server of the member's tenant asks for their own credentials."""
+    return _servers(member).exists()
+
+
+# What a member had stored before, by column.
+Stored = Mapping[str, str]
+_KEPT = ("headers", "oauth_client_id", "oauth_client_secret")
+
+
+@transaction.atomic
+def set_own_credentials(
+    *, actor: audit_trail.Actor, member: Member, server_id: int, host: str, entry: Entry
+) -> Stored | None:
+    """Store what the member entered, in place of what they had stored, which is returned; None if that was nothing.
+
+    Args:
+        actor: the member's user, for the trail.
+        host: where the member was told that it goes.
+
+    Raises:
+        McpServer.DoesNotExist: the member's tenant has no such server.
+        ValueError: the entry cannot be used; the sentence repeats nothing of it.
+    """
+    server = _servers(member).select_for_update().defer("headers", "oauth_client_secret").get(pk=server_id)
+    if host != _host(server.url):
+        raise ValueError("The server's address has changed meanwhile. Look at it, and enter your credentials again.")
+    own = McpCredential.objects.filter(server=server, user_id=member.user_id).first()
+    before = None if own is None else {name: getattr(own, name) for name in _KEPT}
+    McpCredential.objects.update_or_create(
+        server=server,
+        user_id=member.user_id,
+        defaults={
+            "headers": _headers(entry),
+            "oauth_client_id": entry.client_id if server.oauth_issuer else "",
+            "oauth_client_secret": entry.client_secret if server.oauth_issuer else "",
+            **AT_FIRST,
+        },
+    )
+    _record(actor, server, "mcpcredential.set")
+    return before
+
+
+@transaction.atomic
+def restore_own_credentials(*, actor: audit_trail.Actor, member: Member, server_id: int, before: Stored) -> None:
+    """Store again what `set_own_credentials` has replaced. Raises `McpServer.DoesNotExist`."""
+    server = _servers(member).defer("headers", "oauth_client_secret").get(pk=server_id)
+    own = McpCredential.objects.filter(server=server, server__tenant_id=member.tenant_id, user_id=member.user_id)
+    own.update(**before, **AT_FIRST)
+    _record(actor, server, "mcpcredential.restore")
+
+
+@transaction.atomic
+def delete_own_credentials(*, actor: audit_trail.Actor, member: Member, server_id: int) -> None:
+    """Delete what the member has stored for a server. Raises `McpServer.DoesNotExist`."""
+    server = _servers(member).defer("headers", "oauth_client_secret").get(pk=server_id)
+    McpCredential.objects.filter(server=server, user_id=member.user_id).delete()
+    _record(actor, server, "mcpcredential.delete")
+
+
+def forget_credentials(*, actor: audit_trail.Actor, places: QuerySet[Membership]) -> None:
+    """Delete what the members of these places have stored for their tenants' servers; the trail tells of each."""
+    rows = McpCredential.objects.filter(
+        Exists(places.filter(tenant_id=OuterRef("server__tenant_id"), user_id=OuterRef("user_id")))
+    )
+    for row in rows.defer("headers", "oauth_client_secret").select_related("server__tenant", "user"):
+        audit_trail.record(
+            actor=actor,
+            action="mcpcredential.delete",
+            target=str(row),
+            tenant=row.server.tenant,
+            details={"why": "the membership ended"},
+        )
+        row.delete()
+
+
+def _servers(member: Member) -> QuerySet[McpServer]:
+    return McpServer.objects.filter(
+        tenant_id=member.tenant_id, tenant__is_active=True, is_active=True, credentials_of=McpServer.Speakers.USER
+    ).exclude(url="")
+
+
+def _headers(entry: Entry) -> str:
+    if max(len(entry.token), len(entry.client_id), len(entry.client_secret), len(entry.headers)) > MAX_SECRET:
+        raise ValueError("This is too long to be a credential.")
+    if bool(entry.client_id) != bool(entry.client_secret):
+        raise ValueError("Give both the client id and the client secret.")
+    if not (entry.token or entry.headers or entry.client_id):
+        raise ValueError("Enter a token, or whatever else the server asks for.")
+    headers = read_headers(entry.headers)
+    if entry.token:
+        if any(name.lower() == "authorization" for name in headers):
+            raise ValueError("Give either a token or a header Authorization.")
+        headers = read_headers(json.dumps({**headers, "Authorization": f"Bearer {entry.token}"}))
+    return json.dumps(headers) if headers else ""
+
+
+def _record(actor: audit_trail.Actor, server: McpServer, action: str) -> None:
+    audit_trail.record(actor=actor, action=action, target=str(server), tenant=server.tenant)
+    change_notices.announce()
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc

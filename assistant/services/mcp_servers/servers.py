@@ -1,0 +1,145 @@
+"""How a member reaches a tenant's outside MCP server: its address, their credentials, and what it is told of a call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure
+from assistant.models import McpCredential, McpServer
+from assistant.services.tenancy.url_guard import tenant_guard
+from assistant.toolkit import ToolContext
+from assistant.toolkit.context import UserId
+
+# The one key of `_meta` under which a server finds what it may know of a call.
+META_KEY = "tenant-assistant/context"
+CONTEXT_KEYS: Mapping[str, Callable[[ToolContext], Any]] = {
+    "tenant.id": lambda context: context.tenant.id,
+    "tenant.slug": lambda context: context.tenant.slug,
+    "tenant.name": lambda context: context.tenant.name,
+    "tenant.timezone": lambda context: context.tenant.timezone,
+    "user.id": lambda context: str(context.user.id) if isinstance(context.user.id, UUID) else context.user.id,
+    "user.username": lambda context: context.user.username,
+    "assistant": lambda context: context.assistant,
+    "thread_id": lambda context: context.thread_id,
+    "run_id": lambda context: context.run_id,
+    "tool_call_id": lambda context: context.tool_call_id,
+    "idempotency_key": lambda context: context.idempotency_key,
+}
+# The protocol's own, and those that say where a message ends.
+_RESERVED = re.compile(
+    r"host|connection|content-.*|transfer-encoding|accept|accept-encoding|te|upgrade|expect|mcp-.*|last-event-id", re.I
+)
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}", re.ASCII)
+_PRINTABLE = re.compile(r"[\x20-\x7e]{0,4000}")
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Everything that a call needs to know of a server, read in one crossing.
+
+    `key` names the session: the server, the user, and all that it is opened with. `credential_id` is the row of the
+    member's own credentials; None if all members have the same, so that what one sees is what all see.
+    """
+
+    server_id: int
+    tenant_id: int
+    key: Hashable
+    endpoint: Endpoint = field(repr=False)
+    context_keys: tuple[str, ...] = ()
+    credential_id: int | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        return self.credential_id is None
+
+
+def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, even_if_off: bool = False) -> Connection:
+    """How this user reaches this server of this tenant.
+
+    Args:
+        even_if_off: also a server that is not switched on, for trying it.
+
+    Raises:
+        RemoteFailure: the tenant has no such server (`gone`), or the user no credentials for it (`unauthorized`).
+    """
+    rows = McpServer.objects.filter(pk=server_id, tenant_id=tenant_id, tenant__is_active=True)
+    server = rows.first() if even_if_off else rows.filter(is_active=True).first()
+    if server is None:
+        raise RemoteFailure("gone", "no such server is switched on")
+    is_shared = server.credentials_of == McpServer.Speakers.TENANT
+    own = None
+    if not is_shared:
+        own = McpCredential.objects.of_member(user_id).filter(server_id=server_id, server__tenant_id=tenant_id).first()
+        if own is None:
+            raise RemoteFailure("unauthorized", "this member has set no credentials")
+    credentials = own or server
+    try:
+        endpoint = _endpoint(server, credentials)
+    except ValueError as exc:
+        raise RemoteFailure("unreachable", str(exc)) from exc
+    return Connection(
+        server_id=server_id,
+        tenant_id=tenant_id,
+        key=(tenant_id, server_id, user_id, _fingerprint(server, credentials)),
+        endpoint=endpoint,
+        context_keys=tuple(server.context_keys),
+        credential_id=own.pk if own is not None else None,
+    )
+
+
+def _endpoint(server: McpServer, credentials: McpServer | McpCredential) -> Endpoint:
+    if server.command:
+        return Endpoint(command=command_named(server.command))
+    oauth = None
+    if credentials.oauth_client_id:
+        oauth = OAuthClient(
+            client_id=credentials.oauth_client_id,
+            client_secret=credentials.oauth_client_secret,
+            issuer=server.oauth_issuer,
+            scope=server.oauth_scope,
+        )
+    return Endpoint(url=server.url, headers=read_headers(credentials.headers), oauth=oauth, guard=tenant_guard())
+
+
+def _fingerprint(server: McpServer, credentials: McpServer | McpCredential) -> str:
+    parts = [server.url, server.command, server.oauth_issuer, server.oauth_scope, credentials.headers]
+    parts += [credentials.oauth_client_id, credentials.oauth_client_secret]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def command_named(name: str) -> Command:
+    """A program that the deployment lets tenants use. Raises `ValueError` if its settings list none of that name."""
+    words = settings.MCP_STDIO_COMMANDS.get(name)
+    if not words:
+        raise ValueError(f"The deployment lists no command {name!r} in MCP_STDIO_COMMANDS.")
+    return Command(words[0], tuple(words[1:]))
+
+
+def read_headers(text: str) -> dict[str, str]:
+    """Stored or given headers. Raises `ValueError` with a sentence that repeats no value."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        raise ValueError("The headers are not JSON.") from None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError("The headers must be a JSON object of texts.")
+    for name, value in found.items():
+        if not _HEADER.fullmatch(name) or _RESERVED.fullmatch(name):
+            raise ValueError(f"A header cannot be called {name[:100]!r}.")
+        if not _PRINTABLE.fullmatch(value):
+            raise ValueError(f"The header {name} holds characters that no header can.")
+    return found
+
+
+def meta_of(context: ToolContext, keys: tuple[str, ...]) -> dict[str, Any] | None:
+    """What a server is told of a call: the values that its list lets out, and nothing by default."""
+    told = {key: CONTEXT_KEYS[key](context) for key in keys if key in CONTEXT_KEYS}
+    return {META_KEY: told} if told else None

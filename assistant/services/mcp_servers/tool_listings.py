@@ -1,0 +1,154 @@
+"""What outside servers list: stored, compared with what was let in, and decided on by operators."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from assistant.mcp_client import RemoteFailure, ToolDefinition
+from assistant.mcp_client.definitions import difference
+from assistant.models import AuditEntry, McpServer, McpTool
+from assistant.services.mcp_servers.circuit_breaker import note_answer
+from assistant.services.tenancy import audit_trail, change_notices
+
+# Rows of one server: what it may list at once, and some that were decided on and that it no longer lists.
+MAX_ROWS = 240
+# How often the trail tells that the same tool was changed: a server can change it back and forth for ever.
+TOLD_EVERY = timedelta(hours=1)
+# Rows that are as new ones are.
+UNDECIDED = Q(is_let_in=False, needs_approval=True)
+
+
+@transaction.atomic
+def store_listing(
+    *,
+    tenant_id: int,
+    server_id: int,
+    tools: Iterable[ToolDefinition],
+    credential_id: int | None = None,
+    by_operator: bool = False,
+) -> None:
+    """Keep what a server lists now. A tool that is new, or not as it was let in, waits for an operator.
+
+    What is no longer listed is forgotten, unless somebody decided on it; and never are more than `MAX_ROWS` kept.
+
+    Args:
+        credential_id: whose list it is where each member has their own: one member's adds tools, and says nothing of
+            what others are offered.
+        by_operator: who tries the server, also while it is not switched on; what they are offered is what they then
+            decide on.
+
+    Raises:
+        RemoteFailure: the tenant has no such server (`gone`).
+    """
+    servers = McpServer.objects.select_for_update(of=("self",)).filter(pk=server_id, tenant_id=tenant_id)
+    server = (servers if by_operator else servers.filter(is_active=True, tenant__is_active=True)).first()
+    if server is None:
+        raise RemoteFailure("gone", "no such server is switched on")
+    listed = {definition.name: definition for definition in tools}
+    rows = McpTool.objects.filter(server=server, server__tenant_id=tenant_id)
+    gone = _withdraw(rows, listed) if credential_id is None else _make_room(rows, listed)
+    known = {row.name: row for row in rows}
+    new = [definition for name, definition in listed.items() if name not in known]
+    new = new[: max(0, MAX_ROWS - len(known))]
+    changed = [one for name, one in listed.items() if name in known and _differs(known[name], one)]
+    if credential_id is not None and not by_operator:
+        changed = [one for one in changed if one.digest == known[one.name].digest]
+    _store(server, [*new, *changed])
+    for definition in changed:
+        row = known[definition.name]
+        if row.is_let_in and not is_quarantined(row) and definition.digest != row.accepted_digest:
+            _record_quarantine(server, row.name)
+    note_answer(server=server, credential_id=credential_id)
+    if gone or new or changed:
+        change_notices.announce()
+
+
+def _withdraw(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
+    """Forget what is no longer listed, but keep what somebody decided on; how many rows that concerned."""
+    missing = rows.exclude(name__in=listed)
+    forgotten, _ = missing.filter(UNDECIDED).delete()
+    return forgotten + missing.filter(is_listed=True).update(is_listed=False, changed_at=timezone.now())
+
+
+def _make_room(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
+    """Forget only what stands in the way of this list, the oldest first; how many rows that were."""
+    missing = rows.exclude(name__in=listed)
+    surplus = max(0, missing.count() + len(listed) - MAX_ROWS)
+    oldest = missing.filter(UNDECIDED).order_by("changed_at").values("pk")[:surplus]
+    return rows.filter(pk__in=oldest).delete()[0]
+
+
+def _differs(row: McpTool, definition: ToolDefinition) -> bool:
+    return row.digest != definition.digest or not row.is_listed
+
+
+def _store(server: McpServer, definitions: Iterable[ToolDefinition]) -> None:
+    """Put these down as what is offered now; what was decided on them stays."""
+    McpTool.objects.bulk_create(
+        [
+            McpTool(server=server, name=one.name, definition=one.to_state(), digest=one.digest)
+            for one in definitions
+        ],
+        update_conflicts=True,
+        unique_fields=["server", "name"],
+        update_fields=["definition", "digest", "is_listed", "changed_at"],
+    )  # fmt: skip
+
+
+def _record_quarantine(server: McpServer, name: str) -> None:
+    action, target = "mcptool.quarantine", f"{server}: {name}"
+    told = AuditEntry.objects.filter(tenant=server.tenant, action=action, target=target)
+    if not told.filter(created_at__gt=timezone.now() - TOLD_EVERY).exists():
+        audit_trail.record(actor=None, action=action, target=target, tenant=server.tenant)
+
+
+def is_quarantined(row: McpTool) -> bool:
+    """Whether a tool is no longer what was let in."""
+    return row.is_let_in and row.accepted_digest != row.digest
+
+
+def change_of(row: McpTool) -> str:
+    """What changed since a tool was let in, as a difference to read; empty if nothing did."""
+    if not is_quarantined(row) or row.accepted is None:
+        return ""
+    return difference(ToolDefinition.from_state(row.accepted), ToolDefinition.from_state(row.definition))
+
+
+@transaction.atomic
+def decide_tool(
+    *, actor: audit_trail.Actor, tenant_id: int, tool_id: int, is_let_in: bool, needs_approval: bool, accepts: str = ""
+) -> None:
+    """Let a tool in or keep it out; it holds for the next call, in every process.
+
+    Args:
+        accepts: the digest of the definition that the operator has read; needed to let a tool in, and to take one out
+            of quarantine.
+
+    Raises:
+        ValueError: the tool has changed since the operator read it.
+    """
+    row = McpTool.objects.select_for_update().select_related("server__tenant").get(
+        pk=tool_id, server__tenant_id=tenant_id
+    )  # fmt: skip
+    before = (row.is_let_in, row.needs_approval, row.accepted_digest)
+    if is_let_in and (accepts or not row.is_let_in):
+        if accepts != row.digest:
+            raise ValueError(f"The server has changed {row.name!r} meanwhile; read it again.")
+        row.accepted, row.accepted_digest = row.definition, row.digest
+    row.is_let_in, row.needs_approval = is_let_in, needs_approval
+    if before == (row.is_let_in, row.needs_approval, row.accepted_digest):
+        return
+    row.save(update_fields=["accepted", "accepted_digest", "is_let_in", "needs_approval", "changed_at"])
+    audit_trail.record(
+        actor=actor,
+        action="mcptool.decide",
+        target=f"{row.server}: {row.name}",
+        tenant=row.server.tenant,
+        details={"let in": is_let_in, "asks first": needs_approval, "definition": row.accepted_digest[:12]},
+    )
+    change_notices.announce()

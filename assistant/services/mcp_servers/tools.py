@@ -1,0 +1,111 @@
+"""A tenant's outside tools as `Tool` values, each with the reason why it may not be used, if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from assistant.mcp_client import ToolDefinition, remote_tool
+from assistant.mcp_client.remote_tool import prefixed
+from assistant.models import McpCredential, McpServer, McpTool
+from assistant.services.mcp_servers.calls import call_remote
+from assistant.services.mcp_servers.circuit_breaker import is_open
+from assistant.services.mcp_servers.tool_listings import is_quarantined
+from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.context import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTool:
+    """An outside server's tool; `refusal` says why it cannot be used now, and is empty if it can."""
+
+    tool: Tool
+    refusal: str = ""
+    is_let_in: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A definition, told apart by its digest alone."""
+
+    digest: str
+    state: dict[str, Any] = field(compare=False, repr=False)
+
+
+def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[str] = ()) -> list[RemoteTool]:
+    """The tools of the tenant's servers that are switched on, in a fixed order; one query.
+
+    Args:
+        user_id: whose credentials count; None leaves them out of account, for boards about all members.
+        taken: the names of local tools, which none of these may bear.
+    """
+    own = McpCredential.objects.of_member(user_id or 0).filter(server=OuterRef("server"), server__tenant_id=tenant_id)
+    rows = (
+        McpTool.objects.filter(
+            Q(is_listed=True) | Q(is_let_in=True), server__tenant_id=tenant_id, server__is_active=True
+        )
+        .select_related("server")
+        .defer("server__headers", "server__oauth_client_secret")
+        .annotate(has_credentials=Exists(own), own_rest=Exists(own.filter(rests_until__gt=timezone.now())))
+        .order_by("server__prefix", "name")
+    )
+    found: list[RemoteTool] = []
+    names = set(taken)
+    row: Any  # with its annotations
+    for row in rows:
+        tool = _tool_of(row)
+        if tool is None:
+            continue
+        own_refusal = "" if user_id is None else _own_refusal(row.server, row.has_credentials, row.own_rest)
+        # A local tool keeps its name altogether: to the model, and on the boards.
+        if tool.name not in names:
+            names.add(tool.name)
+            found.append(RemoteTool(tool, _refusal(row) or own_refusal, row.is_let_in))
+    return found
+
+
+def _refusal(row: McpTool) -> str:
+    server = row.server
+    if not row.is_let_in:
+        return f"Not let in on the page of the server {server.name}."
+    if is_quarantined(row):
+        return f"The server {server.name} has changed it since it was let in."
+    if not row.is_listed:
+        return f"The server {server.name} no longer offers it."
+    return f"The server {server.name} does not answer." if is_open(server) else ""
+
+
+def _own_refusal(server: McpServer, has_credentials: bool, rests: bool) -> str:
+    """What is amiss with the member's own credentials, where each has their own."""
+    if server.credentials_of == McpServer.Speakers.TENANT:
+        return ""
+    if not has_credentials:
+        return f"The user has no credentials for the server {server.name}."
+    return f"The server {server.name} does not answer to the user's credentials." if rests else ""
+
+
+def _tool_of(row: McpTool) -> Tool | None:
+    """The tool as it was let in, or else as it is listed; None for a definition that no longer makes a tool."""
+    accepted = row.accepted if row.is_let_in else None
+    known = _Known(row.digest, row.definition) if accepted is None else _Known(row.accepted_digest, accepted)
+    try:
+        return _built(row.server_id, row.server.prefix, known, row.server.timeout_seconds, row.needs_approval)
+    except (InvalidTool, TypeError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _built(server_id: int, prefix: str, known: _Known, timeout: int, needs_approval: bool) -> Tool:
+    definition = ToolDefinition.from_state(known.state)
+    return remote_tool(
+        name=prefixed(prefix, definition.name),
+        definition=definition,
+        call=partial(call_remote, server_id, definition.name, known.digest),
+        timeout=timeout,
+        requires_approval=needs_approval,
+    ).replace(enabled_by_default=True)

@@ -1,0 +1,110 @@
+"""Everything that belongs to a tenant or a user, as a zip file: a file of JSON lines for each kind of row, and files.
+
+Secrets are no part of it: keys, passwords and credentials stay where they are encrypted or hashed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django.utils import timezone
+
+from assistant.models import Tenant
+from assistant.models.fields import EncryptedTextField
+from assistant.services.privacy.ownership import belongings, rows_of
+from assistant.services.tenancy import audit_trail
+
+# Whoever knows a hash can at least try.
+HASHED = frozenset({"auth.User.password", "assistant.ApiKey.hashed"})
+CHUNK = 500
+# As far as the project's users have them.
+PERSON = ("username", "first_name", "last_name", "email", "date_joined", "last_login")
+
+
+def export_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
+    """Write a tenant's data, and who its people are, as a zip file; how many rows of each kind."""
+    counts = _export(Tenant, [tenant.pk], to, {Tenant: Tenant.objects.filter(pk=tenant.pk)}, _people(tenant))
+    audit_trail.record(actor=actor, action="tenant.export", target=f"tenant {tenant.pk}", tenant=tenant)
+    return counts
+
+
+def export_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
+    """Write a user's data in every tenant as a zip file; how many rows of each kind."""
+    person = get_user_model()._base_manager.filter(pk=user.pk)
+    counts = _export(type(user), [user.pk], to, {}, person)
+    audit_trail.record(actor=actor, action="user.export", target=f"user {user.pk}")
+    return counts
+
+
+def _people(tenant: Tenant) -> models.QuerySet[Any]:
+    return get_user_model()._base_manager.filter(memberships__tenant=tenant).distinct()
+
+
+def _export(
+    root: type[models.Model],
+    pks: list[Any],
+    to: IO[bytes],
+    more: dict[type[models.Model], models.QuerySet[Any]],
+    people: models.QuerySet[Any],
+) -> dict[str, int]:
+    tables = {**more, **{model: rows_of(model, root, pks) for model in belongings(root)}}
+    counts: Counter[str] = Counter()
+    with ZipFile(to, "w", ZIP_DEFLATED) as archive:
+        for model, rows in tables.items():
+            label = model._meta.label
+            with archive.open(f"{label}.jsonl", "w", force_zip64=True) as lines:
+                for row in rows.order_by("pk").defer(*_left_out(model)).iterator(chunk_size=CHUNK):
+                    lines.write(_line(_values(row)))
+                    counts[label] += 1
+        for model, rows in tables.items():
+            for row, field in _binaries(model, rows):
+                archive.writestr(_path(row, field), bytes(getattr(row, field.attname)))
+        label = people.model._meta.label
+        with archive.open(f"{label}.jsonl", "w") as lines:
+            known = {field.name for field in people.model._meta.concrete_fields}
+            for person in people.order_by("pk").values("pk", *(name for name in PERSON if name in known)):
+                lines.write(_line(person))
+                counts[label] += 1
+        archive.writestr("manifest.json", _line({"made_at": timezone.now(), "rows": dict(counts)}))
+    return dict(counts)
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def _left_out(model: type[models.Model]) -> list[str]:
+    """Fields that a row's line has not: secrets, and what gets a file of its own."""
+    return [
+        field.name
+        for field in model._meta.concrete_fields
+        if isinstance(field, EncryptedTextField | models.BinaryField) or f"{model._meta.label}.{field.name}" in HASHED
+    ]
+
+
+def _values(row: models.Model) -> dict[str, Any]:
+    without = row.get_deferred_fields()
+    values = {f.attname: getattr(row, f.attname) for f in row._meta.concrete_fields if f.attname not in without}
+    binary = [field for field in row._meta.concrete_fields if isinstance(field, models.BinaryField)]
+    return values | {field.attname: _path(row, field) for field in binary}
+
+
+def _path(row: models.Model, field: models.Field[Any, Any]) -> str:
+    return f"{row._meta.label}/{row.pk}-{field.name}"
+
+
+def _binaries(
+    model: type[models.Model], rows: models.QuerySet[Any]
+) -> Iterator[tuple[models.Model, models.Field[Any, Any]]]:
+    fields = [field for field in model._meta.concrete_fields if isinstance(field, models.BinaryField)]
+    if fields:
+        for row in rows.order_by("pk").iterator(chunk_size=10):
+            yield from ((row, field) for field in fields)

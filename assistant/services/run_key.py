@@ -1,0 +1,49 @@
+"""The key of a run: the row it belongs to, and the process that works on it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from assistant.models import Run
+from assistant.toolkit.context import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """Whose run it is and who works on it; every query about the run is built from this.
+
+    `reserved` is what its tenant's and member's quotas hold for it while it runs, as (tokens, cost); (0, 0) if it is
+    not counted.
+    """
+
+    pk: int
+    number: int
+    run_id: str
+    tenant_id: int
+    user_id: UserId
+    assistant_id: int
+    conversation_id: uuid.UUID
+    owner: str
+    began_at: datetime
+    reserved: tuple[int, int] = (0, 0)
+
+    @property
+    def thread(self) -> str:
+        return str(self.conversation_id)
+
+
+def key_of(run: Run, owner: str) -> RunKey:
+    return RunKey(
+        pk=run.pk,
+        number=run.number,
+        run_id=run.run_id,
+        tenant_id=run.tenant_id,
+        user_id=run.user_id,
+        assistant_id=run.assistant_id,
+        conversation_id=run.conversation_id,
+        owner=owner,
+        began_at=run.started_at,
+        reserved=(run.reserved_tokens, run.reserved_cost),
+    )

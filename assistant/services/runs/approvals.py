@@ -1,0 +1,60 @@
+"""Tool calls that wait for a person: found, and answered by an operator in the member's place."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from assistant.models import Approval
+from assistant.services.db.threads import in_database
+from assistant.services.errors import Refused
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.opening import OpenedRun
+from assistant.services.runs.run_input import Resume, RunInput
+from assistant.services.tenancy.members import Member, find_member
+from assistant.toolkit.context import UserId
+
+
+def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[int, list[Approval]]:
+    """All calls that wait in the runs of these calls, by run: a run goes on when each of them is answered."""
+    wanted = Approval.objects.filter(pk__in=list(calls), tenant_id__in=list(tenant_ids))
+    rows = Approval.objects.filter(run__in=wanted.values("run"), tenant_id__in=list(tenant_ids)).select_related(
+        "run", "run__tenant", "run__assistant", "run__user", "run__conversation"
+    )
+    by_run: dict[int, list[Approval]] = defaultdict(list)
+    for row in rows:
+        by_run[row.waiting_run.pk].append(row)
+    return dict(by_run)
+
+
+async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume], decided_by: UserId) -> OpenedRun:
+    """Answer all waiting calls of one run as an operator; the run goes on as the member's.
+
+    Raises:
+        Refused: somebody was faster, or the member or assistant is gone.
+    """
+    run = calls[0].waiting_run
+    member = await in_database(_member_of, calls[0])
+    if member is None:
+        raise Refused("invalid_input", "The member has left the tenant.")
+    given = RunInput(
+        thread_id=run.conversation_id,
+        run_id=str(uuid.uuid4()),
+        resume=tuple(answers),
+        protocol_version="1.0",
+    )
+    return await get_runs().open(member=member, assistant_slug=run.assistant.slug, given=given, decided_by=decided_by)
+
+
+def _member_of(call: Approval) -> Member | None:
+    run = call.waiting_run
+    return find_member(user_id=run.user_id, tenant_slug=run.tenant.slug, with_end_users=True)
+
+
+def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:
+    """A member's own calls that wait for their answer, the oldest first; with `run_id`, those of that run."""
+    rows = Approval.objects.filter(tenant_id=member.tenant_id, run__user_id=member.user_id)
+    if run_id:
+        rows = rows.filter(run__run_id=run_id)
+    return list(rows.select_related("run", "run__assistant").order_by("started_at", "pk"))

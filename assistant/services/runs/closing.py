@@ -1,0 +1,123 @@
+"""Closes a run: one transaction that stores what it said, did and took, and whom to tell."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from assistant.core.values.messages import Message, Usage
+from assistant.models import Conversation
+from assistant.models import Message as MessageRow
+from assistant.services.conversations.stored_messages import store_messages
+from assistant.services.db.prepared_writes import PreparedUpdate
+from assistant.services.limits.usage import settle_usage, write_usage
+from assistant.services.run_key import RunKey
+from assistant.services.runs.leases import LostRun, held_by
+from assistant.services.webhooks.events import tell_of_run
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended; `event` is its last event as clients see it (camelCase), without its number."""
+
+    status: str
+    event: Mapping[str, Any]
+    error_code: str = ""
+    error_message: str = ""
+
+
+def _conversation(*, pk: uuid.UUID, tenant_id: int) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(pk=pk, tenant_id=tenant_id)
+
+
+_COUNT = PreparedUpdate(_conversation, "run_count", "message_count", "updated_at", pk=uuid.UUID, tenant_id=int)
+_END = PreparedUpdate(
+    held_by,
+    "status",
+    "ending",
+    "error_code",
+    "error_message",
+    "input_tokens",
+    "output_tokens",
+    "partial",
+    "checkpoint_seq",
+    "lease_until",
+    "ended_at",
+    pk=int,
+    tenant_id=int,
+    owner=str,
+)
+
+
+@transaction.atomic
+def close_run(
+    *,
+    key: RunKey,
+    messages: Sequence[Message],
+    usage: Mapping[tuple[str, str], Usage],
+    ending: Ending,
+    last_seq: int,
+    position: int | None = None,
+    has_webhooks: bool = True,
+) -> None:
+    """Store a run's messages, usage and ending, whose event has the number `last_seq`.
+
+    `position` is where its first message stands in the conversation, if the caller knows: while a run is open, nobody
+    else adds any. Without `has_webhooks` nobody is told, and nobody is looked for.
+
+    Raises:
+        LostRun: `key.owner` no longer holds the run.
+    """
+    if position is None:
+        counts = _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).values_list("message_count", flat=True)
+        position = (counts.first() or 0) + _given_messages(key)
+    now, total = timezone.now(), sum(usage.values(), Usage())
+    settle_usage(key=key, total=total)
+    # The conversation's row first: two that close runs in it must not wait for each other.
+    _COUNT.update(
+        to={"run_count": key.number, "message_count": position + len(messages), "updated_at": now},
+        pk=key.conversation_id,
+        tenant_id=key.tenant_id,
+    )
+    is_held = _END.update(
+        to={
+            "status": ending.status,
+            "ending": dict(ending.event),
+            "error_code": ending.error_code,
+            "error_message": ending.error_message,
+            "input_tokens": total.input_tokens,
+            "output_tokens": total.output_tokens,
+            "partial": None,
+            "checkpoint_seq": last_seq,
+            "lease_until": None,
+            "ended_at": now,
+        },
+        pk=key.pk,
+        tenant_id=key.tenant_id,
+        owner=key.owner,
+    )
+    if not is_held:
+        raise LostRun(key.run_id)
+    store_messages(conversation_id=key.conversation_id, run_id=key.pk, messages=messages, first_position=position)
+    write_usage(key=key, usage=usage)
+    if has_webhooks:
+        tell_of_run(
+            key=key,
+            status=ending.status,
+            error_code=ending.error_code,
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+        )
+
+
+def _given_messages(key: RunKey) -> int:
+    """How many messages the run was opened with: those are stored, and counted when it ends."""
+    return MessageRow.objects.filter(
+        conversation=key.conversation_id, conversation__tenant_id=key.tenant_id, run_id=key.pk
+    ).count()

@@ -1,0 +1,151 @@
+"""Assistants that may ask others: each other assistant is a tool, with its own prompt, model, tools and limits.
+
+An asked assistant works for the same member: its tools are decided for that member, by the one policy function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assistant.core.toolcalls.protocols import Admission
+from assistant.core.toolcalls.tool_search import SearchingToolset
+from assistant.core.turn.agents import Agent
+from assistant.core.values.limits import Limits
+from assistant.core.values.messages import ToolCall
+from assistant.models import Assistant
+from assistant.services.assistants.configuration import limits_of, options_of, prompt_of, with_prompt
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
+from assistant.services.db.threads import in_database_patiently
+from assistant.services.toolcalls.interceptors import intercepted
+from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset
+from assistant.toolkit import Tool
+from assistant.toolkit.context import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """An assistant that another may ask, as it is now."""
+
+    assistant_id: int
+    tool_name: str
+    slug: str
+    name: str
+    description: str
+    prompt: str
+    provider: ProviderChoice
+    limits: Limits
+    options: dict[str, float]
+    history_tokens: int
+    history_messages: int
+    task_schema: dict[str, Any] | None
+    answer_schema: dict[str, Any] | None
+    tenant_slug: str
+
+
+def tool_name_of(slug: str) -> str:
+    """The name under which a model knows an assistant as a tool."""
+    return f"ask_{slug.replace('-', '_')}"[:64]
+
+
+def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
+    """The active assistants of the same tenant that this one may ask, now; one query."""
+    rows = with_prompt(
+        Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True).order_by("slug")
+    )
+    # Slugs that differ in a dash and an underscore alone would be one tool.
+    named = {tool_name_of(row.slug): row for row in reversed(rows)}
+    return [
+        Delegate(
+            assistant_id=row.pk,
+            tool_name=tool_name,
+            slug=row.slug,
+            name=row.name,
+            description=row.description or row.name,
+            prompt=prompt_of(row),
+            provider=choose_provider(row),
+            limits=limits_of(row),
+            options=options_of(row),
+            history_tokens=row.history_tokens,
+            history_messages=row.history_messages,
+            task_schema=row.task_schema,
+            answer_schema=row.answer_schema,
+            tenant_slug=row.tenant.slug,
+        )
+        for tool_name, row in sorted(named.items())
+    ]
+
+
+class DelegatingToolset:
+    """A member's tools for one assistant, and the assistants that it may ask; `narrowing` holds for their tools too."""
+
+    def __init__(
+        self,
+        *,
+        tenant_id: int,
+        user_id: UserId,
+        assistant_id: int,
+        narrowing: Collection[str] | None = None,
+        initial: Sequence[EffectiveTool] | None = None,
+    ) -> None:
+        self._toolset = TenantToolset(
+            tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing, initial=initial
+        )
+        self._narrowing = narrowing
+        self._tenant_id = tenant_id
+        self._user_id = user_id
+        self._assistant_id = assistant_id
+
+    async def offered(self) -> Sequence[Tool]:
+        own = await self._toolset.offered()
+        taken = {tool.name for tool in own}
+        agents = [self._agent(row).as_tool() for row in await self._delegates()]
+        return [*own, *(agent for agent in agents if agent.name not in taken)]
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        delegates = {row.tool_name: row for row in await self._delegates()}
+        admissions = await self._toolset.admit(calls)
+        return [
+            self._admission(delegates[call.name], admission)
+            if admission.tool is None and call.name in delegates
+            else replace(admission, callable_names=(*admission.callable_names, *delegates))
+            for call, admission in zip(calls, admissions, strict=True)
+        ]
+
+    async def _delegates(self) -> list[Delegate]:
+        found = await in_database_patiently(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
+        return [row for row in found if self._narrowing is None or row.tool_name in self._narrowing]
+
+    def _admission(self, row: Delegate, admission: Admission) -> Admission:
+        return Admission(
+            self._agent(row).as_tool(),
+            rule=f"This assistant may ask {row.name}.",
+            callable_names=admission.callable_names,
+            tools=admission.tools,
+        )
+
+    def _agent(self, row: Delegate) -> Agent:
+        return Agent(
+            name=row.tool_name,
+            description=f"Ask the assistant {row.name!r}: {row.description}",
+            model=intercepted(model_of(row.provider), tenant=row.tenant_slug),
+            toolset=SearchingToolset(
+                DelegatingToolset(
+                    tenant_id=self._tenant_id,
+                    user_id=self._user_id,
+                    assistant_id=row.assistant_id,
+                    narrowing=self._narrowing,
+                )
+            ),
+            system=row.prompt,
+            limits=row.limits,
+            options=row.options,
+            input_type=row.task_schema,
+            output_type=row.answer_schema,
+            history_tokens=row.history_tokens,
+            history_messages=row.history_messages,
+            title=row.name,
+            slug=row.slug,
+            prices=row.provider.prices,
+        )

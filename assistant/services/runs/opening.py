@@ -1,0 +1,285 @@
+"""Opens a run: one transaction from a member's input to everything that the loop needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from assistant.core.toolcalls.protocols import Decision
+from assistant.core.values.history_window import estimate, estimate_tokens
+from assistant.core.values.limits import Allowance, Limits
+from assistant.core.values.messages import Message, Usage
+from assistant.models import Assistant, Conversation, Run
+from assistant.services.assistants.configuration import limits_of, options_of, prompt_of
+from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
+from assistant.services.conversations.stored_messages import recent_messages, store_messages
+from assistant.services.db.prepared_writes import PreparedInsert
+from assistant.services.errors import Refused
+from assistant.services.limits.api_key_requests import spend_on_run
+from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT, Expected, take_run
+from assistant.services.run_key import RunKey, key_of
+from assistant.services.runs.leases import LEASE
+from assistant.services.runs.new_input import check_edits, what_is_new
+from assistant.services.runs.opening_query import Place, find_place
+from assistant.services.runs.run_input import RunInput
+from assistant.services.tenancy.members import KeyLimits, Member
+from assistant.services.tenancy.quotas import Quotas, quotas_of
+from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
+from assistant.toolkit import Tool
+from assistant.toolkit.context import UserId
+
+TITLE_LENGTH = 80
+# How often a run is tried to be opened while others open runs of the same thread.
+ATTEMPTS = 3
+_RUNS, _CONVERSATIONS = PreparedInsert(Run), PreparedInsert(Conversation)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """What a new run is made of: everything that the loop's plan is built from.
+
+    `position` is where the run's first message will stand in the conversation; `has_webhooks`: somebody may want to be
+    told of its end. The caller of a stateless run keeps the history: nobody can be asked for an approval there, and
+    nothing is summarised. `allowances` are what its tenant's and its member's `quotas` leave to it.
+    """
+
+    assistant_slug: str
+    system_prompt: str
+    history: tuple[Message, ...]
+    history_tokens: int
+    history_messages: int
+    provider: ProviderChoice
+    tools: tuple[EffectiveTool, ...]
+    client_tools: tuple[Tool, ...]
+    decisions: Mapping[str, Decision]
+    limits: Limits
+    options: Mapping[str, Any]
+    has_delegates: bool
+    summary: str
+    answer_schema: Mapping[str, Any] | None
+    ends_on_tool_failure: bool
+    position: int
+    has_webhooks: bool
+    quotas: Quotas
+    allowances: tuple[Allowance, ...] = ()
+    is_stateless: bool = False
+    tool_choice: str | None = None
+    response_format: Mapping[str, Any] | None = None
+    allowed_tools: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """A run that was opened; without a `setup` it is the one that had this id already.
+
+    `is_fresh`: nothing of it is known to be written yet.
+    """
+
+    key: RunKey
+    setup: RunSetup | None = None
+    is_fresh: bool = False
+
+
+def open_run(
+    *,
+    member: Member,
+    assistant_slug: str,
+    given: RunInput,
+    owner: str,
+    decided_by: UserId | None = None,
+    is_counted: bool = False,
+) -> OpenedRun:
+    """Open a run of `member`, or find the one that has its id already.
+
+    `decided_by` is the user who answers approvals in the member's place: an operator. If `is_counted`, asking is a
+    request of the member's API key; over HTTP the request was counted before.
+
+    Raises:
+        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer; or
+            `quota_exceeded`, as `QuotaReached` or `TooManyRequests`.
+    """
+    if is_counted:
+        try:
+            return _open(member, assistant_slug, given, owner, decided_by, is_counted=True)
+        except _KeyIsLimited as limited:
+            # Counted for itself: whether it is then let in or not.
+            spend_on_run(member=member, limits=limited.limits)
+    return _open(member, assistant_slug, given, owner, decided_by)
+
+
+class _KeyIsLimited(Exception):
+    """Nothing is opened: the key that asks may not ask as often as it will, and this is to be counted first."""
+
+    def __init__(self, limits: KeyLimits) -> None:
+        super().__init__()
+        self.limits = limits
+
+
+def _open(
+    member: Member,
+    assistant_slug: str,
+    given: RunInput,
+    owner: str,
+    decided_by: UserId | None,
+    *,
+    is_counted: bool = False,
+) -> OpenedRun:
+    for attempts_left in reversed(range(ATTEMPTS)):
+        try:
+            return _open_once(member, assistant_slug, given, owner, decided_by or member.user_id, is_counted=is_counted)
+        except IntegrityError as exc:
+            own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
+            if not own.filter(pk=given.thread_id, assistant__slug=assistant_slug).exists():
+                sentence = "There is no such conversation with this assistant."
+                raise Refused("thread_not_found", sentence) from exc
+            # Another run of this thread, or the thread itself, was made in this very moment: now it can be seen.
+            if not attempts_left:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+@transaction.atomic
+def _open_once(
+    member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId, *, is_counted: bool
+) -> OpenedRun:
+    message_id = given.message.id if given.message else ""
+    place = find_place(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
+    if place is None:
+        raise Refused("thread_not_found", "This assistant is not available.")
+    if is_counted and place.key_limits is not None:
+        raise _KeyIsLimited(place.key_limits)
+    if place.same_run is not None:
+        run = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id).get(pk=place.same_run)
+        return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)
+    if place.is_busy:
+        raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
+    found = place.conversation
+    history = [] if found is None else recent_messages(conversation=found)
+    conversation = found or _new_thread(member, place.assistant, given)
+    new_rows, decisions = what_is_new(given, history, decided_by, conversation, has_message=place.has_message)
+    run, setup = begin_run(
+        member=member,
+        place=place,
+        conversation=conversation,
+        run_id=given.run_id,
+        owner=owner,
+        history=(*history, *new_rows),
+        new=new_rows,
+        # Who answers a question that the assistant has asked says nothing of their own.
+        messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
+        allowed_tools=given.allowed_tools,
+    )
+    if decisions:
+        check_edits(decisions, history, setup.tools)
+    setup = replace(
+        setup,
+        client_tools=given.client_tools,
+        decisions=decisions,
+        answer_schema=given.output_schema or setup.answer_schema,
+    )
+    return OpenedRun(key_of(run, owner), setup)
+
+
+def begin_run(
+    *,
+    member: Member,
+    place: Place,
+    conversation: Conversation,
+    run_id: str,
+    owner: str,
+    history: tuple[Message, ...],
+    new: Sequence[Message],
+    messages: int,
+    allowed_tools: frozenset[str] | None = None,
+) -> tuple[Run, RunSetup]:
+    """Store a run with the messages that are new, and say what it is made of by its assistant's configuration alone.
+
+    `history` ends with what is `new`; `messages`, 1 or 0, is what the run counts as against quotas of messages.
+
+    Raises:
+        QuotaReached: the tenant or the member has used up a quota.
+    """
+    assistant = place.assistant
+    choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant)
+    expected = Expected(messages, 0, 0)
+    allowances: tuple[Allowance, ...] = ()
+    if quotas.counted:
+        expected = _expected(assistant, choice, history, messages)
+        allowances = take_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
+    run = _RUNS.insert(
+        Run(
+            tenant_id=member.tenant_id,
+            conversation=conversation,
+            user_id=member.user_id,
+            assistant=assistant,
+            run_id=run_id,
+            number=conversation.run_count + 1,
+            prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
+            provider_name=choice.name,
+            model=choice.model,
+            reserved_tokens=expected.tokens,
+            reserved_cost=expected.cost,
+            lease_owner=owner,
+            lease_until=timezone.now() + LEASE,
+        )
+    )
+    store_messages(
+        conversation_id=conversation.pk, run_id=run.pk, messages=new, first_position=conversation.message_count
+    )
+    tools = effective_tools(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=assistant.pk,
+        narrowing=allowed_tools,
+        standing=place.standing,
+    )
+    return run, RunSetup(
+        assistant_slug=assistant.slug,
+        system_prompt=prompt_of(assistant),
+        history=history,
+        history_tokens=assistant.history_tokens,
+        history_messages=assistant.history_messages,
+        provider=choice,
+        tools=tuple(tools),
+        client_tools=(),
+        decisions={},
+        limits=limits_of(assistant),
+        options=options_of(assistant),
+        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
+        summary=conversation.summary,
+        answer_schema=assistant.answer_schema,
+        ends_on_tool_failure=assistant.tenant.ends_runs_on_tool_failure,
+        position=conversation.message_count + len(new),
+        has_webhooks=place.has_webhooks,
+        quotas=quotas,
+        allowances=allowances,
+        allowed_tools=allowed_tools,
+    )
+
+
+def _expected(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Expected:
+    """What a run will take as far as can be told before: the conversation as it is sent, and an answer."""
+    said = sum(map(estimate, history))
+    if assistant.history_tokens:
+        said = min(said, assistant.history_tokens)
+    usage = Usage(said + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT)
+    return Expected(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
+
+
+def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conversation:
+    """A new conversation. Raises `IntegrityError` if there is one of that id, whoever's it is."""
+    if given.message is None:
+        raise Refused("thread_not_found", "There is no such conversation.")
+    return _CONVERSATIONS.insert(
+        Conversation(
+            pk=given.thread_id,
+            tenant_id=member.tenant_id,
+            user_id=member.user_id,
+            assistant=assistant,
+            title=" ".join(given.message.text.split())[:TITLE_LENGTH],
+        )
+    )

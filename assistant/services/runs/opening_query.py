@@ -1,0 +1,117 @@
+"""Where a run is to begin: an assistant, a conversation with it, and who asks; all that opening asks, in one query."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Subquery
+
+from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
+from assistant.services.assistants.configuration import with_prompt
+from assistant.services.db.prepared_queries import Prepared, UserKey
+from assistant.services.tenancy.members import KeyLimits, Member, membership_of
+from assistant.services.toolpolicy.policy import Standing
+from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
+from assistant.toolkit.context import UserId
+
+NO_LIMITS = KeyLimits(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An active assistant of an active member's tenant, and what of a thread's past matters to a new run.
+
+    `conversation` is None if the member has none of that id with this assistant. `same_run` is the run that has the new
+    one's id, `has_message` whether the given message is stored already, `has_webhooks` whether anybody is told of runs.
+    `key_limits` are those that the member's API key has now, if it has any.
+    """
+
+    assistant: Assistant
+    standing: Standing
+    has_webhooks: bool
+    key_limits: KeyLimits | None = None
+    conversation: Conversation | None = None
+    same_run: int | None = None
+    is_busy: bool = False
+    has_message: bool = False
+
+
+def find_place(
+    member: Member, assistant_slug: str, thread_id: uuid.UUID, *, run_id: str = "", message_id: str = ""
+) -> Place | None:
+    """The place of a new run; None if there is no such assistant, or the member is none any more.
+
+    It is the picture of one moment, and nothing is locked: whoever begins a run on a picture that is no longer true
+    breaks one of the constraints of `Run`, `Message` or `Conversation`, and has to look again.
+    """
+    row: Any = _PLACE.first(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        slug=assistant_slug,
+        thread_id=thread_id,
+        run_id=run_id,
+        message_id=message_id,
+        # The tokens of end users do not use up the key that minted them.
+        key_id=0 if member.key_id is None or member.assistant_id is not None else member.key_id,
+    )
+    if row is None or row.is_superuser is None:
+        return None
+    standing = Standing(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
+    limits = KeyLimits(row.key_per_minute, row.key_per_day)
+    place = Place(row, standing, row.has_webhooks, None if limits == NO_LIMITS else limits)
+    conversation = getattr(row, "thread", None)  # not set where there is none
+    if conversation is None:
+        return place
+    return replace(
+        place,
+        conversation=conversation,
+        same_run=row.same_run,
+        is_busy=row.is_busy,
+        has_message=row.has_message,
+    )
+
+
+def _place(
+    *, tenant_id: int, user_id: UserId, slug: str, thread_id: uuid.UUID, run_id: str, message_id: str, key_id: int
+) -> QuerySet[Assistant]:
+    own = Q(
+        conversations__pk=thread_id,
+        conversations__tenant_id=tenant_id,
+        conversations__user_id=user_id,
+        conversations__is_stateless=False,
+    )
+    runs = Run.objects.filter(tenant_id=tenant_id, conversation=thread_id)
+    key = ApiKey.objects.filter(pk=key_id, tenant_id=tenant_id)
+    messages = Message.objects.filter(conversation=thread_id, conversation__tenant_id=tenant_id)
+    assistants = Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True)
+    return (
+        with_prompt(assistants)
+        .annotate(
+            thread=FilteredRelation("conversations", condition=own),
+            is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
+            same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
+            is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
+            has_message=Exists(messages.filter(message_id=message_id)),
+            has_webhooks=Exists(Webhook.objects.filter(tenant_id=tenant_id, is_active=True)),
+            key_per_minute=Subquery(key.values("requests_per_minute")),
+            key_per_day=Subquery(key.values("requests_per_day")),
+            **switch_columns(tenant_id=tenant_id, assistant=OuterRef("pk")),
+        )
+        # "thread" is no field of the model.
+        .select_related("provider", "tenant", "tenant__limits", "tenant__default_provider", "thread")  # type: ignore[misc]
+        .order_by()
+    )
+
+
+_PLACE = Prepared(
+    _place,
+    tenant_id=int,
+    user_id=UserKey,
+    slug=str,
+    thread_id=uuid.UUID,
+    run_id=str,
+    message_id=str,
+    key_id=int,
+)

@@ -1,0 +1,74 @@
+"""From an opened run to the loop's plan: who answers, what they are told, which tools they have, and the context."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from assistant.core.llm.typed_output import SchemaOutput
+from assistant.core.toolcalls.protocols import Toolset
+from assistant.core.toolcalls.tool_search import SearchingToolset
+from assistant.core.turn.plan import Plan
+from assistant.core.values.messages import Message
+from assistant.services.assistants.provider_choice import model_of
+from assistant.services.conversations.summaries import summary_message
+from assistant.services.run_key import RunKey
+from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
+from assistant.services.runs.delegation import DelegatingToolset
+from assistant.services.runs.opening import RunSetup
+from assistant.services.tenancy.members import Member
+from assistant.services.toolcalls.interceptors import intercepted, tool_interceptors
+from assistant.services.toolcalls.run_journal import AuditJournal
+from assistant.services.toolpolicy import catalogue
+from assistant.services.toolpolicy.policy import TenantToolset
+from assistant.toolkit import ToolContext
+
+
+def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
+    """Everything the loop needs; nothing in it touches the database until a tool is called."""
+    seconds = setup.limits.seconds
+    # Most assistants ask no other, and spare the look for those.
+    toolset_class = DelegatingToolset if setup.has_delegates else TenantToolset
+    toolset: Toolset = toolset_class(
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant_id=key.assistant_id,
+        narrowing=setup.allowed_tools,
+        initial=setup.tools,
+    )
+    model = intercepted(model_of(setup.provider), tenant=member.tenant.slug)
+    return Plan(
+        model=model,
+        messages=(Message("system", setup.system_prompt), *summary_message(setup.summary), *setup.history),
+        toolset=SearchingToolset(toolset),
+        context=ToolContext(
+            tenant=member.tenant,
+            user=member.user,
+            assistant=setup.assistant_slug,
+            thread_id=key.thread,
+            run_id=key.run_id,
+            deadline=timezone.now() + timedelta(seconds=seconds) if seconds else None,
+            extra=member.extra,
+        ),
+        limits=setup.limits,
+        allowances=setup.allowances,
+        prices=setup.provider.prices,
+        options=setup.options,
+        history_tokens=setup.history_tokens,
+        history_messages=setup.history_messages,
+        # A name of the catalogue is never the client's, not where its tool is switched off either.
+        client_tools=[one for one in setup.client_tools if one.name not in catalogue.registry()],
+        decisions=setup.decisions,
+        tool_choice=setup.tool_choice,
+        response_format=setup.response_format,
+        can_ask=not setup.is_stateless,
+        journal=AuditJournal(key, member.tenant.slug, setup.quotas),
+        approval_seconds=APPROVAL_LIFETIME.total_seconds(),
+        interceptors=tool_interceptors(),
+        on_error="raise" if setup.ends_on_tool_failure else "model",
+        output=SchemaOutput(setup.answer_schema) if setup.answer_schema else None,
+        output_mode=getattr(model, "output_mode", "native"),
+        thread_id=key.thread,
+        run_id=key.run_id,
+    )

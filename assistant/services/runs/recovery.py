@@ -1,0 +1,82 @@
+"""Finishes runs whose process died: what is known of the answer is kept and marked, and the thread is usable again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from datetime import datetime
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.values.events import PROTOCOL_VERSION, RunError, RunStarted
+from assistant.services.db.threads import in_database
+from assistant.services.errors import OUTAGES
+from assistant.services.eventlog.frames import Numbering, decode_event
+from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position
+from assistant.services.runs.closing import close_run
+from assistant.services.runs.leases import DeadRun, LostRun, take_over_dead_runs
+from assistant.services.runs.recovered_calls import audited_calls, reconcile
+from assistant.services.runs.run_task import INTERRUPTED, ending_of
+from assistant.services.toolcalls.run_journal import note_asked
+
+logger = logging.getLogger(__name__)
+
+# A run tells less than this between two of its checkpoints.
+UNKNOWN_EVENTS = 1_000_000
+
+
+async def recover_dead_runs(
+    *, log: EventLog, owner: str, alive: Collection[int] = (), by: datetime | None = None
+) -> int:
+    """Find runs whose lease had run out `by` then, or by now, and end them as `interrupted`; returns how many.
+
+    `alive` are the keys of runs that `owner`, which is this process, works on.
+    """
+    dead = await in_database(take_over_dead_runs, owner=owner, alive=alive, by=by)
+    for run in dead:
+        try:
+            await _recover(run, log)
+        except (LostRun, Fenced):
+            logger.warning("Run %s was recovered by another process", run.key.run_id)
+        except (*OUTAGES, OSError):
+            raise  # the others would wait as long in vain, one after the other
+        except Exception:
+            # One run that cannot be stored must not keep the others from being usable again.
+            logger.exception("Run %s of tenant %s could not be recovered", run.key.run_id, run.key.tenant_id)
+    return len(dead)
+
+
+async def _recover(run: DeadRun, log: EventLog) -> None:
+    key = run.key
+    thread_log = await log.salvage(key.thread, key.number)
+    transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
+    seq = run.checkpoint_seq
+    # What clients saw after the checkpoint stands in the log, if the log outlived the process.
+    for entry in thread_log.read(Position(key.number, seq)):
+        if entry.number == key.number and entry.seq == seq + 1:
+            transcript.apply(decode_event(entry.frame))
+            seq = entry.seq
+    # A process may die between opening a run and telling of it.
+    is_begun = seq > 0
+    if thread_log.last != Position(key.number, seq):
+        # What was told may be lost. Its numbers are not given again: whoever saw it could not tell this end from that.
+        # Everybody is shown a fresh picture in place of what is missing in between.
+        seq += UNKNOWN_EVENTS
+    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    ending = RunError(INTERRUPTED, code="interrupted")
+    opening = [] if is_begun else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
+    closing = [*opening, *reconcile(transcript, await in_database(audited_calls, key=key)), ending]
+    entries = [Entry(key.number, seq + n, numbering.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
+    await in_database(
+        close_run,
+        key=key,
+        messages=transcript.messages,
+        usage=transcript.usage,
+        ending=ending_of(ending),
+        last_seq=entries[-1].seq,
+    )
+    await in_database(note_asked, key=key, asked=transcript.asked.by_call())
+    writer = log.writer(key.thread, lambda: None)
+    for entry in entries:
+        writer.write(entry)
+    await writer.flush()
+    logger.warning("Run %s of tenant %s was interrupted by the end of its process", key.run_id, key.tenant_id)

@@ -1,0 +1,202 @@
+"""A client's `RunAgentInput`, checked and reduced to what the server takes from it.
+
+The server keeps the history: of `messages` only the trailing user message and trailing tool messages matter, so nobody
+can write assistant, system or earlier history from outside.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import RunAgentInput, TextPart, ToolMessage, UserMessage
+from pydantic import ValidationError
+
+from assistant.core.conversation.turn_endings import APPROVAL_SCHEMA
+from assistant.core.llm.typed_output import check_schema
+from assistant.services.errors import Refused
+from assistant.services.text import MAX_TEXT
+from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.text import clean_text
+
+MAX_ID = 128
+MAX_TOOLS = 128
+MAX_ALLOWED = 1_000
+_ID = re.compile(r"[!-~]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class TextMessage:
+    """A user's message."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What a client-side tool answered."""
+
+    id: str
+    tool_call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """A person's answer to an interrupt."""
+
+    interrupt_id: str
+    approved: bool
+    edited_arguments: dict[str, Any] | None = None
+    reason: str = ""
+    response: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunInput:
+    """What a run is started with; `allowed_tools` names the only tools that its caller wants used, None: all."""
+
+    thread_id: uuid.UUID
+    run_id: str
+    message: TextMessage | None = None
+    tool_answers: tuple[ToolAnswer, ...] = ()
+    resume: tuple[Resume, ...] = ()
+    client_tools: tuple[Tool, ...] = ()
+    output_schema: dict[str, Any] | None = None
+    allowed_tools: frozenset[str] | None = None
+    protocol_version: str = ""
+
+
+def parse_thread_id(value: object) -> uuid.UUID:
+    """A thread's id. Raises `Refused` if it is no UUID."""
+    try:
+        return uuid.UUID(value if isinstance(value, str) else "")
+    except ValueError as exc:
+        raise Refused("invalid_input", "threadId must be a UUID.") from exc
+
+
+def parse_run_id(value: object) -> str:
+    """A run's id. Raises `Refused` unless it is 1 to 128 printable ASCII characters."""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        raise Refused("invalid_input", f"runId must be 1 to {MAX_ID} printable characters without spaces.")
+    return value
+
+
+def parse_input(data: Mapping[str, Any]) -> RunInput:
+    """Check a `RunAgentInput`. Raises `Refused` with a sentence that names the field."""
+    try:
+        given = RunAgentInput.model_validate(data)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise Refused("invalid_input", f"{field[:200]}: {first['msg'][:200]}.") from exc
+    message, answers = _trailing(given)
+    return RunInput(
+        thread_id=parse_thread_id(given.thread_id),
+        run_id=parse_run_id(given.run_id),
+        message=message,
+        tool_answers=answers,
+        resume=tuple(
+            _resume(clean_text(entry.interrupt_id), entry.status, entry.payload) for entry in given.resume or ()
+        ),
+        client_tools=_client_tools(given),
+        output_schema=_output_schema(given.forwarded_props),
+        allowed_tools=_allowed_tools(given.forwarded_props),
+        protocol_version=given.protocol_version or "",
+    )
+
+
+def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswer, ...]]:
+    """The last message if it is a user's, and the tool messages after the last assistant message."""
+    message = None
+    answers: list[ToolAnswer] = []
+    for index, item in enumerate(reversed(given.messages)):
+        if isinstance(item, UserMessage):
+            if index == 0:
+                message = TextMessage(_message_id(item.id), parse_text(item.content))
+        elif isinstance(item, ToolMessage):
+            answers.append(ToolAnswer(_message_id(item.id), item.tool_call_id[:MAX_ID], parse_text(item.content)))
+        else:
+            break
+    return message, tuple(reversed(answers))
+
+
+def _message_id(value: str) -> str:
+    if not _ID.fullmatch(value):
+        raise Refused("invalid_input", f"A message's id must be 1 to {MAX_ID} printable characters without spaces.")
+    return value
+
+
+def parse_text(content: str | list[Any]) -> str:
+    """What a message says. Raises `Refused` if that is nothing, too much, or more than text."""
+    if not isinstance(content, str):
+        if any(not isinstance(part, TextPart) for part in content):
+            raise Refused("invalid_input", "Only text parts are understood in a message.")
+        content = "\n".join(part.text for part in content)
+    if len(content) > MAX_TEXT:
+        raise Refused("invalid_input", f"A message holds at most {MAX_TEXT} characters.")
+    text = clean_text(content)
+    if not text.strip():
+        raise Refused("invalid_input", "A message must not be empty.")
+    return text
+
+
+def _resume(interrupt_id: str, status: str, payload: object) -> Resume:
+    if status == "cancelled":
+        return Resume(interrupt_id, approved=False)
+    if not isinstance(payload, Mapping) or not isinstance(payload.get("approved"), bool):
+        raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
+    if unknown := set(payload) - set(APPROVAL_SCHEMA["properties"]):
+        # Not passed over: what a person meant to change would run unchanged.
+        known = ", ".join(APPROVAL_SCHEMA["properties"])
+        raise Refused("invalid_input", f"A resume payload has {known}, and no {clean_text(str(min(unknown)))[:100]}.")
+    edited, reason, response = payload.get("editedArgs"), payload.get("reason", ""), payload.get("response")
+    if edited is not None and not isinstance(edited, dict):
+        raise Refused("invalid_input", "editedArgs must be an object.")
+    if not isinstance(reason, str):
+        raise Refused("invalid_input", "reason must be a text.")
+    if response is not None and (not isinstance(response, str) or len(response) > MAX_TEXT or not payload["approved"]):
+        raise Refused("invalid_input", f"response must be a text of at most {MAX_TEXT} characters, with approved true.")
+    answer = None if response is None else clean_text(response)
+    return Resume(interrupt_id, payload["approved"], edited, clean_text(reason)[:1000], answer)
+
+
+def _output_schema(forwarded: object) -> dict[str, Any] | None:
+    """The JSON Schema that the caller wants the answer to fit, if any."""
+    schema = forwarded.get("outputSchema") if isinstance(forwarded, Mapping) else None
+    if schema is None:
+        return None
+    try:
+        return check_schema(schema)
+    except ValueError as exc:
+        raise Refused("invalid_input", f"forwardedProps.outputSchema: {exc}.") from exc
+
+
+def _allowed_tools(forwarded: object) -> frozenset[str] | None:
+    names = forwarded.get("allowedTools") if isinstance(forwarded, Mapping) else None
+    if names is None:
+        return None
+    if not isinstance(names, list) or len(names) > MAX_ALLOWED or not all(isinstance(name, str) for name in names):
+        raise Refused("invalid_input", f"forwardedProps.allowedTools must be a list of at most {MAX_ALLOWED} names.")
+    return frozenset(names)
+
+
+def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:
+    tools = given.tools or []
+    if len(tools) > MAX_TOOLS:
+        raise Refused("invalid_input", f"At most {MAX_TOOLS} client-side tools.")
+    try:
+        return tuple(
+            Tool.client_side(
+                name=tool.name,
+                description=clean_text(tool.description),
+                parameters=tool.parameters or {"type": "object", "properties": {}},
+            )
+            for tool in tools
+        )
+    except InvalidTool as exc:
+        raise Refused("invalid_input", f"tools: {exc}") from exc

@@ -1,0 +1,68 @@
+"""A run as somebody who did not watch it reads it: its state, and what was said in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assistant.models import Approval, Assistant, Run
+from assistant.models import Message as MessageRow
+from assistant.services.conversations.pagination import Said, said
+from assistant.services.run_key import RunKey
+from assistant.services.tenancy.members import Member
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """A run's state; `text` is the answer so far, and whole when `status` is `finished`."""
+
+    id: str
+    conversation: str
+    assistant: str
+    status: str
+    text: str
+    messages: Sequence[Said]
+    approvals: Sequence[Approval]
+    error_code: str
+    error_message: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    started_at: datetime
+    ended_at: datetime | None
+
+
+def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
+    """The state of a member's own run, which `find_run` or opening it has found."""
+    run = Run.objects.select_related("assistant").get(pk=key.pk, tenant_id=member.tenant_id, user_id=member.user_id)
+    rows = MessageRow.objects.filter(run=run, conversation__tenant_id=member.tenant_id)
+    messages = said(member=member, rows=rows)
+    answers = [one.content for one in messages if one.role == "assistant" and one.content]
+    return RunOutcome(
+        id=run.run_id,
+        conversation=str(run.conversation_id),
+        assistant=run.assistant.slug,
+        status=run.status,
+        text="\n\n".join(answers),
+        messages=messages,
+        approvals=pending_of_run(run=run),
+        error_code=run.error_code,
+        error_message=run.error_message,
+        model=run.model,
+        input_tokens=run.input_tokens,
+        output_tokens=run.output_tokens,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+    )
+
+
+def pending_of_run(*, run: Run) -> list[Approval]:
+    """The calls that wait for an answer in a run, in their order."""
+    rows = Approval.objects.filter(tenant_id=run.tenant_id, run=run).select_related("run", "run__assistant")
+    return list(rows.order_by("pk"))
+
+
+def assistant_of_run(*, key: RunKey) -> str:
+    """The slug of the assistant that a run is with."""
+    return Assistant.objects.get(pk=key.assistant_id, tenant_id=key.tenant_id).slug

@@ -1,0 +1,291 @@
+"""One running run: drives the loop, numbers and logs its events, keeps checkpoints, and ends it in one place."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import Any
+
+from django.db import DatabaseError, DataError, InterfaceError
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.turn.loop import run_turn
+from assistant.core.turn.plan import Plan
+from assistant.core.values.events import (
+    Cancelled,
+    Event,
+    ReasoningMessageStart,
+    RunError,
+    RunFinished,
+    TextMessageStart,
+    ToolCallStart,
+)
+from assistant.models import Run
+from assistant.services import metrics
+from assistant.services.conversations.summaries import summarise_if_long
+from assistant.services.db.threads import in_database_patiently
+from assistant.services.errors import note_failure
+from assistant.services.eventlog.frames import Numbering, as_mapping
+from assistant.services.eventlog.log import Entry, EventLog, Fenced
+from assistant.services.run_key import RunKey
+from assistant.services.runs.checkpoints import Checkpoints
+from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.leases import Checkpoint, LostRun
+from assistant.services.toolcalls.tracing import fail, run_span
+from assistant.toolkit.logs import labelled
+
+logger = logging.getLogger(__name__)
+
+# While text flows the answer so far is stored this often: a killed process loses no more, but for what comes while the
+# answers of other runs are waited for (`checkpoints.GATHER_SECONDS`).
+CHECKPOINT_SECONDS = 0.8
+# Each time, all of it is written. Where the log outlives a killed process, an answer is stored a second less often for
+# each so many characters, up to the most: they are lost only if the log is lost at the same time.
+CHARACTERS_PER_SECOND, MOST_CHECKPOINT_SECONDS = 3_000, 4.0
+
+# What begins with the first token that a model has answered.
+_ANSWER = TextMessageStart | ReasoningMessageStart | ToolCallStart
+
+INTERRUPTED = "The server stopped while this answer was being written."
+
+
+class RunTask:
+    """Works on one run until it has ended; a connection is only a view of it.
+
+    `position` is where its first message will stand in the conversation; `has_webhooks` as in `close_run`.
+    """
+
+    def __init__(
+        self,
+        key: RunKey,
+        plan: Plan,
+        log: EventLog,
+        checkpoints: Checkpoints,
+        *,
+        position: int,
+        has_webhooks: bool,
+        is_stateless: bool = False,
+    ) -> None:
+        self.key = key
+        self._checkpoints = checkpoints
+        self._is_stateless = is_stateless
+        self._plan = plan
+        self._position = position
+        self._has_webhooks = has_webhooks
+        self._transcript = Transcript()
+        self._numbering = Numbering(run_id=key.run_id, thread=key.thread)
+        self._seq = 0
+        self._began = time.perf_counter()
+        self._first_token: float | None = None
+        self._log = log
+        self._writer = log.writer(key.thread, self._on_log_failure)
+        self._task: asyncio.Task[None] | None = None
+        self._wants_cancel = False
+        self._is_lost = False
+        self._is_ending = False
+        self._failure = ""
+        self._is_storable = True
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has ended well and is stored."""
+        return isinstance(self._transcript.ending, RunFinished) and not self._wants_cancel
+
+    async def tidy(self) -> None:
+        """After the run: shorten the conversation if it has grown long, and is kept here."""
+        if self._is_stateless:
+            return
+        with labelled(self._plan.context):
+            is_shorter = await summarise_if_long(
+                key=self.key,
+                model=self._plan.model,
+                prices=self._plan.prices,
+                messages=(*self._plan.messages, *self._transcript.messages),
+                tokens=self._plan.history_tokens,
+            )
+        if is_shorter:
+            await self._log.tell_summary(self.key.thread)
+
+    def start(self) -> asyncio.Task[None]:
+        self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")
+        return self._task
+
+    def cancel(self) -> None:
+        """Stop the run: the provider's request, running tools, and what they started.
+
+        Once: the wish comes by more ways than one, and a second would break off the recording of what was stopped.
+        """
+        if not self._is_ending and not self._wants_cancel and self._task is not None:
+            self._wants_cancel = True
+            self._task.cancel()
+
+    def _lose(self) -> None:
+        self._is_lost = True
+        if self._task is not None and not self._is_ending:
+            self._task.cancel()
+
+    def _on_log_failure(self) -> None:
+        if isinstance(self._writer.failure, Fenced):
+            self._lose()
+            return
+        # The run goes on, and is kept by its checkpoints and its end in the database: readers are shown that. Whether
+        # another process has taken it over is seen there too.
+        logger.error("Run %s goes on without its log: %r", self.key.run_id, self._writer.failure)
+
+    async def _flush(self) -> None:
+        """Wait until what was told can be read; a log that is away is not waited for. Raises `Fenced`."""
+        try:
+            await self._writer.flush()
+        except Exception:
+            if self._writer.failure is None or isinstance(self._writer.failure, Fenced):
+                raise
+
+    async def _work(self) -> None:
+        context = self._plan.context
+        with (
+            labelled(context),
+            run_span(
+                assistant=context.assistant,
+                tenant=context.tenant.slug,
+                thread=self.key.thread,
+                run_id=self.key.run_id,
+                model=self._plan.model,
+            ) as span,
+        ):
+            await self._drive()
+            if self._failure:
+                fail(span, self._failure)
+
+    async def _drive(self) -> None:
+        checkpoints = asyncio.create_task(self._keep_checkpoints(), name=f"checkpoints-{self.key.pk}")
+        try:
+            async with contextlib.aclosing(run_turn(self._plan, self._transcript, self._emit)) as turn:
+                async for event in turn:
+                    if isinstance(event, RunFinished | RunError):
+                        await self._end(event, checkpoints)
+                    else:
+                        self._emit(event)
+        except asyncio.CancelledError:
+            await self._stop(checkpoints)
+        except (LostRun, Fenced):
+            logger.warning("Run %s was taken over by another process", self.key.run_id)
+        except Exception as exc:
+            await self._fail(exc, checkpoints)
+        finally:
+            checkpoints.cancel()
+
+    def _emit(self, event: Event) -> None:
+        self._seq += 1
+        if self._first_token is None and isinstance(event, _ANSWER):
+            self._first_token = time.perf_counter() - self._began
+        self._writer.write(Entry(self.key.number, self._seq, self._numbering.frame(event, self._seq)))
+
+    async def _stop(self, checkpoints: asyncio.Task[None]) -> None:
+        """The task was cancelled: by the user, by the loss of the run, or by the end of the process."""
+        if self._is_lost or self._is_ending:
+            return
+        if self._task is not None:
+            self._task.uncancel()
+        for event in self._transcript.close("cancelled" if self._wants_cancel else "interrupted"):
+            self._emit(event)
+        thread_id, run_id = self.key.thread, self.key.run_id
+        usage = self._transcript.token_usage() or None
+        ending = (
+            RunFinished(thread_id, run_id, outcome=Cancelled(), usage=usage)
+            if self._wants_cancel
+            else RunError(INTERRUPTED, code="interrupted", usage=usage)
+        )
+        with contextlib.suppress(LostRun, Fenced):
+            await self._end(ending, checkpoints)
+
+    async def _fail(self, exc: Exception, checkpoints: asyncio.Task[None]) -> None:
+        failure = note_failure(logger, exc, "Run %s of tenant %s failed", self.key.run_id, self.key.tenant_id)
+        for event in self._transcript.close("error"):
+            self._emit(event)
+        # What the database refuses to hold is left out: else the thread would stay busy for ever.
+        self._is_storable = not isinstance(exc, DataError)
+        with contextlib.suppress(LostRun, Fenced):
+            await self._end(RunError(failure.message, code="internal_error"), checkpoints)
+
+    async def _end(self, event: RunFinished | RunError, checkpoints: asyncio.Task[None]) -> None:
+        """Store the run, then show its last event: who has seen the end can start the next run."""
+        self._is_ending = True
+        self._failure = event.code or "" if isinstance(event, RunError) else ""
+        checkpoints.cancel()
+        await asyncio.gather(checkpoints, return_exceptions=True)
+        await self._flush()
+        ending = ending_of(event)
+        await self._close(ending)
+        self._emit(event)
+        self._report(ending)
+        await self._flush()
+
+    def _report(self, ending: Ending) -> None:
+        """Tell the metrics and the log how it ended."""
+        seconds, used = time.perf_counter() - self._began, self._transcript.usage
+        metrics.count_run(
+            tenant=self._plan.context.tenant.slug,
+            outcome=ending.status,
+            code=ending.error_code,
+            provider=self._plan.model.provider,
+            seconds=seconds,
+            first_token=self._first_token,
+            usage=used,
+        )
+        fields = {
+            "outcome": ending.error_code or ending.status,
+            "duration_ms": round(seconds * 1000),
+            "events": self._seq,
+            "input_tokens": sum(spent.input_tokens for spent in used.values()),
+            "output_tokens": sum(spent.output_tokens for spent in used.values()),
+        }
+        logger.info("Run ended: %s", fields["outcome"], extra=fields)
+
+    async def _close(self, ending: Ending) -> None:
+        await in_database_patiently(
+            close_run,
+            key=self.key,
+            messages=self._transcript.messages if self._is_storable else (),
+            usage=self._transcript.usage if self._is_storable else {},
+            ending=ending,
+            last_seq=self._seq + 1,
+            position=self._position,
+            has_webhooks=self._has_webhooks,
+        )
+
+    async def _keep_checkpoints(self) -> None:
+        kept, pause = 0, CHECKPOINT_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            if self._seq == kept:
+                continue
+            kept, partial = self._seq, self._transcript.to_state()
+            if self._log.outlives_process:
+                pause = checkpoint_pause(sum(len(message["content"]) for message in partial["messages"]))
+            try:
+                await self._flush()
+                if await self._checkpoints.keep(Checkpoint(self.key, partial, kept)):
+                    self.cancel()
+            except (LostRun, Fenced):
+                self._lose()
+                return
+            except (DatabaseError, InterfaceError):
+                logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)
+
+
+def checkpoint_pause(characters: int) -> float:
+    """Seconds until the next checkpoint of an answer that is so long, where the log outlives a killed process."""
+    return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MOST_CHECKPOINT_SECONDS)
+
+
+def ending_of(event: RunFinished | RunError) -> Ending:
+    """What is stored of a run's last event."""
+    stored: dict[str, Any] = as_mapping(event)
+    if isinstance(event, RunError):
+        status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED
+        return Ending(status, stored, event.code or "", event.message)
+    outcome = stored.get("outcome", {}).get("type", "success")
+    status = {"cancelled": Run.Status.CANCELLED, "interrupt": Run.Status.WAITING}.get(outcome, Run.Status.FINISHED)
+    return Ending(status, stored)

@@ -1,0 +1,72 @@
+"""Opens a run whose caller keeps the history: with the same prompt, tools, limits and audit as any other."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from django.db import IntegrityError, transaction
+
+from assistant.models import Conversation, Run
+from assistant.services.errors import Refused
+from assistant.services.run_key import key_of
+from assistant.services.runs.opening import TITLE_LENGTH, OpenedRun, begin_run
+from assistant.services.runs.opening_query import find_place
+from assistant.services.runs.stateless_input import StatelessInput
+from assistant.services.tenancy.members import Member
+
+
+def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
+    """Open a run in a conversation of its own, which nobody can go on with and which is in no list.
+
+    A run of that id that is there already is the answer, as in `open_run`.
+
+    Raises:
+        Refused: `thread_not_found` if the tenant has no such assistant; `quota_exceeded`, as `QuotaReached`.
+    """
+    try:
+        return _open_run(member, assistant_slug, given, owner)
+    except IntegrityError:
+        # The same is being opened in this very moment, by a caller who has gone away: now it can be seen.
+        return _open_run(member, assistant_slug, given, owner)
+
+
+@transaction.atomic
+def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
+    thread_id = given.thread_id or uuid.uuid4()
+    if given.thread_id is not None:
+        own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=thread_id)
+        same = own.filter(run_id=given.run_id).first()
+        if same is not None:
+            return OpenedRun(key_of(same, owner))
+    place = find_place(member, assistant_slug, thread_id)
+    if place is None:
+        raise Refused("thread_not_found", "This assistant is not available.")
+    new = given.messages[-given.new :]
+    conversation = Conversation.objects.create(
+        pk=thread_id,
+        tenant_id=member.tenant_id,
+        user_id=member.user_id,
+        assistant=place.assistant,
+        title=" ".join(new[-1].content.split())[:TITLE_LENGTH],
+        is_stateless=True,
+    )
+    run, setup = begin_run(
+        member=member,
+        place=place,
+        conversation=conversation,
+        run_id=given.run_id,
+        owner=owner,
+        history=given.messages,
+        new=new,
+        messages=1 if new[-1].role == "user" else 0,
+    )
+    setup = replace(
+        setup,
+        client_tools=given.client_tools,
+        options={**setup.options, **given.options},
+        is_stateless=True,
+        tool_choice=given.tool_choice,
+        response_format=None if setup.answer_schema else given.response_format,
+    )
+    return OpenedRun(key_of(run, owner), setup)

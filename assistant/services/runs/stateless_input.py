@@ -1,0 +1,254 @@
+"""A chat-completions request, checked and reduced to what a stateless run takes from it.
+
+The format: https://platform.openai.com/docs/api-reference/chat/create. The caller keeps the history. The tenant's
+prompt stands before it, and what the caller sends as system messages counts as words of the user.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assistant.core.values.messages import Message, ToolCall
+from assistant.services.errors import Refused
+from assistant.services.runs.run_input import MAX_TOOLS
+from assistant.services.text import MAX_TEXT
+from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.text import clean_text
+
+MAX_MESSAGES = 2000
+MAX_ID = 128
+# What goes to the provider as it is: name, type, least, most.
+NUMBERS: Mapping[str, tuple[type, float, float]] = {
+    "temperature": (float, 0, 2),
+    "top_p": (float, 0, 1),
+    "frequency_penalty": (float, -2, 2),
+    "presence_penalty": (float, -2, 2),
+    "max_tokens": (int, 1, 2**31),
+    "max_completion_tokens": (int, 1, 2**31),
+    "seed": (int, -(2**63), 2**63),
+}
+MAX_STOPS = 4
+# They ask for something that is not given here: better refused than ignored.
+REFUSED = ("functions", "function_call", "logprobs", "audio", "prediction")
+
+
+class InvalidRequest(Refused):
+    """A request that is not valid; `param` names what is wrong."""
+
+    def __init__(self, param: str, message: str) -> None:
+        super().__init__("invalid_input", f"{param}: {message}")
+        self.param = param
+
+
+@dataclass(frozen=True, slots=True)
+class StatelessInput:
+    """What a stateless run is started with; `new` of the messages, the last ones, are stored for the audit.
+
+    `thread_id` is set if the request may come again: it finds the run that has its id there.
+    """
+
+    run_id: str
+    messages: tuple[Message, ...]
+    new: int
+    thread_id: uuid.UUID | None = None
+    client_tools: tuple[Tool, ...] = ()
+    tool_choice: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    response_format: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """A chat-completions request: which assistant, what it is told, and how the caller wants the answer."""
+
+    model: str
+    run: StatelessInput
+    is_streamed: bool
+    with_usage: bool
+
+
+def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
+    """Check a request. Raises `InvalidRequest`."""
+    for name in REFUSED:
+        if body.get(name):
+            raise InvalidRequest(name, "is not supported.")
+    if body.get("n") not in (None, 1):
+        raise InvalidRequest("n", "must be 1.")
+    messages = _messages(body.get("messages"))
+    client_tools = _tools(body.get("tools"))
+    options = body.get("stream_options")
+    is_streamed = _flag(body, "stream")
+    if options is not None and not is_streamed:
+        raise InvalidRequest("stream_options", "is only allowed when stream is true.")
+    return CompletionRequest(
+        model=_text(body.get("model"), "model", most=MAX_ID),
+        run=StatelessInput(
+            run_id=f"chatcmpl-{uuid.uuid4().hex}",
+            messages=messages,
+            new=_new(messages),
+            client_tools=client_tools,
+            tool_choice=_tool_choice(body.get("tool_choice"), {tool.name for tool in client_tools}),
+            options=_options(body),
+            response_format=_response_format(body.get("response_format")),
+        ),
+        is_streamed=is_streamed,
+        with_usage=_flag(options, "include_usage") if isinstance(options, dict) else False,
+    )
+
+
+def _messages(given: object) -> tuple[Message, ...]:
+    if not isinstance(given, list) or not 0 < len(given) <= MAX_MESSAGES:
+        raise InvalidRequest("messages", f"must be a list of 1 to {MAX_MESSAGES} messages.")
+    messages: list[Message] = []
+    open_calls: set[str] = set()
+    for index, item in enumerate(given):
+        message = _message(item, f"messages[{index}]")
+        if message.role == "tool":
+            if message.tool_call_id not in open_calls:
+                raise InvalidRequest(f"messages[{index}]", "answers no tool call of the message before.")
+            open_calls.remove(message.tool_call_id)
+        elif open_calls:
+            raise InvalidRequest(f"messages[{index}]", "comes before every tool call was answered by a tool message.")
+        open_calls.update(call.id for call in message.tool_calls)
+        messages.append(message)
+    if open_calls or messages[-1].role == "assistant":
+        raise InvalidRequest("messages", "must end with a user's message, or with answers to all tool calls.")
+    return tuple(messages)
+
+
+def _message(item: object, where: str) -> Message:
+    if not isinstance(item, dict):
+        raise InvalidRequest(where, "must be an object.")
+    role = item.get("role")
+    if role == "assistant":
+        calls = _calls(item.get("tool_calls"), where)
+        text = _content(item.get("content"), where, may_be_empty=bool(calls))
+        return Message("assistant", text, id=uuid.uuid4().hex, tool_calls=calls)
+    text = _content(item.get("content"), where, may_be_empty=role == "tool")
+    if role == "tool":
+        call_id = _text(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID)
+        return Message("tool", text, id=uuid.uuid4().hex, tool_call_id=call_id)
+    if role not in ("user", "system", "developer"):
+        raise InvalidRequest(f"{where}.role", "must be system, developer, user, assistant or tool.")
+    return Message("user", text, id=uuid.uuid4().hex)
+
+
+def _content(content: object, where: str, *, may_be_empty: bool) -> str:
+    if isinstance(content, list):
+        if any(not isinstance(part, dict) or part.get("type") != "text" for part in content):
+            raise InvalidRequest(f"{where}.content", "may hold only parts of the type text.")
+        content = "\n".join(_text(part.get("text"), f"{where}.content", least=0) for part in content)
+    if content is None and may_be_empty:
+        return ""
+    return _text(content, f"{where}.content", least=0 if may_be_empty else 1)
+
+
+def _text(value: object, where: str, *, least: int = 1, most: int = MAX_TEXT) -> str:
+    if not isinstance(value, str) or not least <= len(value) <= most:
+        raise InvalidRequest(where, f"must be a text of {least} to {most} characters.")
+    return clean_text(value)
+
+
+def _calls(given: object, where: str) -> tuple[ToolCall, ...]:
+    if not given:
+        return ()
+    if not isinstance(given, list) or len(given) > MAX_TOOLS:
+        raise InvalidRequest(f"{where}.tool_calls", "must be a list.")
+    calls = []
+    for index, item in enumerate(given):
+        here = f"{where}.tool_calls[{index}]"
+        function = item.get("function") if isinstance(item, dict) else None
+        if not isinstance(function, dict):
+            raise InvalidRequest(here, "must have an id and a function.")
+        calls.append(
+            ToolCall(
+                id=_text(item.get("id"), f"{here}.id", most=MAX_ID),
+                name=_text(function.get("name"), f"{here}.function.name", most=MAX_ID),
+                arguments=_text(function.get("arguments"), f"{here}.function.arguments", least=0),
+            )
+        )
+    if len({call.id for call in calls}) != len(calls):
+        raise InvalidRequest(f"{where}.tool_calls", "must have different ids.")
+    return tuple(calls)
+
+
+def _new(messages: Sequence[Message]) -> int:
+    """How many messages were said since the last answer."""
+    return next((n for n, message in enumerate(reversed(messages)) if message.role == "assistant"), len(messages))
+
+
+def _tools(given: object) -> tuple[Tool, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list) or len(given) > MAX_TOOLS:
+        raise InvalidRequest("tools", f"must be a list of at most {MAX_TOOLS} tools.")
+    tools = []
+    for index, item in enumerate(given):
+        function = item.get("function") if isinstance(item, dict) and item.get("type") == "function" else None
+        if not isinstance(function, dict):
+            raise InvalidRequest(f"tools[{index}]", "must be of the type function.")
+        parameters = function.get("parameters") or {"type": "object", "properties": {}}
+        try:
+            tools.append(
+                Tool.client_side(
+                    name=_text(function.get("name"), f"tools[{index}].function.name", most=64),
+                    description=_text(
+                        function.get("description") or "", f"tools[{index}].function.description", least=0
+                    ),
+                    parameters=parameters if isinstance(parameters, dict) else {},
+                )
+            )
+        except InvalidTool as exc:
+            raise InvalidRequest(f"tools[{index}]", str(exc)) from exc
+    return tuple(tools)
+
+
+def _tool_choice(given: object, own: set[str]) -> str | None:
+    if given is None or given in ("auto", "none"):
+        return str(given) if given else None
+    if given == "required" and own:
+        return "required"
+    function = given.get("function") if isinstance(given, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if name in own:
+        return str(name)
+    raise InvalidRequest("tool_choice", "must be auto, none, or force one of the request's own tools.")
+
+
+def _options(body: Mapping[str, Any]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name, (kind, least, most) in NUMBERS.items():
+        value = body.get(name)
+        if value is None:
+            continue
+        is_number = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
+        if not is_number or not least <= value <= most:
+            raise InvalidRequest(name, f"must be a number from {least} to {most}.")
+        options[name] = value
+    stop = body.get("stop")
+    if stop is not None:
+        stops = stop if isinstance(stop, list) else [stop]
+        if len(stops) > MAX_STOPS:
+            raise InvalidRequest("stop", f"must be at most {MAX_STOPS} texts.")
+        options["stop"] = [_text(one, "stop", most=1000) for one in stops]
+    if body.get("parallel_tool_calls") is not None and body.get("tools"):
+        options["parallel_tool_calls"] = _flag(body, "parallel_tool_calls")
+    return options
+
+
+def _response_format(given: object) -> Mapping[str, Any] | None:
+    if given is None or given == {"type": "text"}:
+        return None
+    if not isinstance(given, dict) or given.get("type") not in ("json_object", "json_schema"):
+        raise InvalidRequest("response_format", "must be of the type text, json_object or json_schema.")
+    return given
+
+
+def _flag(body: Mapping[str, Any], name: str) -> bool:
+    value = body.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise InvalidRequest(name, "must be true or false.")
+    return bool(value)

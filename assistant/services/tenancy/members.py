@@ -1,0 +1,246 @@
+"""Who is calling: a member of an active tenant, by session or by API key, or nobody."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from assistant.models import ApiKey, EndUser, Membership, Tenant
+from assistant.services.db.prepared_queries import Prepared, UserKey
+from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
+from assistant.services.tenancy.row_scope import all_tenants
+from assistant.toolkit import TenantInfo, UserInfo
+from assistant.toolkit.context import UserId
+from assistant.toolkit.logs import name_tenant
+
+# What a key may do unless less is asked for; `end_users`, to mint tokens for end users, is given by name only.
+DEFAULT_SCOPES = ("chat", "read", "tools")
+MINT = "end_users"
+SCOPES = (*DEFAULT_SCOPES, MINT)
+KEY_PREFIX = "ta_"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """How many requests a key may send in a minute and in a day; None: as many as it will."""
+
+    per_minute: int | None
+    per_day: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An authenticated member of an active tenant; `key_id` is set if an API key speaks for them.
+
+    `limits` are those of the key, `quotas` the tenant's and each member's. `assistant_id` is the one assistant whose
+    conversations are open to them, as an end user's token has it. `extra` is what tools are told of them beside their
+    names: who an end user is.
+    """
+
+    tenant: TenantInfo
+    user: UserInfo
+    role: str
+    scopes: frozenset[str] = frozenset(DEFAULT_SCOPES)
+    key_id: int | None = None
+    limits: KeyLimits | None = None
+    assistant_id: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    quotas: Quotas = NO_QUOTAS
+
+    @property
+    def tenant_id(self) -> int:
+        return int(self.tenant.id or 0)
+
+    @property
+    def user_id(self) -> UserId:
+        return self.user.id or 0
+
+    @property
+    def place(self) -> tuple[int, UserId]:
+        """Who in which tenant: what is counted for a member goes by this."""
+        return self.tenant_id, self.user_id
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role in {Membership.Role.ADMIN, Membership.Role.OWNER}
+
+
+def tenant_info(tenant: Tenant) -> TenantInfo:
+    return TenantInfo(
+        id=tenant.pk, slug=tenant.slug, name=tenant.name, timezone=tenant.timezone, external_id=tenant.external_id or ""
+    )
+
+
+def _member(membership: Membership, key: ApiKey | None = None) -> Member:
+    is_end_user = membership.role == Membership.Role.END_USER
+    name_tenant(membership.tenant.slug)
+    return Member(
+        tenant=tenant_info(membership.tenant),
+        user=UserInfo(id=membership.user_id, username=membership.user.get_username()),
+        role=membership.role,
+        scopes=frozenset(key.scopes) if key else frozenset(DEFAULT_SCOPES),
+        key_id=key.pk if key else None,
+        limits=_limits(key) if key else None,
+        extra={"end_user": _described(membership.user.end_user)} if is_end_user else {},
+        quotas=quotas_of(membership.tenant),
+    )
+
+
+def _limits(key: ApiKey) -> KeyLimits | None:
+    if key.requests_per_minute is None and key.requests_per_day is None:
+        return None
+    return KeyLimits(key.requests_per_minute, key.requests_per_day)
+
+
+def _described(end_user: EndUser) -> dict[str, Any]:
+    return {"id": end_user.external_id, "name": end_user.name, "context": end_user.context}
+
+
+@all_tenants()
+def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = False) -> Member | None:
+    """The member `user_id` is of that tenant, if both are active; None hides whether the tenant exists.
+
+    End users are members only to those who act for them: whoever signs in is none.
+    """
+    membership = _PLACE.first(user_id=user_id, tenant_slug=tenant_slug)
+    if membership is None or (membership.role == Membership.Role.END_USER and not with_end_users):
+        return None
+    return _member(membership)
+
+
+def _place(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
+    return Membership.objects.filter(
+        user_id=user_id, user__is_active=True, tenant__slug=tenant_slug, tenant__is_active=True
+    ).select_related("tenant", "tenant__limits", "user")
+
+
+_PLACE = Prepared(_place, user_id=UserKey, tenant_slug=str)
+
+
+@all_tenants()
+def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id: int) -> Member | None:
+    """The end user behind a token that a key minted, if tenant, end user, key and the key's owner are still good.
+
+    They are let to `assistant_id` alone. The key's limits are for who mints, not for each of those it mints for.
+    """
+    membership = (
+        Membership.objects.filter(
+            tenant_id=tenant_id,
+            user_id=user_id,
+            role=Membership.Role.END_USER,
+            tenant__is_active=True,
+            user__is_active=True,
+        )
+        .select_related("tenant", "tenant__limits", "user", "user__end_user")
+        .first()
+    )
+    key = good_keys().filter(pk=key_id, tenant_id=tenant_id).first()
+    if membership is None or key is None or MINT not in key.scopes:
+        return None
+    return replace(_member(membership), scopes=frozenset({"chat", "read"}), key_id=key.pk, assistant_id=assistant_id)
+
+
+def good_keys() -> QuerySet[ApiKey]:
+    """Keys that are neither revoked nor expired, and whose member is still there."""
+    places = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
+    return ApiKey.objects.filter(
+        Q(expires_at=None) | Q(expires_at__gt=timezone.now()), Exists(places), revoked_at=None, user__is_active=True
+    )
+
+
+def membership_of(*, tenant_id: int, user_id: UserId) -> Subquery:
+    """Within another query: whether the user is a superuser, or null if they are no active member of the tenant."""
+    rows = Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, user__is_active=True, tenant__is_active=True)
+    return Subquery(rows.values("user__is_superuser")[:1])
+
+
+@all_tenants()
+def memberships_of(*, user_id: UserId) -> list[Membership]:
+    """A user's places in active tenants, by the tenant's name."""
+    return list(
+        Membership.objects.filter(user_id=user_id, tenant__is_active=True)
+        .exclude(role=Membership.Role.END_USER)
+        .select_related("tenant")
+        .order_by("tenant__name")
+    )
+
+
+def hash_key(key: str) -> str:
+    """What is kept of an API key. Plain SHA-256 suffices: the key itself is 256 random bits."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def create_api_key(
+    *,
+    tenant: Tenant,
+    user: AbstractBaseUser,
+    name: str,
+    scopes: Iterable[str] = DEFAULT_SCOPES,
+    expires_at: datetime | None = None,
+    requests_per_minute: int | None = None,
+    requests_per_day: int | None = None,
+) -> tuple[ApiKey, str]:
+    """Make a key for a member and return the row and the key, which is not kept and cannot be shown again.
+
+    Raises:
+        ValueError: the user is not a member, or a scope does not exist.
+    """
+    scopes = list(dict.fromkeys(scopes))
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown or not scopes:
+        raise ValueError(f"scopes are any of {', '.join(SCOPES)}; not {', '.join(unknown) or 'none'}")
+    people = Membership.objects.exclude(role=Membership.Role.END_USER)
+    if not people.filter(tenant=tenant, user_id=user.pk).exists():
+        raise ValueError(f"{user.get_username()} is not a member of {tenant.slug}")
+    key = KEY_PREFIX + secrets.token_urlsafe(32)
+    row = ApiKey.objects.create(
+        tenant=tenant,
+        user_id=user.pk,
+        name=name,
+        scopes=scopes,
+        prefix=key[:10],
+        hashed=hash_key(key),
+        expires_at=expires_at,
+        requests_per_minute=requests_per_minute,
+        requests_per_day=requests_per_day,
+    )
+    return row, key
+
+
+def _key(*, hashed: str) -> QuerySet[ApiKey]:
+    return ApiKey.objects.filter(hashed=hashed, revoked_at=None, tenant__is_active=True, user__is_active=True)
+
+
+def _keys_place(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
+    return (
+        Membership.objects.filter(tenant_id=tenant_id, user_id=user_id)
+        .exclude(role=Membership.Role.END_USER)
+        .select_related("tenant", "tenant__limits", "user")
+    )
+
+
+_KEY = Prepared(_key, hashed=str)
+_KEYS_PLACE = Prepared(_keys_place, tenant_id=int, user_id=UserKey)
+
+
+@all_tenants()
+def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
+    """The member an API key speaks for, or None if it is unknown, revoked, expired, or of another tenant."""
+    now = timezone.now()
+    row = _KEY.first(hashed=hash_key(key))
+    if row is None or (row.expires_at is not None and row.expires_at <= now):
+        return None
+    membership = _KEYS_PLACE.first(tenant_id=row.tenant_id, user_id=row.user_id)
+    if membership is None or (tenant_slug is not None and membership.tenant.slug != tenant_slug):
+        return None
+    if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
+        ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)
+    return _member(membership, row)

@@ -1,0 +1,99 @@
+"""Who belongs to a tenant, and in which role: adding, changing, and what a tenant's admin may grant."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import transaction
+from django.db.models import EmailField
+
+from assistant.models import Membership, Tenant
+from assistant.services.tenancy.row_scope import all_tenants
+
+ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
+
+
+@all_tenants()
+def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[int]:
+    """The ids of the active tenants that a user is admin or owner of."""
+    if not user.is_active or user.pk is None:
+        return frozenset()
+    roles = Membership.objects.filter(user_id=user.pk, role__in=ADMIN_ROLES, tenant__is_active=True)
+    return frozenset(roles.values_list("tenant_id", flat=True))
+
+
+def may_grant(*, actor: AbstractBaseUser | AnonymousUser, tenant: Tenant, role: str) -> bool:
+    """Whether `actor` may give or take this role there: only owners and superusers make owners."""
+    if getattr(actor, "is_superuser", False):
+        return True
+    needed = (Membership.Role.OWNER,) if role == Membership.Role.OWNER else ADMIN_ROLES
+    return Membership.objects.filter(tenant=tenant, user_id=actor.pk or 0, role__in=needed).exists()
+
+
+def check_username(username: str) -> None:
+    """Raise `ValidationError` unless a new user may have this name."""
+    model = get_user_model()
+    for validate in model._meta.get_field(model.USERNAME_FIELD).validators:  # type: ignore[union-attr]
+        validate(username)
+
+
+def find_user(username: str) -> Any | None:
+    """The user of exactly this name."""
+    model = get_user_model()
+    return model._default_manager.filter(**{model.USERNAME_FIELD: username}).first()
+
+
+def make_nameless_user(kind: str) -> Any:
+    """A user without a password, as whom nobody signs in; the name says nothing of the person."""
+    model = get_user_model()
+    user = model()
+    names = {model.USERNAME_FIELD, model.get_email_field_name()}
+    for field in model._meta.concrete_fields:
+        # Whatever is unique needs a value, also in a model whose users sign in with their address.
+        if field.name in names and field.unique:
+            value = f"{kind}-{uuid.uuid4().hex}"
+            setattr(user, field.name, f"{value}@users.invalid" if isinstance(field, EmailField) else value)
+    user.set_unusable_password()
+    user.save()
+    return user
+
+
+@transaction.atomic
+def add_member(*, tenant: Tenant, username: str, role: str, password: str = "") -> Membership:
+    """Give a user a place in a tenant; a user that does not exist is made, with `password`.
+
+    Raises:
+        ValueError: the password is missing for a new user or given for one that exists, or they are a member already.
+    """
+    user = find_user(username)
+    if user is None and not password:
+        raise ValueError(f"there is no user {username!r}; a new one needs a password")
+    if user is not None and password:
+        raise ValueError(f"the user {username!r} exists and keeps their own password")
+    if user is None:
+        user = get_user_model()._default_manager.create_user(username, password=password)
+    if Membership.objects.filter(tenant=tenant, user=user).exists():
+        raise ValueError(f"{username} is a member of {tenant.slug} already")
+    membership = Membership.objects.create(tenant=tenant, user=user, role=role)
+    _admit_to_admin(membership)
+    return membership
+
+
+@transaction.atomic
+def set_role(*, membership: Membership, role: str) -> Membership:
+    """Change a member's role; it counts from their next request."""
+    membership.role = role
+    membership.save(update_fields=["role"])
+    _admit_to_admin(membership)
+    return membership
+
+
+def _admit_to_admin(membership: Membership) -> None:
+    """Admins and owners sign in at the admin, where membership alone decides what they see."""
+    user: Any = membership.user
+    if membership.role in ADMIN_ROLES and not user.is_staff:
+        user.is_staff = True
+        user.save(update_fields=["is_staff"])

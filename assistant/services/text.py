@@ -1,0 +1,52 @@
+"""Text and JSON from outside: cleaned, bounded, and moments as errors name them."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime
+from typing import Any
+
+MAX_TEXT = 200_000
+# What 64 bits hold, databases and encoders included; and how many characters that is, at most.
+INTEGERS = range(-(2**63), 2**63)
+MAX_DIGITS = 20
+TOO_LARGE = "holds a number beyond 64 bits"
+
+
+def written(moment: datetime) -> str:
+    """A moment as errors name it, in UTC."""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+class BeyondBounds(ValueError):
+    """JSON that is valid, and not taken; the text says what it does or has."""
+
+
+def read_json(text: str | bytes) -> Any:
+    """A client's JSON.
+
+    Raises `ValueError` for what is none, NaN and Infinity included; `BeyondBounds` for what is nested too deeply, or
+    holds a number that does not fit into 64 bits.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
+    except RecursionError as exc:
+        raise BeyondBounds("is nested too deeply") from exc
+
+
+def _parse_int(text: str) -> int:
+    if len(text) <= MAX_DIGITS and (number := int(text)) in INTEGERS:
+        return number
+    raise BeyondBounds(TOO_LARGE)
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise BeyondBounds(TOO_LARGE)
+    return number
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")

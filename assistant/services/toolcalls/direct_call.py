@@ -1,0 +1,168 @@
+"""Calls one tool for a member outside of any run, by the rules, limits, time and audit that hold within one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.toolcalls.batch import Batch
+from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.protocols import Admission, Decision, ToolOutcome
+from assistant.core.toolcalls.run_call import Workshop
+from assistant.core.values.deadline import Deadline
+from assistant.core.values.events import Custom
+from assistant.core.values.messages import ToolCall
+from assistant.services.db.threads import in_database
+from assistant.services.tenancy.members import Member
+from assistant.services.toolcalls.direct_journal import CallJournal
+from assistant.services.toolcalls.interceptors import tool_interceptors
+from assistant.services.toolpolicy.policy import TenantToolset, effective_tools
+from assistant.toolkit import Tool, ToolContext, ToolResult
+from assistant.toolkit.logs import labelled
+
+__all__ = ["CalledTool", "Decision", "TooManyCalls", "ToolCall", "call_tool", "context_of", "tools_for"]
+
+# However long a tool says it takes: nobody waits for a single call for longer.
+MAX_SECONDS = 300.0
+
+# Calls of one member at once, in this process: nobody takes all the threads that tools run in.
+MAX_CALLS = 8
+
+OnProgress = Callable[[float, float | None, str], Awaitable[None]]
+_calls: dict[asyncio.Task[CalledTool], Member] = {}
+
+
+class TooManyCalls(Exception):
+    """The member has `MAX_CALLS` calls running; the message may be shown to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTool:
+    """What came of a call.
+
+    `tool` is None if the member has none of that name that may be used; `outage` then says why, if nothing but its
+    server is in the way. `result` is what the tool gave, None if it was not run, or raised.
+    """
+
+    outcome: ToolOutcome
+    tool: Tool | None = None
+    result: ToolResult | None = None
+    outage: str = ""
+
+
+class _Toolset(TenantToolset):
+    """Remembers which tool was let in, or why it stands still."""
+
+    tool: Tool | None = None
+    outage: str = ""
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        admissions = await super().admit(calls)
+        self.tool = next((found.tool for found in admissions if found.policy != "off"), None)
+        self.outage = next((found.outage for found in admissions), "")
+        return admissions
+
+
+@dataclass(slots=True)
+class _Catch:
+    """An interceptor that remembers what the tool gave, as the others have left it."""
+
+    result: ToolResult | None = field(default=None, repr=False)
+
+    async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
+        self.result = await call(invocation)
+        return self.result
+
+
+async def tools_for(*, member: Member) -> list[Tool]:
+    """The tools that the member may call now outside of any assistant, in the catalogue's order."""
+    found = await in_database(effective_tools, tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
+    context = context_of(member)
+    offered = (entry.tool.for_context(context) for entry in found if entry.policy != "off")
+    return [tool for tool in offered if tool is not None]
+
+
+def context_of(member: Member, extra: Mapping[str, Any] | None = None) -> ToolContext:
+    """The circumstances of a call outside of any run: who is known by their key, and nothing that they sent."""
+    return ToolContext(tenant=member.tenant, user=member.user, extra=extra or {})
+
+
+async def call_tool(
+    *,
+    member: Member,
+    call: ToolCall,
+    decision: Decision | None = None,
+    can_ask: bool = False,
+    extra: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
+) -> CalledTool:
+    """Decide on a call, run it and write it down.
+
+    Whoever cancels this cancels the tool, and does not wait for its end, which is recorded all the same.
+
+    Args:
+        decision: what a person said, if the call waited for approval.
+        can_ask: whether a person can be asked; if so the outcome may be `awaiting_approval`.
+        extra: more of the tool's context.
+        on_progress: is told how far the tool is, in order.
+
+    Raises:
+        TooManyCalls: the member must wait until one of their calls has ended.
+    """
+    if sum(one.user == member.user and one.tenant == member.tenant for one in _calls.values()) >= MAX_CALLS:
+        raise TooManyCalls(f"You have {MAX_CALLS} calls running. Wait until one of them has ended.")
+    task = asyncio.create_task(
+        _call(member, call, decision, can_ask=can_ask, extra=extra, on_progress=on_progress),
+        name=f"call-{call.name[:64]}",
+    )
+    _calls[task] = member
+    task.add_done_callback(_calls.pop)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+
+
+async def _call(
+    member: Member,
+    call: ToolCall,
+    decision: Decision | None,
+    *,
+    can_ask: bool,
+    extra: Mapping[str, Any] | None,
+    on_progress: OnProgress | None,
+) -> CalledTool:
+    catch = _Catch()
+    deadline = Deadline(MAX_SECONDS)
+    toolset = _Toolset(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
+    shop = Workshop(
+        toolset=toolset,
+        journal=CallJournal(member),
+        context=context_of(member, extra),
+        guard=Guard(),
+        transcript=Transcript(),
+        deadline=deadline,
+        can_ask=can_ask,
+        interceptors=(catch, *tool_interceptors()),
+    )
+    batch = Batch([call], shop, None if decision is None else {call.id: decision})
+    try:
+        with labelled(shop.context):
+            await _run(batch, on_progress)
+    finally:
+        deadline.close()
+    return CalledTool(batch.outcomes[call.id], toolset.tool, catch.result, toolset.outage)
+
+
+async def _run(batch: Batch, on_progress: OnProgress | None) -> None:
+    async with contextlib.aclosing(batch.run()) as events:
+        async for event in events:
+            if isinstance(event, Custom) and event.name == "tool.progress" and on_progress is not None:
+                told = event.value
+                await on_progress(told["done"], told.get("total"), told.get("message", ""))

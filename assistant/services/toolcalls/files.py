@@ -1,0 +1,69 @@
+"""Files that tools returned: kept with their call, and found for the member whose conversation it was."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from assistant.models import ToolFile
+from assistant.services.run_key import RunKey
+from assistant.services.tenancy.members import Member
+from assistant.toolkit import Media
+
+
+def keep_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[Media]) -> list[dict[str, Any]]:
+    """Store the files of a call; returns what clients are told of each."""
+    rows = ToolFile.objects.bulk_create(
+        ToolFile(
+            tenant_id=key.tenant_id,
+            call_id=call_pk,
+            name=one.name,
+            media_type=one.media_type,
+            size=len(one.data),
+            data=one.data,
+        )
+        for one in media
+    )
+    return [described(row, tenant_slug) for row in rows]
+
+
+def described(row: ToolFile, tenant_slug: str) -> dict[str, Any]:
+    """A file as clients are told of it; `url` answers to the member alone."""
+    url = reverse("assistant:tool-file", kwargs={"tenant": tenant_slug, "file": row.pk})
+    return {"name": row.name, "mediaType": row.media_type, "size": row.size, "url": url}
+
+
+def files_of_calls(*, member: Member, call_pks: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
+    """The files of calls, by call, without their bytes."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    rows = ToolFile.objects.filter(tenant_id=member.tenant_id, call__in=list(call_pks)).defer("data")
+    for row in rows.order_by("created_at", "pk"):
+        found.setdefault(row.call_id, []).append(described(row, member.tenant.slug))
+    return found
+
+
+def find_file(*, member: Member, file_id: uuid.UUID) -> ToolFile | None:
+    """A file of a member's own conversation; None if it is somebody else's, or nobody's."""
+    own = ToolFile.objects.filter(
+        pk=file_id, tenant_id=member.tenant_id, call__tenant_id=member.tenant_id, call__run__user_id=member.user_id
+    )
+    if member.assistant_id is not None:
+        own = own.filter(call__run__assistant_id=member.assistant_id)
+    return own.first()
+
+
+def file_response(found: ToolFile) -> HttpResponse:
+    """The bytes with headers under which nothing in them can run or be taken for something else."""
+    is_image = found.media_type.startswith("image/")
+    kind = f"{found.media_type}; charset=utf-8" if found.media_type.startswith("text/") else found.media_type
+    answer = HttpResponse(bytes(found.data), content_type=kind)
+    name = found.name.encode("ascii", "replace").decode().replace("?", "_")
+    answer["Content-Disposition"] = f'{"inline" if is_image else "attachment"}; filename="{name}"'
+    answer["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Cache-Control"] = "private, max-age=3600"
+    return answer

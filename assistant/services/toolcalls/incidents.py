@@ -1,0 +1,48 @@
+"""Incidents: what a tool must never do, written down for the operator; the model gets none of it."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+
+from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.models import Incident, Webhook
+from assistant.services.db.threads import in_database
+from assistant.services.webhooks.events import tell
+from assistant.toolkit import ForeignRow, ToolResult
+from assistant.toolkit.context import UserId
+
+logger = logging.getLogger(__name__)
+
+
+async def watch_for_incidents(invocation: Invocation, call: CallTool) -> ToolResult:
+    """An interceptor: a result that holds another tenant's row becomes an incident and a failed call."""
+    try:
+        return await call(invocation)
+    except ForeignRow as exc:
+        logger.critical("%s", exc)
+        await in_database(record_incident, invocation=invocation, description=str(exc))
+        raise
+
+
+@transaction.atomic
+def record_incident(*, invocation: Invocation, description: str) -> Incident:
+    """Write an incident down, and that the tenant's webhooks are told of it."""
+    context = invocation.context
+    user_id: UserId = context.user.id
+    incident = Incident.objects.create(
+        tenant_id=int(context.tenant.id or 0),
+        user_id=user_id,
+        tool=invocation.tool.name,
+        run_id=context.run_id,
+        call_id=context.tool_call_id,
+        description=description,
+    )
+    tell(
+        tenant_id=incident.tenant_id,
+        event=Webhook.Event.TOOL_INCIDENT,
+        facts={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
+        once=str(incident.pk),
+    )
+    return incident

@@ -1,0 +1,85 @@
+"""The deployment's tools: those of the installed apps, and the parts of the shipped library that are on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connections, transaction
+
+from assistant.toolkit import Registry, Tool
+from assistant.toolkit.calls.worker_threads import set_atomic, set_thread_cleanup
+from assistant.toolkit.registry import discover
+
+# The families of the shipped library: each is a module of `assistant.library`.
+LIBRARY_FAMILIES = ("calculator", "clock", "knowledge", "reminders", "weather")
+ALL, NONE = "all", "none"
+
+_registry: Registry | None = None
+
+
+def discover_installed() -> None:
+    """Collect the tools of every installed app and of the library.
+
+    An app's tools are in its module or package `tools`, or where its `AppConfig.tool_modules` says.
+
+    Raises:
+        InvalidTool: two tools have the same name, or a tool is not valid.
+    """
+    global _registry  # noqa: PLW0603 - the process's one catalogue, made once at start-up
+    modules = [getattr(config, "tool_modules", f"{config.name}.tools") for config in apps.get_app_configs()]
+    _registry = Registry([*discover(modules), *library_tools(settings.ASSISTANT_LIBRARY)])
+    # A tool's thread keeps no connection after its call: the pool is large, and a restart would break idle ones.
+    set_thread_cleanup(connections.close_all)
+    set_atomic(transaction.atomic)
+
+
+def library_tools(chosen: Iterable[str]) -> list[Tool]:
+    """Return the library's tools that `ASSISTANT_LIBRARY` names, by family or one by one; names it does not have are
+    left to `unknown_library_names`."""
+    names = set(chosen)
+    whole = [family for family in LIBRARY_FAMILIES if family in names or ALL in names]
+    tools = discover(map(_module_of, whole))
+    if names - {*LIBRARY_FAMILIES, ALL, NONE}:
+        tools += [tool for tool in _all_library_tools() if tool.name in names and tool not in tools]
+    return tools
+
+
+def unknown_library_names(chosen: Iterable[str]) -> list[str]:
+    """Return the names in `ASSISTANT_LIBRARY` that are neither a family nor a tool of the library."""
+    left = set(chosen) - {*LIBRARY_FAMILIES, ALL, NONE}
+    return sorted(left - {tool.name for tool in _all_library_tools()}) if left else []
+
+
+def is_family_on(family: str) -> bool:
+    """Whether `ASSISTANT_LIBRARY` names a family of the library, or a tool of it."""
+    chosen = set(settings.ASSISTANT_LIBRARY)
+    return bool(chosen & {family, ALL}) or any(tool.name in chosen for tool in discover([_module_of(family)]))
+
+
+def _module_of(family: str) -> str:
+    return f"assistant.library.{family}"
+
+
+def _all_library_tools() -> list[Tool]:
+    return discover(map(_module_of, LIBRARY_FAMILIES))
+
+
+def registry() -> Registry:
+    """The catalogue. Raises `LookupError` before the apps are ready."""
+    if _registry is None:
+        raise LookupError("the tools are discovered when Django's apps are ready")
+    return _registry
+
+
+@contextmanager
+def using(tools: Registry) -> Iterator[None]:
+    """Make `tools` the catalogue within the block, for those who try their tools in tests."""
+    global _registry  # noqa: PLW0603 - see above
+    before, _registry = _registry, tools
+    try:
+        yield
+    finally:
+        _registry = before

@@ -1,0 +1,77 @@
+"""What is stored of the tools' switches, as columns of whatever query needs to know it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from django.db.models import Aggregate, Exists, JSONField, Q, Subquery, TextField
+from django.db.models.functions import Cast, JSONArray
+from django.db.models.sql.compiler import SQLCompiler
+
+from assistant.core.toolcalls.protocols import Policy
+from assistant.models import McpServer, ToolSetting
+
+# The columns that `switch_columns` adds to a row, for `read_switches`.
+COLUMNS = ("switches", "has_servers")
+_secrets = ToolSetting._meta.get_field("secrets")
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A stored tool setting: of a tenant, or of one of its assistants."""
+
+    policy: Policy
+    config: Mapping[str, Any] = field(default_factory=dict)
+    secrets: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSwitches:
+    """A tenant's and an assistant's switches by tool name, and whether the tenant may have outside tools."""
+
+    tenant: Mapping[str, Switch]
+    assistant: Mapping[str, Switch]
+    has_servers: bool
+
+
+class _JsonRows(Aggregate):
+    """All rows of a group as one JSON array."""
+
+    function = "JSON_GROUP_ARRAY"
+    output_field = JSONField()
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> Any:
+        return self.as_sql(compiler, connection, function="JSONB_AGG")
+
+
+def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
+    """By name: annotations that hold a tenant's switches, and those of one of its assistants.
+
+    Args:
+        assistant: its key, or an `OuterRef` to it.
+    """
+    rows = ToolSetting.objects.filter(Q(assistant=None) | Q(assistant=assistant), tenant_id=tenant_id).order_by()
+    # The settings as text: databases do not agree on what JSON within JSON looks like.
+    row = JSONArray("assistant_id", "tool", "policy", Cast("config", TextField()), "secrets")
+    servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
+    return {
+        "switches": Subquery(rows.values("tenant_id").annotate(rows=_JsonRows(row)).values("rows")),
+        "has_servers": Exists(servers),
+    }
+
+
+def read_switches(switches: Sequence[Sequence[Any]] | None, has_servers: bool) -> StoredSwitches:
+    """What those columns say."""
+    found = StoredSwitches({}, {}, has_servers)
+    for owner, tool, policy, config, secrets in switches or ():
+        layer = cast(dict[str, Switch], found.tenant if owner is None else found.assistant)
+        layer[tool] = Switch(policy, json.loads(config), _secrets.from_db_value(secrets, None, None) or "")
+    return found
+
+
+def switch_of(row: ToolSetting) -> Switch:
+    """A stored setting as it counts."""
+    return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets)

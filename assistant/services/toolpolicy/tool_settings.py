@@ -1,0 +1,50 @@
+"""Reads a tool's stored settings and secrets for one call; never says what they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from assistant.toolkit import Tool
+
+
+def read_config(tool: Tool, layers: Iterable[object]) -> Any:
+    """The tool's settings, later layers over earlier ones: its `config` model, or a read-only mapping without one.
+
+    Raises:
+        ValueError: with a sentence that names the fields and repeats no value.
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        if not isinstance(layer, Mapping):
+            raise ValueError("they must be a JSON object.")
+        merged |= layer
+    if tool.config is None:
+        return MappingProxyType(merged)
+    try:
+        return tool.config.model_validate(merged)
+    except ValidationError as exc:
+        raise ValueError(_sentence(exc)) from None
+
+
+def _sentence(exc: ValidationError) -> str:
+    errors = exc.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, error['loc'])) or 'settings'}: {error['msg']}" for error in errors[:5]) + "."
+
+
+def read_secrets(layers: Iterable[str]) -> Mapping[str, str]:
+    """The tool's secrets by name. Raises `ValueError` unless each layer is empty or a JSON object of texts."""
+    merged: dict[str, str] = {}
+    for text in layers:
+        try:
+            found = json.loads(text) if text else {}
+        except ValueError:
+            raise ValueError("the secrets are not JSON.") from None
+        if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+            raise ValueError("the secrets must be a JSON object of texts.")
+        merged |= found
+    return MappingProxyType(merged)

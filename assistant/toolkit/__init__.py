@@ -1,0 +1,42 @@
+"""Tools that a language model can have called, with a context that it never sees."""
+
+from assistant.toolkit.calls.results import ToolResult
+from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context
+from assistant.toolkit.definition.decorator import tool, tools_of
+from assistant.toolkit.definition.examples import Example, ExampleStep
+from assistant.toolkit.definition.tool import Tool
+from assistant.toolkit.errors import (
+    ForeignRow,
+    InvalidArguments,
+    InvalidTool,
+    MissingSecret,
+    ToolError,
+    ToolsError,
+    UnknownTool,
+)
+from assistant.toolkit.media import Media
+from assistant.toolkit.registry import Registry
+from assistant.toolkit.schema.parameters import Param
+
+__all__ = [
+    "Example",
+    "ExampleStep",
+    "ForeignRow",
+    "InvalidArguments",
+    "InvalidTool",
+    "Media",
+    "MissingSecret",
+    "Param",
+    "Registry",
+    "TenantInfo",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolResult",
+    "ToolsError",
+    "UnknownTool",
+    "UserInfo",
+    "current_context",
+    "tool",
+    "tools_of",
+]

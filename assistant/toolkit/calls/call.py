@@ -1,0 +1,116 @@
+"""Runs one tool call: the function in its place, again where its author allows that, and its result as text."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from assistant.toolkit.calls.json_values import WouldWait
+from assistant.toolkit.calls.results import ToolResult, drain, result_of
+from assistant.toolkit.calls.worker_threads import in_thread
+from assistant.toolkit.context import ToolContext, use_context
+from assistant.toolkit.logs import note
+
+logger = logging.getLogger(__name__)
+
+MAX_RETRY_DELAY = 30.0
+
+
+class CallSettings(Protocol):
+    """The settings of a tool that say how a call of it is made; `definition.tool.Tool` has them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_async(self) -> bool: ...
+    @property
+    def atomic(self) -> bool: ...
+    @property
+    def retries(self) -> int: ...
+    @property
+    def retry_on(self) -> tuple[type[Exception], ...]: ...
+    @property
+    def retry_delay(self) -> float: ...
+    @property
+    def result_converter(self) -> Callable[[Any], Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """What a sync function returned, and only the event loop can finish."""
+
+    value: Any
+
+
+async def perform(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
+    """Call `function`, the tool's own with its arguments; again after the exceptions that the tool names.
+
+    Raises:
+        Exception: what the last attempt raised.
+    """
+    began = time.perf_counter()
+    for attempt in range(tool.retries + 1):
+        try:
+            result = await _once(tool, function, context)
+            _note(tool, context, began, "failed" if result.is_error else "ended well")
+            return result
+        except tool.retry_on as exc:
+            delay = min(tool.retry_delay * 2**attempt, MAX_RETRY_DELAY) * random.uniform(0.5, 1)  # noqa: S311 - jitter  # nosec B311
+            _note(tool, context, began, f"raised {type(exc).__name__}")
+            if attempt == tool.retries or not _is_time(context, delay):
+                raise
+            await asyncio.sleep(delay)
+        except BaseException as exc:
+            _note(tool, context, began, f"raised {type(exc).__name__}")
+            raise
+    raise AssertionError("unreachable")
+
+
+def _note(tool: CallSettings, context: ToolContext, began: float, ending: str) -> None:
+    """Log an attempt; arguments, results and messages may be private."""
+    note(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
+
+
+def _is_time(context: ToolContext, delay: float) -> bool:
+    return context.deadline is None or datetime.now(UTC) + timedelta(seconds=delay) < context.deadline
+
+
+async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
+    try:
+        with use_context(context):
+            if tool.is_async:
+                return await _on_loop(tool, function())
+            result = await in_thread(lambda: _in_thread(tool, function, context), atomic=tool.atomic)
+            return await _on_loop(tool, result.value) if isinstance(result, _Pending) else result
+    except asyncio.CancelledError as exc:
+        task = asyncio.current_task()
+        if task is not None and not task.cancelling():
+            raise RuntimeError(f"tool {tool.name} awaited something that was cancelled") from exc
+        raise
+
+
+def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
+    # A block of its own: the thread may go on after its caller gave up.
+    with use_context(context):
+        value = function()
+        if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
+            return _Pending(value)
+        return result_of(value, tool.result_converter)
+
+
+async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
+    value = await drain(await value if inspect.isawaitable(value) else value)
+    if tool.result_converter is None or isinstance(value, ToolResult):
+        try:
+            return result_of(value, may_wait=False)
+        except WouldWait:
+            pass
+    result: ToolResult = await in_thread(lambda: result_of(value, tool.result_converter))
+    return result

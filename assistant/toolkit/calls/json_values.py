@@ -1,0 +1,218 @@
+"""Any Python value as a value of JSON's kinds: capped, never endless, never with what must stay secret."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AnySet
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from itertools import islice
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+import pydantic_core
+from pydantic import BaseModel
+
+from assistant.toolkit.context import ToolContext
+from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_row
+from assistant.toolkit.media import Media
+from assistant.toolkit.text import clean_text
+
+# Rows of a queryset, generator or other open-ended source that the model is shown.
+MAX_ITEMS = 100
+# Values within one result; an object that holds itself many times over would never end.
+MAX_VALUES = 200_000
+# Values within one result that may be converted on the event loop.
+QUICK_VALUES = 2_000
+
+Converter = Callable[[Any], Any]
+_converters: list[tuple[Callable[[Any], bool], Converter]] = []
+# Columns of database rows that no model has to read.
+_SECRET_COLUMN = re.compile(
+    r"(^|_)(password|passwd|secrets?|token|api_?key|private_?key|hash|hashed)($|_)", re.IGNORECASE
+)
+
+
+class WouldWait(Exception):
+    """The value can only be converted in a thread of its own: it is long, or asks a database."""
+
+
+def waiting(may_wait: bool) -> Callable[[], None]:
+    """What is called before work that is not for the event loop: if it may not be done here, it raises `WouldWait`."""
+    return _go_on if may_wait else _refuse
+
+
+def _go_on() -> None:
+    return None
+
+
+def _refuse() -> None:
+    raise WouldWait
+
+
+def register_converter(test: Callable[[Any], bool], convert_value: Converter) -> None:
+    """Teach results a kind of value: `convert_value` turns what passes `test` into something convertible."""
+    _converters.insert(0, (test, convert_value))
+
+
+def to_plain(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> Any:
+    """A value made of JSON's kinds only.
+
+    Args:
+        tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
+
+    Raises:
+        ForeignRow: it holds a row of another tenant.
+        TypeError, ValueError: it cannot be converted, or is endless.
+        WouldWait: it takes a thread, and `may_wait` is false.
+    """
+    own = tripwire or Tripwire(waiting(may_wait))
+    made = _Conversion(may_wait, own).plain(value, 0)
+    if tripwire is None:
+        own.settle()
+    return made
+
+
+class _Conversion:
+    def __init__(self, may_wait: bool, tripwire: Tripwire) -> None:
+        self._wait = waiting(may_wait)
+        self._tripwire = tripwire
+        self._left = MAX_VALUES if may_wait else QUICK_VALUES
+
+    def plain(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            self._wait()
+            raise ValueError("too large")
+        if depth > MAX_DEPTH:
+            raise ValueError("nested too deeply")
+        if type(value) in (int, bool, type(None)):
+            return value
+        if type(value) is str:
+            return clean_text(value)
+        if is_row(value):
+            self._wait()
+            self._tripwire.look(value)
+        for test, convert_value in _converters:
+            if test(value):
+                self._tripwire.look_within(value)
+                return self.plain(convert_value(value), depth + 1)
+        if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
+            raise TypeError(f"a {type(value).__name__} is for the program alone")
+        simple = _simple(value)
+        return self._structure(value, depth) if simple is _NOT_SIMPLE else simple
+
+    def _structure(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Enum):
+            return self.plain(value.value, depth + 1)
+        if isinstance(value, BaseModel):
+            # What it makes of the rows that it holds may be rows no longer.
+            self._tripwire.look_within(value)
+            return self._mapping(value.model_dump(mode="python"), depth)
+        if dataclasses.is_dataclass(value):
+            return {
+                field.name: self.plain(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)
+            }
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth)
+        if hasattr(value, "_asdict"):
+            return self._mapping(value._asdict(), depth)
+        if hasattr(value, "tolist"):  # arrays of numpy and the like
+            return self.plain(value.tolist(), depth + 1)
+        if hasattr(value, "_meta") and hasattr(value._meta, "concrete_fields"):
+            return self._row(value, depth)
+        if hasattr(value, "get_queryset") and hasattr(value, "model"):
+            value = value.get_queryset()
+        if isinstance(value, Iterator | Collection) or hasattr(value, "_iterable_class"):
+            return self._items(value, depth)
+        return self._other(value)
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        for key in value:
+            self._tripwire.look_within(key)
+        made = {_key(key): self.plain(item, depth + 1) for key, item in value.items()}
+        if len(made) != len(value):
+            raise ValueError("two keys are the same as text")
+        return made
+
+    def _row(self, row: Any, depth: int) -> dict[str, Any]:
+        """A database row's columns, without those that were not loaded, or are secret."""
+        unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
+        made: dict[str, Any] = {}
+        for column in row._meta.concrete_fields:
+            if column.attname in unloaded or is_secret_column(column):
+                continue
+            value = getattr(row, column.attname)
+            try:
+                made[column.attname] = self.plain(value, depth + 1)
+            except TypeError:
+                made[column.attname] = clean_text(str(value))
+        return made
+
+    def _items(self, value: Any, depth: int) -> list[Any]:
+        if isinstance(value, AnySet):
+            value = sorted(value, key=lambda item: (type(item).__name__, str(item)))
+        if isinstance(value, list | tuple):
+            return [self.plain(item, depth + 1) for item in value]
+        self._wait()
+        # One more than is shown tells whether there are more, without counting them.
+        source = value[: MAX_ITEMS + 1] if hasattr(value, "_iterable_class") else islice(value, MAX_ITEMS + 1)
+        items = [self.plain(item, depth + 1) for item in source]
+        if hasattr(value, "close"):
+            value.close()
+        return [*items[:MAX_ITEMS], more()] if len(items) > MAX_ITEMS else items
+
+    def _other(self, value: Any) -> Any:
+        """What only pydantic knows: addresses, patterns, ..."""
+        return pydantic_core.to_jsonable_python(value)
+
+
+def more() -> str:
+    """What stands after the last item that is shown."""
+    return f"[Cut here: only the first {MAX_ITEMS} are shown.]"
+
+
+def is_secret_column(column: Any) -> bool:
+    """Whether a database column holds what no model has to read, by its name or because it is encrypted."""
+    return bool(_SECRET_COLUMN.search(column.attname)) or type(column).__name__.startswith("Encrypted")
+
+
+_NOT_SIMPLE = object()
+
+
+def _simple(value: Any) -> Any:
+    """A value that is one string or number in JSON."""
+    if isinstance(value, Enum):
+        return _NOT_SIMPLE
+    if isinstance(value, str):
+        return clean_text(str(value))
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return pydantic_core.to_jsonable_python(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(bytes(value)).decode()
+    if isinstance(value, Decimal | UUID | PurePath | BaseException) or type(value).__name__ in _SHOWN_AS_TEXT:
+        return clean_text(str(value) or type(value).__name__)
+    return _NOT_SIMPLE
+
+
+# Django's lazy translations, and pydantic's secrets, which show as stars.
+_SHOWN_AS_TEXT = frozenset({"__proxy__", "SecretStr", "SecretBytes", "Secret"})
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, Enum):
+        return _key(key.value)
+    simple = _simple(key)
+    return clean_text(str(key)) if simple is _NOT_SIMPLE or simple is None else str(simple)

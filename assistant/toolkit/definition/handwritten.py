@@ -1,0 +1,89 @@
+"""How a model calls a tool whose JSON Schema was written by hand, or by somebody else's server."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from assistant.toolkit.calls.arguments import Arguments, coerce, refusal
+from assistant.toolkit.definition.signature import is_context
+from assistant.toolkit.errors import InvalidArguments, InvalidTool
+from assistant.toolkit.schema.json_schema import JsonSchema, problems
+
+MAX_PROBLEMS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class HandWritten:
+    """A schema, and how its handler wants the arguments: as keywords, or as one mapping."""
+
+    parameters: JsonSchema
+    contexts: tuple[str, ...] = ()
+    takes_mapping: bool = False
+    mapping_name: str | None = None
+    owner: None = None
+    output: JsonSchema | None = None
+
+    def check(self, arguments: Arguments) -> dict[str, Any]:
+        """The validated arguments. Raises `InvalidArguments` that names each wrong field."""
+        try:
+            json.dumps(arguments.parsed, ensure_ascii=False).encode()
+            checked: dict[str, Any] = coerce(arguments.parsed, self.parameters, self.parameters)
+            # What the schema does not tell of is refused, though JSON Schema would let it pass.
+            closed = {"additionalProperties": False, **self.parameters}
+            found = list(islice(problems(checked, closed, closed), MAX_PROBLEMS))
+        except (RecursionError, TypeError, AttributeError):  # such as a reference to what is no schema
+            raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
+        except UnicodeEncodeError:
+            raise InvalidArguments("The arguments hold half a character, which is not valid Unicode.") from None
+        if found:
+            raise refusal(found, self.parameters)
+        return checked
+
+    def keywords(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The call's positional and keyword arguments."""
+        if not self.takes_mapping:
+            return (), checked
+        return ((checked,), {}) if self.mapping_name is None else ((), {self.mapping_name: checked})
+
+
+def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema) -> HandWritten:
+    """Find out how a handler takes arguments: by the names of the schema's properties, or as one mapping.
+
+    Raises:
+        InvalidTool: it takes neither.
+    """
+    try:
+        found = list(inspect.signature(handler, eval_str=False).parameters.values())
+    except (ValueError, TypeError):
+        return HandWritten(parameters, takes_mapping=True)
+    properties = parameters.get("properties", {})
+    # A lambda cannot annotate its context.
+    contexts = tuple(
+        p.name
+        for p in found
+        if is_context(p.annotation)
+        or (p.name == "context" and p.annotation is p.empty and p.name not in properties and len(found) > 1)
+    )
+    takers = [p for p in found if p.name not in contexts]
+    needed = [p for p in takers if p.default is p.empty and p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}]
+    by_name = {p.name for p in takers if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in takers)
+    # What the schema lets pass besides its properties needs a place, too.
+    is_open = parameters.get("additionalProperties", False) is not False or "patternProperties" in parameters
+    has_places = takes_any or (by_name >= set(properties) and not is_open)
+    if all(p.name in properties and p.name in by_name for p in needed) and has_places:
+        return HandWritten(parameters, contexts)
+    if len(needed) == 1 and needed[0].name not in properties:
+        by_position = needed[0].kind is inspect.Parameter.POSITIONAL_ONLY
+        return HandWritten(parameters, contexts, True, None if by_position else needed[0].name)
+    if not needed and takers and takers[0].name not in properties:
+        by_position = takers[0].kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL}
+        return HandWritten(parameters, contexts, True, None if by_position else takers[0].name)
+    beyond = "what its schema allows besides its properties" if is_open else "its arguments"
+    missing = ", ".join(sorted(set(properties) - by_name)) or beyond
+    raise InvalidTool(f"The handler of tool {name!r} takes neither one mapping nor {missing}.")

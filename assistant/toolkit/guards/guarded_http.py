@@ -1,0 +1,151 @@
+"""An HTTP client that opens only what a `UrlGuard` lets it, at every redirect, and reads only so much."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
+
+# Of one answer that is no event stream.
+MAX_BYTES = 10 * 2**20
+
+
+def guarded_client(guard: UrlGuard, *, max_bytes: int = MAX_BYTES, **options: Any) -> httpx2.AsyncClient:
+    """A client for addresses that somebody else has chosen. What it must not open raises `httpx2.ConnectError`.
+
+    Proxies of the environment are not used: they would look the host up anew.
+
+    Args:
+        max_bytes: of one answer; a longer one raises `AnswerTooLong`. Event streams may be longer.
+        options: of `httpx2.AsyncClient`.
+    """
+    headers = httpx2.Headers(options.pop("headers", None))
+    headers.setdefault("accept-encoding", "identity")
+    transport = GuardedTransport(guard, max_bytes=max_bytes)
+    return httpx2.AsyncClient(transport=transport, headers=headers, trust_env=False, **options)
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Judges every request's URL, and connects to the very addresses that were judged.
+
+    The name is looked up once for each connection, by the guard; TLS still verifies the name.
+    """
+
+    def __init__(self, guard: UrlGuard, *, max_bytes: int = MAX_BYTES) -> None:
+        self._guard = guard
+        self._max_bytes = max_bytes
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=_ssl_context(),
+            max_connections=1000,
+            max_keepalive_connections=100,
+            keepalive_expiry=30,
+            network_backend=_GuardedBackend(guard),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        assert isinstance(request.stream, httpx2.AsyncByteStream)  # noqa: S101 - an async client makes no other  # nosec B101
+        try:
+            self._guard.check(str(request.url))
+        except UnsafeUrl as exc:
+            raise httpx2.ConnectError(str(exc)) from exc
+        url = request.url
+        forwarded = httpcore2.Request(
+            method=request.method,
+            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _as_httpx():
+            answer = await self._pool.handle_async_request(forwarded)
+        stream = _Limited(answer, self._max_bytes)
+        response = httpx2.Response(answer.status, headers=answer.headers, stream=stream, extensions=answer.extensions)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            # A few compressed bytes can unfold to gigabytes.
+            await stream.aclose()
+            raise httpx2.DecodingError("The server compressed its answer, though it was asked not to.", request=request)
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            stream.limit = None
+        return response
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()  # it takes 20 ms to build
+
+
+class AnswerTooLong(httpx2.StreamError, httpx2.ReadError):
+    """An answer was cut off; the connection it came on is closed, others are as they were."""
+
+
+class _Limited(httpx2.AsyncByteStream):
+    """An answer's bytes, up to `limit`."""
+
+    def __init__(self, answer: httpcore2.Response, limit: int | None) -> None:
+        self._answer = answer
+        self.limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        read = 0
+        with _as_httpx():
+            async for part in self._answer.aiter_stream():
+                read += len(part)
+                if self.limit is not None and read > self.limit:
+                    raise AnswerTooLong(f"The answer is longer than {self.limit:,} bytes.")
+                yield part
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+class _GuardedBackend(httpcore2.AsyncNetworkBackend):
+    """Looks hosts up by the guard, and connects to what it found and judged."""
+
+    def __init__(self, guard: UrlGuard) -> None:
+        self._guard = guard
+        self._inner = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the interface
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            async with asyncio.timeout(timeout):
+                addresses = await self._guard.addresses(host, port)
+        except TimeoutError as exc:
+            raise httpcore2.ConnectTimeout("The name could not be looked up in time.") from exc
+        except (UnsafeUrl, OSError) as exc:
+            raise httpcore2.ConnectError(str(exc)) from exc
+        for address in addresses[:-1]:
+            try:
+                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return await self._inner.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+@contextmanager
+def _as_httpx() -> Iterator[None]:
+    """Raise httpcore2's errors as httpx2's, which have the same names."""
+    try:
+        yield
+    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError) as exc:
+        raise getattr(httpx2, type(exc).__name__, httpx2.TransportError)(str(exc)) from exc

@@ -1,0 +1,101 @@
+"""Images and other files that tools return: declared, of allowed types only, and of bounded size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from assistant.toolkit.errors import ToolError
+
+# Of one result: how many files, and the bytes of each and of all of them.
+MAX_FILES = 8
+MAX_BYTES = 5 * 1024 * 1024
+MAX_BYTES_TOGETHER = 10 * 1024 * 1024
+MAX_NAME = 100
+
+# What a page may show as an image, by how such a file begins. SVG is not among them: it can hold scripts.
+IMAGE_STARTS: dict[str, re.Pattern[bytes]] = {
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+    "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+}
+ALLOWED_TYPES = (
+    *IMAGE_STARTS,
+    "application/pdf",
+    "text/plain",
+    "text/csv",
+    "text/markdown",
+    "application/json",
+    "audio/wav",
+    "audio/mpeg",
+)
+_UNSAFE_IN_NAMES = re.compile(r"[^\w.() -]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A file that a tool returns: `Media(png, "image/png", name="sales.png")`, alone or in `ToolResult(media=...)`.
+
+    Pages show images and offer the rest for download. Models that see images are shown them; others read the name and
+    `description`.
+
+    Attributes:
+        media_type: one of `ALLOWED_TYPES`; an image must begin as one of its type does.
+        name: a file name; made safe, and made up from the type if it is empty.
+        description: what is to be seen, in words.
+    """
+
+    data: bytes = field(repr=False)
+    media_type: str
+    name: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        kind = self.media_type.partition(";")[0].strip().lower()
+        if kind not in ALLOWED_TYPES:
+            raise ToolError(f"The tool returned a file of type {kind[:60]!r}, which is not allowed.")
+        if not self.data or len(self.data) > MAX_BYTES:
+            raise ToolError(f"The tool returned a file of {len(self.data):,} bytes; allowed are 1 to {MAX_BYTES:,}.")
+        start = IMAGE_STARTS.get(kind)
+        if start is not None and not start.match(self.data):
+            raise ToolError(f"The tool returned a file that is no {kind}, as which it was declared.")
+        safe = _UNSAFE_IN_NAMES.sub("_", self.name).strip(" .")[:MAX_NAME]
+        object.__setattr__(self, "data", bytes(self.data))
+        object.__setattr__(self, "media_type", kind)
+        object.__setattr__(self, "name", safe or f"file.{kind.rpartition('/')[2]}")
+
+    @property
+    def is_image(self) -> bool:
+        return self.media_type in IMAGE_STARTS
+
+    @property
+    def sentence(self) -> str:
+        """What a model reads of it."""
+        about = f": {self.description.strip()}" if self.description.strip() else ""
+        kind = "image" if self.is_image else "file"
+        return f"[Attached {kind} {self.name!r} ({self.media_type}, {len(self.data):,} bytes){about}]"
+
+
+def checked(media: Iterable[Media]) -> tuple[Media, ...]:
+    """The files of one result. Raises `ToolError` if they are too many or too large together, or no files."""
+    files = tuple(media)
+    if not all(isinstance(one, Media) for one in files):
+        raise ToolError("The tool's media are no Media values.")
+    together = sum(len(one.data) for one in files)
+    if len(files) > MAX_FILES or together > MAX_BYTES_TOGETHER:
+        raise ToolError(
+            f"The tool returned {len(files)} files of {together:,} bytes; "
+            f"allowed are {MAX_FILES} of {MAX_BYTES_TOGETHER:,} bytes together."
+        )
+    return files
+
+
+def media_in(value: object) -> tuple[Media, ...]:
+    """The files that a value is: one, or a list of nothing else; else none."""
+    if isinstance(value, Media):
+        return checked([value])
+    if isinstance(value, list | tuple) and value and all(isinstance(one, Media) for one in value):
+        return checked(value)
+    return ()

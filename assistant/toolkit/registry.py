@@ -1,0 +1,93 @@
+"""Collections of tools by name, and their discovery in Python modules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+from assistant.toolkit.definition.tool import Tool
+from assistant.toolkit.errors import InvalidTool, UnknownTool
+
+# Modules that are not searched: Django reads these itself, each in its time.
+_NOT_TOOLS = frozenset({"__main__", "admin", "apps", "management", "migrations", "models", "tests"})
+
+
+class Registry:
+    """Tools in the order they were added. Two of one name raise `InvalidTool`."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: Tool) -> None:
+        """Add a tool. Raises `InvalidTool` if there is one of its name."""
+        if not isinstance(tool, Tool):
+            raise InvalidTool(f"{tool!r} is no tool: put @tool on it, or use Tool.from_function().")
+        if tool.name in self._tools:
+            places = " and ".join(_place(one) for one in (self._tools[tool.name], tool))
+            raise InvalidTool(f"There are two tools named {tool.name!r}: {places}.")
+        self._tools[tool.name] = tool
+
+    def get(self, name: str) -> Tool:
+        """The tool of that name. Raises `UnknownTool`, which names those there are."""
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise UnknownTool(name, self._tools) from None
+
+    def only(self, names: Iterable[str]) -> Registry:
+        """A registry of just these, in this order. Raises `UnknownTool`."""
+        return Registry(self.get(name) for name in names)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+
+def discover(module_names: Iterable[str]) -> list[Tool]:
+    """The tools at the top level of these modules, and of the modules within those that are packages.
+
+    Those in lists and tuples there count too, as `tools_of` makes them. A module that does not exist is passed over;
+    an error inside one is not.
+    """
+    found: dict[int, Tool] = {}
+    for name in module_names:
+        for module in _modules(name):
+            for value in vars(module).values():
+                several = value if isinstance(value, list | tuple) else (value,)
+                found.update((id(one), one) for one in several if isinstance(one, Tool))
+    return list(found.values())
+
+
+def _modules(name: str) -> Iterator[ModuleType]:
+    if not _exists(name):
+        return
+    module = importlib.import_module(name)
+    yield module
+    for info in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        if info.name not in _NOT_TOOLS:
+            yield from _modules(f"{name}.{info.name}")
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as exc:
+        # The module around it is no package, or is not there; what that module itself fails to import is an error.
+        if exc.name is not None and (name == exc.name or name.startswith(f"{exc.name}.")):
+            return False
+        raise
+
+
+def _place(tool: Tool) -> str:
+    handler = tool.handler
+    return f"{getattr(handler, '__module__', '?')}.{getattr(handler, '__qualname__', tool.name)}"

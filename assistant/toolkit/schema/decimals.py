@@ -1,0 +1,100 @@
+"""Decimal numbers with all their digits: what is read by way of a float keeps about 16 of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from assistant.toolkit.schema.alternatives import could_be
+from assistant.toolkit.schema.json_schema import JsonSchema, resolve
+
+# No number with fewer characters has digits that a float would lose.
+_LONG = re.compile(r"[0-9][0-9.]{16}", re.ASCII)
+_DECIMAL = "decimal"
+
+
+class _Marking(GenerateJsonSchema):
+    """Marks decimals, which look like a number or a text otherwise."""
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        made = super().decimal_schema(schema)
+        return {"anyOf": [{**option, "format": _DECIMAL} for option in made["anyOf"]]}
+
+
+class _Number(float):
+    """A number that was written with many digits."""
+
+    text: str
+
+
+def decimals_of(adapter: TypeAdapter[Any], schema: JsonSchema) -> JsonSchema | None:
+    """The schema with decimals marked; None if it has none."""
+    if not any("number" in kinds and "string" in kinds for kinds in _kinds(schema)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        marked = adapter.json_schema(by_alias=True, schema_generator=_Marking)
+    return marked if f"'format': '{_DECIMAL}'" in str(marked) else None
+
+
+def with_all_digits(text: str, decimals: JsonSchema) -> Any:
+    """What a JSON text says, with long numbers as texts where the schema takes decimals; None if it has none such."""
+    if not _LONG.search(text):
+        return None
+    return _exact(json.loads(text, parse_float=_number), [decimals], decimals)
+
+
+def _number(text: str) -> float:
+    number = _Number(text)
+    number.text = text
+    return number
+
+
+def _exact(value: Any, schemas: list[Any], root: JsonSchema) -> Any:
+    options = [option for schema in schemas for option in _options(schema, root, {})]
+    if isinstance(value, _Number):
+        is_decimal = any(option.get("format") == _DECIMAL for option in options)
+        return value.text if is_decimal and _LONG.search(value.text) else float(value)
+    if isinstance(value, dict):
+        fitting = [o for o in options if "properties" not in o or could_be(value, o, root)]
+        return {name: _exact(item, [_property(o, name) for o in fitting], root) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_exact(item, [_item(o, place) for o in options], root) for place, item in enumerate(value)]
+    return value
+
+
+def _options(schema: Any, root: JsonSchema, seen: dict[int, Any]) -> Iterator[JsonSchema]:
+    schema = resolve(schema, root)
+    if id(schema) in seen:
+        return
+    seen[id(schema)] = schema
+    yield schema
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for option in schema.get(keyword, ()):
+            yield from _options(option, root, seen)
+
+
+def _property(schema: JsonSchema, name: str) -> Any:
+    return schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+
+
+def _item(schema: JsonSchema, place: int) -> Any:
+    first = schema.get("prefixItems", [])
+    return first[place] if place < len(first) else schema.get("items")
+
+
+def _kinds(node: Any) -> Iterator[set[Any]]:
+    """The kinds of each group of alternatives within a schema."""
+    if isinstance(node, dict):
+        if isinstance(node.get("anyOf"), list):
+            yield {option.get("type") for option in node["anyOf"] if isinstance(option, dict)}
+        node = list(node.values())
+    for item in node if isinstance(node, list) else ():
+        yield from _kinds(item)

@@ -1,0 +1,170 @@
+"""From types to JSON Schemas that a model reads."""
+
+from __future__ import annotations
+
+import re
+import typing
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ConfigDict, Field, TypeAdapter, create_model
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticOmit, SchemaError, core_schema
+
+from assistant.toolkit.errors import InvalidTool
+from assistant.toolkit.media import Media
+from assistant.toolkit.schema.json_schema import JsonSchema, resolve
+
+__all__ = ["JsonSchema", "Param", "arguments_adapter", "output_schema", "schema_of", "suspicious_parameters"]
+
+_PYDANTIC_ERRORS = (
+    PydanticSchemaGenerationError,
+    PydanticUndefinedAnnotation,
+    PydanticUserError,
+    PydanticOmit,
+    SchemaError,
+    TypeError,
+    NameError,
+    ValueError,
+    RecursionError,
+)
+_LITERALS = frozenset({"default", "examples", "const", "enum"})
+# Names that belong to the context: as a parameter the model would choose whom it acts for.
+_CONTEXT_NAME = re.compile(
+    "(the|this|my|our|own|for|as|by|onbehalfof|current|acting|active|calling|requesting|loggedin|signedin)*"
+    "((tenant|user|member|organi[sz]ation|org|workspace)(id|slug|name|uuid|pk)?|company(id|slug|uuid|pk)"
+    "|membership|runid|threadid|assistantid)"
+)
+
+
+class _AsRead(GenerateJsonSchema):
+    """Tells of bytes what is done with them here: read as UTF-8 unless their type says otherwise, shown as base64."""
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+        made = super().bytes_schema(schema)
+        del made["format"]
+        is_base64 = self.mode == "serialization" or self._config.val_json_bytes == "base64"
+        return made | {"format": "base64"} if is_base64 else made
+
+
+def Param(description: str = "", **constraints: Any) -> Any:  # noqa: N802 - reads as the annotation it is
+    """Describe a parameter: `Annotated[int, Param("The customer's number", ge=1, examples=[42])]`.
+
+    Takes what pydantic's `Field` takes: examples, ge, gt, le, lt, min_length, max_length, pattern, ...
+    """
+    return Field(description=description or None, **constraints)
+
+
+def arguments_adapter(label: str, fields: Mapping[str, Any]) -> TypeAdapter[Any]:
+    """A validator of an object with these fields, each a type and a pydantic field. Raises `InvalidTool`."""
+    try:
+        config = ConfigDict(extra="forbid", validate_by_name=False, validate_by_alias=True)
+        return TypeAdapter(create_model("Arguments", __config__=config, **dict(fields)))
+    except _PYDANTIC_ERRORS as exc:
+        raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
+
+
+def type_adapter(label: str, wanted: Any) -> TypeAdapter[Any]:
+    """A validator of a type. Raises `InvalidTool`."""
+    try:
+        return TypeAdapter(wanted)
+    except _PYDANTIC_ERRORS as exc:
+        raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
+
+
+def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
+    """The schema of an object's fields, as a model reads it. Raises `InvalidTool`."""
+    try:
+        with warnings.catch_warnings():
+            # A default that JSON cannot hold is simply not told to the model.
+            warnings.simplefilter("ignore")
+            schema = adapter.json_schema(by_alias=True, schema_generator=_AsRead)
+    except _PYDANTIC_ERRORS as exc:
+        raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
+    made: JsonSchema = _closed(_without_titles(_inlined(schema), is_properties=False), is_properties=False)
+    if made.get("type") != "object":
+        raise InvalidTool(f"{label}: the input must be an object with fields.")
+    made.setdefault("properties", {})
+    return made
+
+
+def has_open_objects(schema: Any) -> bool:
+    """Whether some object has fields, and takes keys beside them."""
+    if isinstance(schema, list):
+        return any(map(has_open_objects, schema))
+    if not isinstance(schema, dict):
+        return False
+    is_open = isinstance(schema.get("properties"), dict) and schema.get("additionalProperties", False) is not False
+    return is_open or any(has_open_objects(value) for key, value in schema.items() if key not in _LITERALS)
+
+
+def output_schema(returned: Any) -> JsonSchema | None:
+    """The schema of what a tool returns; None if its annotation does not say, or says what has no schema."""
+    if returned in (None, Any, object, str, type(None), Media) or Media in typing.get_args(returned):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            schema = TypeAdapter(returned).json_schema(mode="serialization", by_alias=False, schema_generator=_AsRead)
+    except _PYDANTIC_ERRORS:
+        return None
+    return typing.cast(JsonSchema, _without_titles(_inlined(schema), is_properties=False)) or None
+
+
+def _first_line(exc: BaseException) -> str:
+    return (str(exc).splitlines() or [type(exc).__name__])[0]
+
+
+def _inlined(schema: JsonSchema) -> JsonSchema:
+    """A schema whose top level is no mere reference, as that of a recursive type is."""
+    return resolve(schema, schema) | {"$defs": schema["$defs"]} if "$ref" in schema else schema
+
+
+def _without_titles(node: Any, *, is_properties: bool) -> Any:
+    """Generated titles only cost the model tokens."""
+    if isinstance(node, list):
+        return [_without_titles(item, is_properties=False) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: value
+        if key in _LITERALS and not is_properties
+        else _without_titles(value, is_properties=key in {"properties", "$defs"} and not is_properties)
+        for key, value in node.items()
+        if is_properties or key != "title"
+    }
+
+
+def _closed(node: Any, *, is_properties: bool) -> Any:
+    """Objects with fields say that they have no others, unless they say that they have."""
+    if isinstance(node, list):
+        return [_closed(item, is_properties=False) for item in node]
+    if not isinstance(node, dict):
+        return node
+    closed = {
+        key: value
+        if key in _LITERALS and not is_properties
+        else _closed(value, is_properties=key in {"properties", "$defs"} and not is_properties)
+        for key, value in node.items()
+    }
+    if not is_properties and closed.get("type") == "object" and isinstance(closed.get("properties"), dict):
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+def suspicious_parameters(schema: JsonSchema) -> list[str]:
+    """Return the names in a schema, at any depth, that look like tenant context."""
+    found: set[str] = set()
+
+    def look(node: Any) -> None:
+        if isinstance(node, dict):
+            properties = node.get("properties")
+            names = properties if isinstance(properties, dict) else ()
+            found.update(n for n in names if _CONTEXT_NAME.fullmatch(n.lower().replace("_", "").replace("-", "")))
+        for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            look(value)
+
+    look(schema)
+    return sorted(found)

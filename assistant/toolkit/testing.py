@@ -1,0 +1,79 @@
+"""For those who write tools: calls one as a run does, with a context made to order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from assistant.toolkit.calls.results import ToolResult
+from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo
+from assistant.toolkit.definition.tool import Arguments, Tool
+from assistant.toolkit.errors import ToolError
+
+
+class ToolTester:
+    """Calls a tool with arguments as a model would send them: checked, in its thread, within its time, converted.
+
+    `progress` lists what the tool reported, as (done, total, message).
+
+    Args:
+        tenant, user: a slug and a username will do.
+        config: the tenant's settings, as a mapping or as the tool's config model; default its defaults.
+        fields: further fields of `ToolContext`, such as `secrets` and `extra`.
+    """
+
+    def __init__(
+        self,
+        tool: Tool,
+        *,
+        tenant: TenantInfo | str = "acme",
+        user: UserInfo | str = "alice",
+        config: Any = None,
+        **fields: Any,
+    ) -> None:
+        self.tool = tool
+        self.progress: list[tuple[float, float | None, str]] = []
+        self.context = ToolContext(
+            tenant=TenantInfo(id=1, slug=tenant, name=tenant.title()) if isinstance(tenant, str) else tenant,
+            user=UserInfo(id=1, username=user) if isinstance(user, str) else user,
+            config=_config(tool, config),
+            progress=self._note,
+            **fields,
+        )
+
+    async def call(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:
+        """What comes of a call, its arguments given as JSON, as a mapping, or by name.
+
+        Raises:
+            ToolError: what the model would read instead.
+            TimeoutError: the tool took longer than its `timeout`.
+            Exception: whatever else the tool raised.
+        """
+        async with asyncio.timeout(self.tool.timeout):
+            return await self.tool.call(named if arguments is None else arguments, self.context)
+
+    async def read(self, arguments: Arguments = None, /, **named: Any) -> str:
+        """What the model would read: the result, or the sentence of a `ToolError`."""
+        try:
+            return (await self.call(arguments, **named)).content
+        except ToolError as exc:
+            return str(exc)
+
+    def run(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:
+        """The same as `call`, from a test that is not async."""
+        return asyncio.run(self.call(arguments, **named))
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether the tool itself wants to be offered in this context."""
+        return self.tool.for_context(self.context) is not None
+
+    async def _note(self, done: float, total: float | None, message: str) -> None:
+        self.progress.append((done, total, message))
+
+
+def _config(tool: Tool, given: Any) -> Any:
+    if tool.config is None or isinstance(given, tool.config):
+        return given
+    return tool.config.model_validate(given if isinstance(given, Mapping) else {})

@@ -1,0 +1,271 @@
+"""The websocket API: reads clients' frames and calls a service for each; it holds no run itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from assistant.core.values.events import Custom
+from assistant.services.connections import open_connections, shutdown
+from assistant.services.connections.connection_limits import NoSeat, Seat
+from assistant.services.connections.open_connections import Presence, is_full
+from assistant.services.db.threads import in_database
+from assistant.services.errors import OUTAGES, Refused, note_failure
+from assistant.services.eventlog.frames import bare_frame, refusal_frame
+from assistant.services.eventlog.log import Position
+from assistant.services.limits.rate_limits import (
+    CONNECTION_BURST,
+    CONNECTION_RATE,
+    MEMBER_RATE,
+    Arrival,
+    hold_back,
+    member_bucket,
+)
+from assistant.services.run_key import key_of
+from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
+from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.row_scope import enter
+from assistant.services.text import BeyondBounds, read_json
+from assistant.services.token_bucket import Bucket
+from assistant.websocket.authentication import PROTOCOL, Caller, identify, shown_credential
+from assistant.websocket.base_consumer import LeanConsumer
+from assistant.websocket.followed_threads import FollowedThreads
+
+logger = logging.getLogger(__name__)
+
+MAX_FRAME = 256 * 1024
+CLOSE_FAILED = 1011
+CLOSE_RESTART = 1012
+CLOSE_NOT_WELCOME = 4401
+CLOSE_TOO_MANY = 4429
+TOO_MANY_FRAMES = (
+    f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
+    "Come back in a second."
+)
+
+
+class ChatConsumer(LeanConsumer):
+    """One connection of one member to one assistant."""
+
+    member: Member
+    _threads: FollowedThreads
+
+    async def connect(self) -> None:
+        route = self.scope["url_route"]["kwargs"]
+        self._assistant = route["assistant"]
+        self._is_closing = False
+        self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
+        self._presence: Presence | None = None
+        self._seat: Seat | None = None
+        # Before anything is asked of the database: this is what a flood of connections costs.
+        self._arrival = Arrival(shown_credential(self.scope))
+        if not await self._arrival.may_knock() or is_full():
+            await hold_back(self._arrival.digest)
+            await self._turn_away("Too many connections. Try again in a minute.")
+            return
+        try:
+            caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
+        except OUTAGES as exc:
+            await self._put_off(exc)
+            return
+        if caller is None:
+            await self.close()
+            return
+        self.member = caller.member
+        enter(self.member.tenant_id)
+        self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
+        self._threads = FollowedThreads(
+            self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
+        )
+        runs = get_runs()
+        await runs.start()
+        try:
+            self._seat = await runs.seats.take(self.member)
+        except NoSeat as exc:
+            await self._turn_away(str(exc))
+            return
+        try:
+            await self._welcome()
+        except BaseException:
+            # Nobody tells a consumer that failed of the connection's end.
+            await runs.seats.leave(self._seat)
+            raise
+        self._arrival.begin()
+        self._be_present(caller)
+
+    async def _turn_away(self, reason: str) -> None:
+        """Only an open connection has a close code, which says more than a refused one."""
+        self._is_closing = True
+        await self._welcome()
+        await self.close(CLOSE_TOO_MANY, reason)
+
+    async def _welcome(self) -> None:
+        offered = self.scope.get("subprotocols") or ()
+        await self.accept(PROTOCOL if PROTOCOL in offered else None)
+
+    async def _put_off(self, exc: Exception) -> None:
+        """Answer a handshake while nobody can be recognised; servers that can give no such answer (daphne) say 500."""
+        if "websocket.http.response" not in self.scope.get("extensions", {}):
+            raise exc
+        failure = note_failure(logger, exc, "A handshake failed")
+        headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
+        await self.base_send({"type": "websocket.http.response.start", "status": failure.status, "headers": headers})
+        await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
+
+    def _be_present(self, caller: Caller) -> None:
+        self._presence = Presence(
+            member=caller.member,
+            leave=lambda: self._close_soon(CLOSE_NOT_WELCOME),
+            session_key=caller.session_key,
+            session_hash=caller.session_hash,
+            assistant_id=caller.assistant_id,
+            origin=caller.origin,
+            until=caller.until,
+        )
+        open_connections.enter(self._presence)
+        self._stop_listening = shutdown.listen(lambda: self._close_soon(CLOSE_RESTART))
+
+    def _close_soon(self, code: int) -> None:
+        self._closing = asyncio.create_task(self._close(code), name="closing")
+
+    async def _close(self, code: int) -> None:
+        if code == CLOSE_NOT_WELCOME:
+            self._is_closing = True
+            # While the client does not read, they wait in front of the close, and would go on once it does.
+            await self._threads.close()
+        with suppress(OSError):  # it went by itself in this moment
+            await self.close(code)
+
+    async def disconnect(self, code: int) -> None:
+        self._arrival.end()
+        if self._presence is not None:
+            open_connections.leave(self._presence)
+            self._stop_listening()
+            await self._threads.close()
+        if self._seat is not None:
+            await get_runs().seats.leave(self._seat)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._is_closing:
+            return
+        if not self._may_send():
+            self._is_closing = True
+            await hold_back(self.member.place)
+            await self.close(CLOSE_TOO_MANY, TOO_MANY_FRAMES)
+            return
+        if text_data is None:
+            await self._protocol_error("binary_frame", "Frames are JSON texts.")
+            return
+        if len(text_data) > MAX_FRAME or len(text_data.encode("utf-8", "replace")) > MAX_FRAME:
+            await self._protocol_error("frame_too_large", f"A frame holds at most {MAX_FRAME} bytes.")
+            return
+        try:
+            frame = read_json(text_data)
+        except BeyondBounds as exc:
+            await self._protocol_error("invalid_json", f"The frame {exc}.")
+            return
+        except ValueError:
+            await self._protocol_error("invalid_json", "The frame is not valid JSON.")
+            return
+        if not isinstance(frame, dict):
+            await self._protocol_error("invalid_frame", "A frame is a JSON object.")
+            return
+        await self._dispatch(frame)
+
+    async def _dispatch(self, frame: Mapping[str, Any]) -> None:
+        kind = frame.get("type")
+        try:
+            if kind is None and "threadId" in frame:
+                await self._run(frame)
+            elif kind == "attach":
+                await self._attach(frame)
+            elif kind == "cancel":
+                await self._cancel(frame)
+            elif kind == "ping":
+                await self.send(text_data=bare_frame(Custom("pong", {})))
+            else:
+                await self._protocol_error("unknown_frame", "Known frames: a RunAgentInput, attach, cancel, ping.")
+        except Refused as exc:
+            await self._refuse(frame, exc)
+        except Exception as exc:
+            self._arrival.is_of_use = True  # it would have been
+            failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
+            await self._refuse(frame, failure.refusal)
+
+    async def _run(self, frame: Mapping[str, Any]) -> None:
+        if "chat" not in self.member.scopes:
+            raise Refused("invalid_input", "This key may not chat.")
+        given = parse_input(frame)
+        self._threads.learn_version(is_named=bool(given.protocol_version))
+        forwarded = frame.get("forwardedProps")
+        renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
+        if renders:
+            self._threads.render(given.thread_id)
+        opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
+        self._arrival.is_of_use = True
+        start = Position(opened.key.number, 0)
+        # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
+        is_new_thread = opened.setup is not None and opened.key.number == 1
+        if is_new_thread or opened.key.thread not in self._threads:
+            log = await get_runs().log.open(opened.key.thread)
+            if opened.is_fresh:
+                await log.begun(opened.key.number)
+            elif opened.setup is None and log.last is not None:
+                await tell_stored_end(key=opened.key, log=get_runs().log)
+            is_whole = opened.setup is not None or log.holds(start)
+            await self._threads.follow(given.thread_id, start if is_whole else None, renders=renders)
+
+    async def _cancel(self, frame: Mapping[str, Any]) -> None:
+        run_id = parse_run_id(frame.get("runId"))
+        if "chat" not in self.member.scopes:
+            # Not a RUN_ERROR: the run goes on, and this connection may be watching it.
+            await self._protocol_error("forbidden", "This key may not chat.")
+            return
+        await get_runs().cancel(member=self.member, run_id=run_id)
+        self._arrival.is_of_use = True
+
+    async def _attach(self, frame: Mapping[str, Any]) -> None:
+        thread_id = parse_thread_id(frame.get("threadId"))
+        after_run, after_seq = _parse_after(frame.get("after"))
+        if frame.get("protocolVersion"):
+            self._threads.learn_version(is_named=True)
+        state = await in_database(
+            thread_state, member=self.member, thread_id=thread_id, after_run=after_run, after_seq=after_seq
+        )
+        if state is None:
+            raise Refused("thread_not_found", "There is no such conversation.")
+        self._arrival.is_of_use = True
+        log = await get_runs().log.open(str(thread_id))
+        if state.run.is_fresh:
+            await log.begun(state.run.number)
+        if state.after is not None and not state.is_running and log.last is not None:
+            await tell_stored_end(key=key_of(state.run, ""), log=get_runs().log)
+        position = state.after if can_catch_up(state, log) else None
+        renders = frame.get("render") == "html"
+        await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end)
+
+    async def _refuse(self, frame: Mapping[str, Any], refusal: Refused) -> None:
+        await self.send(text_data=refusal_frame(frame, refusal))
+
+    async def _protocol_error(self, code: str, reason: str) -> None:
+        await self.send(text_data=bare_frame(Custom("protocol_error", {"code": code, "reason": reason})))
+
+    def _may_send(self) -> bool:
+        return self._bucket.take() and self._member_bucket.take()
+
+
+def _parse_after(value: object) -> tuple[str | None, int]:
+    if value is None:
+        return None, 0
+    if not isinstance(value, dict):
+        raise Refused("invalid_input", "after must be an object with runId and seq.")
+    seq = value.get("seq")
+    if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
+        raise Refused("invalid_input", "after.seq must be a whole number from 0.")
+    return parse_run_id(value.get("runId")), seq

@@ -1,0 +1,121 @@
+"""The threads that one connection follows, each by a reader of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+
+from assistant.services.db.threads import in_database
+from assistant.services.errors import OUTAGES, Refused
+from assistant.services.eventlog.log import Position
+from assistant.services.limits.rate_limits import picture_gate
+from assistant.services.run_key import key_of
+from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.manager import get_runs
+from assistant.services.runs.thread_snapshot import Picture, paint, stored_thread, thread_state, thread_summary
+from assistant.services.tenancy.members import Member
+from assistant.websocket.follower import Follower, LatePicture, Send
+
+logger = logging.getLogger(__name__)
+
+# Threads that one connection can follow; the one attached longest ago makes room.
+MAX_FOLLOWED = 50
+
+
+class FollowedThreads:
+    """What a member's connection follows; `send` writes a frame to it, `on_failure` is called when a reader fails."""
+
+    def __init__(self, member: Member, *, send: Send, on_failure: Callable[[], object]) -> None:
+        self._member = member
+        self._send = send
+        self._on_failure = on_failure
+        self._gate = picture_gate(tenant_id=member.tenant_id, user_id=member.user_id)
+        # Until a run is started without a version: whoever attaches speaks this API, which has no earlier one.
+        self._speaks_outcomes = True
+        self._has_named_version = False
+        self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
+
+    def __contains__(self, thread: str) -> bool:
+        return thread in self._followers
+
+    def learn_version(self, *, is_named: bool) -> None:
+        """The client has started a run: it is told outcomes if it has ever named its protocol version."""
+        self._has_named_version = self._has_named_version or is_named
+        self._speaks_outcomes = self._has_named_version
+        for follower, _ in self._followers.values():
+            follower.speaks_outcomes = self._speaks_outcomes
+
+    def render(self, thread_id: uuid.UUID) -> None:
+        """Send rendered blocks too, from the thread's next run on, if it is followed."""
+        follower, _ = self._followers.get(str(thread_id), (None, None))
+        if follower is not None:
+            follower.render()
+
+    async def follow(
+        self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
+    ) -> None:
+        """Send what comes after `position`, or a fresh picture first if there is none; the thread has one reader.
+
+        `is_at_end` says that `position` is the end of its run.
+        """
+        thread = str(thread_id)
+        await self._unfollow(thread)
+        if len(self._followers) >= MAX_FOLLOWED:
+            await self._unfollow(next(iter(self._followers)))
+        follower = Follower(
+            thread=thread,
+            log=await get_runs().log.open(thread),
+            send=self._send,
+            refresh=lambda: self._picture(thread_id),
+            settle=lambda: self._settle(thread_id),
+            summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
+            gate=self._gate,
+            renders=renders,
+            speaks_outcomes=self._speaks_outcomes,
+        )
+        task = asyncio.create_task(follower.follow(position, is_at_end=is_at_end), name=f"follow-{thread}")
+        task.add_done_callback(self._on_done)
+        self._followers[thread] = (follower, task)
+
+    async def close(self) -> None:
+        """End all readers."""
+        tasks = [task for _, task in self._followers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _unfollow(self, thread: str) -> None:
+        _, task = self._followers.pop(thread, (None, None))
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled() or (failure := task.exception()) is None:
+            return
+        tenant_id = self._member.tenant_id
+        if isinstance(failure, LatePicture):  # a client that does not read can bring this about at will
+            logger.warning("A client of tenant %s is dropped: %s", tenant_id, failure)
+        else:
+            logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)
+        # The client reconnects and attaches again; a silent connection would look alive for ever.
+        self._on_failure()
+
+    async def _picture(self, thread_id: uuid.UUID) -> Picture:
+        state = await in_database(thread_state, member=self._member, thread_id=thread_id)
+        if state is None:
+            raise Refused("thread_not_found", "There is no such conversation.")
+        stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
+        return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
+
+    async def _settle(self, thread_id: uuid.UUID) -> Position | None:
+        try:
+            state = await in_database(thread_state, member=self._member, thread_id=thread_id)
+            if state is None:
+                return Position(0, 0)
+            end = await tell_stored_end(key=key_of(state.run, ""), log=get_runs().log)
+        except OUTAGES:
+            return None  # away for a moment: it is asked again
+        return end.position if end is not None else None
