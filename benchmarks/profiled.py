@@ -19,11 +19,11 @@ from pathlib import Path
 import psycopg
 import redis
 
+from benchmarks.load_client import LoadClient
 from benchmarks.processes import started
 from benchmarks.report import number
 from benchmarks.rows.pace import REDIS, fresh_database
-from benchmarks.ways import Product, close_all, product, site
-from benchmarks.wire import Wire
+from benchmarks.targets import Product, close_all, product, site
 
 STREAMS, RATE, FLAT_TOKENS, ASKING = 40, 50, 4_000, 4
 LOOKS_PER_SECOND, WARMING_SECONDS = 250, 3.0
@@ -49,7 +49,7 @@ _FILE = re.compile(r" \(([^()]*?)(?::\d+)?\)$")
 _WAITING = re.compile(r"_worker \(concurrent/futures/thread\.py:\d+\)$")
 _TEXT = re.compile(rb"TEXT_MESSAGE_CONTENT")
 
-Work = Callable[[Product, Sequence[Wire]], Awaitable[int]]
+Work = Callable[[Product, Sequence[LoadClient]], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,49 +79,49 @@ def room_of(stack: str) -> str:
     return next((room for room, files in ROOMS if re.match(files, file)), "The rest")
 
 
-async def paced(server: Product, wires: Sequence[Wire]) -> int:
+async def paced(server: Product, clients: Sequence[LoadClient]) -> int:
     """Answers of tokens that come by themselves; how many tokens."""
-    return await _answered(server, wires, f"[tokens={RATE * _seconds} rate={RATE}]", RATE * _seconds)
+    return await _answered(server, clients, f"[tokens={RATE * _seconds} rate={RATE}]", RATE * _seconds)
 
 
-async def flat_out(server: Product, wires: Sequence[Wire]) -> int:
+async def flat_out(server: Product, clients: Sequence[LoadClient]) -> int:
     """Answers as fast as they go; how many tokens."""
     done, loop = 0, asyncio.get_running_loop()
     until = loop.time() + _seconds
     while loop.time() < until:
-        done += await _answered(server, wires, f"[tokens={FLAT_TOKENS}]", FLAT_TOKENS)
+        done += await _answered(server, clients, f"[tokens={FLAT_TOKENS}]", FLAT_TOKENS)
     return done
 
 
-async def turns(server: Product, wires: Sequence[Wire]) -> int:
+async def turns(server: Product, clients: Sequence[LoadClient]) -> int:
     """One question after the other, each answered with a word; how many."""
     loop = asyncio.get_running_loop()
     until = loop.time() + _seconds
 
-    async def ask(wire: Wire) -> int:
+    async def ask(client: LoadClient) -> int:
         done = 0
         while loop.time() < until:
-            await server.ask(wire, "Hello")
+            await server.ask(client, "Hello")
             done += 1
             await asyncio.sleep(0.03)  # a member's frames are limited
         return done
 
-    return sum(await asyncio.gather(*(ask(wire) for wire in wires)))
+    return sum(await asyncio.gather(*(ask(client) for client in clients)))
 
 
-async def _answered(server: Product, wires: Sequence[Wire], prompt: str, tokens: int) -> int:
-    for wire in wires:
-        wire.received.clear()
-    await asyncio.gather(*(server.ask(wire, prompt) for wire in wires))
-    assert all(any(_TEXT.search(text) for _, text in wire.received) for wire in wires)
-    return tokens * len(wires)
+async def _answered(server: Product, clients: Sequence[LoadClient], prompt: str, tokens: int) -> int:
+    for client in clients:
+        client.received.clear()
+    await asyncio.gather(*(server.ask(client, prompt) for client in clients))
+    assert all(any(_TEXT.search(text) for _, text in client.received) for client in clients)
+    return tokens * len(clients)
 
 
 async def watch(title: str, server: Product, streams: int, work: Work) -> Profile:
     """Let `work` go on over so many connections, and look at the server meanwhile."""
     assert server.process is not None
-    wires = [await server.open(place) for place in range(streams)]
-    await asyncio.gather(*(server.ask(wire, "Hello") for wire in wires))
+    clients = [await server.open(place) for place in range(streams)]
+    await asyncio.gather(*(server.ask(client, "Hello") for client in clients))
     await asyncio.sleep(WARMING_SECONDS)  # what is imported late
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         seen = Path(folder) / "raw"
@@ -131,7 +131,7 @@ async def watch(title: str, server: Product, streams: int, work: Work) -> Profil
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         before = server.cpu()
-        count = await work(server, wires)
+        count = await work(server, clients)
         spent = server.cpu() - before
         if await spy.wait():
             raise RuntimeError("py-spy may not look at the server: root, or the right to trace processes, is needed")
@@ -140,7 +140,7 @@ async def watch(title: str, server: Product, streams: int, work: Work) -> Profil
             stack, _, times = line.rpartition(" ")
             if not _WAITING.search(stack):
                 looks[room_of(stack)] += int(times)
-    await close_all(wires)
+    await close_all(clients)
     return Profile(title, count, spent, looks)
 
 
@@ -165,5 +165,5 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=int, default=8, help="how long each situation is looked at")
     _seconds = parser.parse_args().seconds
     with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
-        for profile in profiles(provider.line()):
+        for profile in profiles(provider.read_line()):
             print(profile.table(), end="\n\n", flush=True)

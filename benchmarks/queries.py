@@ -18,7 +18,7 @@ from assistant.services.inputs import parse_input
 from assistant.services.members import Member, find_member
 from assistant.services.runs import get_runs
 from benchmarks.site import ASSISTANT, TENANT
-from benchmarks.ways import run_input
+from benchmarks.targets import run_input
 
 # They make a transaction, and ask for nothing.
 FRAME = ("BEGIN", "SAVEPOINT", "RELEASE", "COMMIT", "ROLLBACK")

@@ -6,10 +6,11 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from math import isnan
 from pathlib import Path
 
 # The verdict on a figure that misses its goal here, and holds it at the speed of the goal's machine.
@@ -90,7 +91,13 @@ def number(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
 
 
+def beside_of(values: Mapping[str, float]) -> str:
+    """Return the figures of others, by name, as the text beside a line."""
+    return ", ".join(f"{name} {'not finished' if isnan(value) else number(value)}" for name, value in values.items())
+
+
 def times(value: float) -> str:
+    """Return a ratio as text."""
     return f"{number(value)}x"
 
 

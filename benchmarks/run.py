@@ -18,7 +18,7 @@ from benchmarks.processes import started
 from benchmarks.report import HELD_THERE, Family, Line, Section, document, now, show
 from benchmarks.speed import slowness
 
-FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page", "mixed")
+FAMILIES = ("core", "stream", "pace", "paced_cpu", "turn", "idle", "start", "page", "mixed")
 
 
 def main() -> int:
@@ -37,7 +37,7 @@ def main() -> int:
     sections: list[Section] = []
     with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
         lengths = (options.mixed_minutes, options.page_seconds)
-        bench = Bench(provider.line(), options.rounds, options.quick, *lengths)
+        bench = Bench(provider.read_line(), options.rounds, options.quick, *lengths)
         for name in options.families or FAMILIES:
             family = _family(name, bench)
             sections += family.sections

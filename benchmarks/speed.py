@@ -22,6 +22,6 @@ def slowness(bench: Bench) -> float:
     with started([sys.executable, "-m", "benchmarks.contestants.typed", bench.provider_url]) as worker:
         seen = []
         for _ in range(4):
-            worker.say(task)
-            seen.append(float(worker.line()) * 1000)
+            worker.write_line(task)
+            seen.append(float(worker.read_line()) * 1000)
     return median(seen[1:]) / THERE

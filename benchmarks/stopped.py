@@ -16,9 +16,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.processes import Process, started
-from benchmarks.ways import QUIET, UVICORN, Site, free_port, site
-from benchmarks.wire import Socket
+from benchmarks.targets import QUIET, UVICORN, Site, free_port, site
 from tests.fake_answers import Answer, Gate, chunk, event
 from tests.fake_provider import FakeProvider
 
@@ -54,7 +54,7 @@ async def run(provider: FakeProvider, made: Site, port: int, process: Process, c
     """One long run with so many clients that do not read; the most memory that the server took, in bytes."""
     headers = {"Authorization": f"Bearer {made.keys[0]}"}
     reader, *stopped = [
-        await Socket.open(f"ws://127.0.0.1:{port}/ws/bench/support/", headers) for _ in range(clients + 1)
+        await WebSocketClient.open(f"ws://127.0.0.1:{port}/ws/bench/support/", headers) for _ in range(clients + 1)
     ]
     gate = provider.gate()
     provider.queue(answer(gate))
@@ -80,7 +80,7 @@ async def run(provider: FakeProvider, made: Site, port: int, process: Process, c
     return peak
 
 
-async def said(socket: Socket, frame: Mapping[str, object], wanted: re.Pattern[bytes]) -> None:
+async def said(socket: WebSocketClient, frame: Mapping[str, object], wanted: re.Pattern[bytes]) -> None:
     """Send a frame and wait for what it brings."""
     came = asyncio.ensure_future(socket.until(wanted))
     await asyncio.sleep(0)

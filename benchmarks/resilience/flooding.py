@@ -70,7 +70,7 @@ def neighbour_of_a_flood(ground: Ground) -> tuple[float, int]:
     """The 95th percentile of a neighbour's turns beside the flood, over that without it, and how many turns each."""
     with FakeProvider() as provider, ground.site(POSTGRES, provider.url) as site:
         with started([sys.executable, "-c", MAKE], site.env) as maker:
-            keys = json.loads(maker.line())
+            keys = json.loads(maker.read_line())
         with ground.serve(site) as server:
             command = [sys.executable, "-m", "benchmarks.resilience.flooding", str(server.port)]
             with started(command, site.env) as flood:
@@ -83,12 +83,12 @@ async def _rounds(site: Site, server: Server, flood: Process, keys: Sequence[str
     all_alone, all_beside = list[float](), list[float]()
     for key in keys:
         alone = await _turns(site, server, TURNS)
-        flood.say(f"go {key}")
+        flood.write_line(f"go {key}")
         await asyncio.sleep(2)
         beside = await _turns(site, server, TURNS)
-        flood.say("stop")
+        flood.write_line("stop")
         figures = f"alone {p95(alone) * 1000:.0f} ms, beside {p95(beside) * 1000:.0f} ms"
-        print(f"  flood of {flood.line()}: {figures}", flush=True)
+        print(f"  flood of {flood.read_line()}: {figures}", flush=True)
         all_alone += alone
         all_beside += beside
         await asyncio.sleep(2)

@@ -18,7 +18,7 @@ from typing import Self
 import psycopg
 import redis
 
-from benchmarks.ways import free_port
+from benchmarks.targets import free_port
 
 START_SECONDS = 60.0
 REDIS_DATABASES = 512

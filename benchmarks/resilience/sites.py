@@ -19,7 +19,7 @@ import psycopg
 
 from benchmarks.processes import START_SECONDS, Process, started
 from benchmarks.resilience.services import REDIS_DATABASES, Services
-from benchmarks.ways import QUIET, UVICORN, free_port
+from benchmarks.targets import QUIET, UVICORN, free_port
 
 # The models can be imported only once Django is set up.
 BUILD = "import django; django.setup(); from benchmarks.resilience.site import main; main()"
@@ -116,7 +116,7 @@ def _build(services: Services, kind: str) -> dict[str, list[str]]:
         services.postgres.run(f"CREATE DATABASE {TEMPLATE}")
         url = services.postgres.url(TEMPLATE)
     with started([sys.executable, "-c", BUILD], _environment(url, "", "http://127.0.0.1:9/v1")) as builder:
-        made: dict[str, list[str]] = json.loads(builder.line())
+        made: dict[str, list[str]] = json.loads(builder.read_line())
         builder.popen.wait(60)
     if kind == SQLITE:
         with closing(sqlite3.connect(path)) as connection:
@@ -184,8 +184,8 @@ class Nursery:
         # One after the other: a port is free until its child listens, and might be given to another.
         async with self._lock:
             port = free_port()
-            self._process.say(str(port))
-            child = Child(port, int(await asyncio.to_thread(self._process.line)))
+            self._process.write_line(str(port))
+            child = Child(port, int(await asyncio.to_thread(self._process.read_line)))
             async with asyncio.timeout(START_SECONDS):
                 while not await _listens(port):
                     await asyncio.sleep(0.02)

@@ -12,9 +12,9 @@ from contextlib import ExitStack
 from statistics import mean
 
 from benchmarks.bench import Bench
+from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line, Section, number
-from benchmarks.ways import Product, close_all, product, site
-from benchmarks.wire import Socket
+from benchmarks.targets import Product, close_all, product, site
 
 CLIENTS = 40
 # As much of the time as five minutes are of thirty.
@@ -89,50 +89,50 @@ class _Client:
 
     async def run(self, until: float) -> None:
         """Go on until then."""
-        wire = await self._open()
+        client = await self._open()
         while time.monotonic() < until:
-            wire.received.clear()
+            client.received.clear()
             match self._random.randrange(8):
                 case 0:
-                    await self._cancel(wire)
+                    await self._cancel(client)
                 case 1:
-                    wire = await self._lose(wire)
+                    client = await self._lose(client)
                 case _:
-                    self._server.say(wire, self._random.choice(PROMPTS), thread=self._thread)
-                    await self._until_end(wire)
+                    self._server.send(client, self._random.choice(PROMPTS), thread=self._thread)
+                    await self._until_end(client)
             self.turns += 1
             await asyncio.sleep(self._random.random())
-        await close_all([wire])
+        await close_all([client])
 
-    async def _until_end(self, wire: Socket) -> None:
-        if not any(_ENDED.search(text) for _, text in wire.received):  # else it came meanwhile
-            await wire.until(_ENDED)
-        ends = (text for _, text in wire.received if (found := _ENDED.search(text)) and found[1] == b"ERROR")
+    async def _until_end(self, client: WebSocketClient) -> None:
+        if not any(_ENDED.search(text) for _, text in client.received):  # else it came meanwhile
+            await client.until(_ENDED)
+        ends = (text for _, text in client.received if (found := _ENDED.search(text)) and found[1] == b"ERROR")
         self.failed.extend(end.decode() for end in ends)
 
-    async def _open(self) -> Socket:
-        wire = await self._server.open(self._number)
-        assert isinstance(wire, Socket)
-        return wire
+    async def _open(self) -> WebSocketClient:
+        client = await self._server.open(self._number)
+        assert isinstance(client, WebSocketClient)
+        return client
 
-    async def _cancel(self, wire: Socket) -> None:
-        self._server.say(wire, SLOW, thread=self._thread)
-        await wire.until(_BEGUN)
-        run = next((found[1].decode() for _, text in wire.received if (found := _STARTED.search(text))), "")
+    async def _cancel(self, client: WebSocketClient) -> None:
+        self._server.send(client, SLOW, thread=self._thread)
+        await client.until(_BEGUN)
+        run = next((found[1].decode() for _, text in client.received if (found := _STARTED.search(text))), "")
         if run:
             await asyncio.sleep(0.2)
-            wire.send(json.dumps({"type": "cancel", "runId": run}))
-        await self._until_end(wire)
+            client.send(json.dumps({"type": "cancel", "runId": run}))
+        await self._until_end(client)
 
-    async def _lose(self, wire: Socket) -> Socket:
+    async def _lose(self, client: WebSocketClient) -> WebSocketClient:
         """The connection breaks off in mid-answer; the rest of it comes by another one."""
-        self._server.say(wire, SLOW, thread=self._thread)
-        await wire.until(_BEGUN)
-        if any(_ENDED.search(text) for _, text in wire.received):
-            await self._until_end(wire)
-            return wire
+        self._server.send(client, SLOW, thread=self._thread)
+        await client.until(_BEGUN)
+        if any(_ENDED.search(text) for _, text in client.received):
+            await self._until_end(client)
+            return client
         await asyncio.sleep(0.2)
-        wire.transport.abort()
+        client.transport.abort()
         again = await self._open()
         again.send(json.dumps({"type": "attach", "threadId": self._thread}))
         await self._until_end(again)

@@ -16,7 +16,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from benchmarks.bench import Bench
 from benchmarks.report import Line, Section, number
-from benchmarks.ways import Product, Site, product, site
+from benchmarks.targets import Product, Site, product, site
 
 RATE = 200
 THREAD = 1_000

@@ -12,7 +12,7 @@ from statistics import median
 from benchmarks.bench import Bench
 from benchmarks.peers import ROOT
 from benchmarks.report import Line, Section
-from benchmarks.ways import Product, Site, product, site
+from benchmarks.targets import Product, Site, product, site
 
 IMPORT = """
 import sys, time
@@ -45,10 +45,10 @@ def _start(made: Site) -> tuple[float, float]:
 
 
 async def _first_answer(server: Product) -> None:
-    wire = await server.open(0)
-    await server.ask(wire, "Hello")
-    wire.close()
-    await wire.closed
+    client = await server.open(0)
+    await server.ask(client, "Hello")
+    client.close()
+    await client.closed
 
 
 def _import() -> float:

@@ -87,7 +87,7 @@ def measure(ground: Ground) -> Sequence[Line]:
         with FakeProvider() as provider, ground.site(kind, provider.url) as site, ground.serve(site) as server:
             provider.rule(_answer)
             with started([sys.executable, "-c", ADDRESSES], site.env) as process:
-                templates: list[tuple[str, list[str]]] = json.loads(process.line())
+                templates: list[tuple[str, list[str]]] = json.loads(process.read_line())
             known = {path for path, _ in templates}
             if ground.has(LEAVES_OUT):
                 templates = templates[1:]

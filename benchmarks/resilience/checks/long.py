@@ -10,12 +10,12 @@ import time
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.processes import started
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
 from benchmarks.resilience.client import run_input
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
-from benchmarks.wire import Socket
 from tests.fake_provider import FakeProvider
 
 TITLE = "A thread of 10,000 messages"
@@ -81,19 +81,19 @@ def measure(ground: Ground) -> Sequence[Line]:
 def _said(site: Site, program: str, *arguments: str) -> Mapping[str, str]:
     """What a program in the site's environment prints as JSON."""
     with started([sys.executable, "-c", program, *arguments], site.env) as process:
-        said: Mapping[str, str] = json.loads(process.line())
+        said: Mapping[str, str] = json.loads(process.read_line())
         return said
 
 
 async def _ask(ground: Ground, site: Site, server: Server, threads: Sequence[str]) -> tuple[list[float], list[float]]:
     headers = {"Authorization": f"Bearer {site.keys[0]}"}
     url = f"ws://127.0.0.1:{server.port}/ws/bench/support/"
-    socket = await Socket.open(url, headers)
+    socket = await WebSocketClient.open(url, headers)
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(ground.many(ROUNDS, 8) + 2):
         if number % ROUNDS_A_SOCKET == ROUNDS_A_SOCKET - 1:
             socket.close()
-            socket = await Socket.open(url, headers)
+            socket = await WebSocketClient.open(url, headers)
         for place, thread in enumerate(threads):
             took = await _first_token(socket, thread)
             if number >= 2:
@@ -102,7 +102,7 @@ async def _ask(ground: Ground, site: Site, server: Server, threads: Sequence[str
     return times
 
 
-async def _first_token(socket: Socket, thread: str) -> float:
+async def _first_token(socket: WebSocketClient, thread: str) -> float:
     first = asyncio.ensure_future(socket.until(_TEXT))
     await asyncio.sleep(0)
     socket.received.clear()

@@ -12,12 +12,12 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
 from benchmarks.resilience.client import run_input, shown
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import SQLITE, Server, Site
-from benchmarks.wire import Socket
 from tests.fake_answers import Answer, Recorded, chunk, event, reply
 from tests.fake_provider import FakeProvider
 
@@ -122,12 +122,12 @@ async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]
     ]
 
 
-async def _open(site: Site, server: Server, number: int) -> Socket:
+async def _open(site: Site, server: Server, number: int) -> WebSocketClient:
     headers = {"Authorization": f"Bearer {site.keys[number % len(site.keys)]}"}
-    return await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
+    return await WebSocketClient.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
 
 
-async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[Socket]]:
+async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[WebSocketClient]]:
     """A run of 8 MB that one client reads to its end, and others only attach to: its thread, and those, with their
     reading paused. Every second attaches as who saw the beginning, the others ask for a fresh picture."""
     reader = await _open(site, server, 0)
@@ -148,7 +148,7 @@ async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[Soc
     return given["threadId"], slow
 
 
-async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[Socket]) -> int:
+async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[WebSocketClient]) -> int:
     """Let them read on; who was dropped connects again. How many do not show the whole answer in the end."""
     ends = [asyncio.ensure_future(socket.until(_END)) for socket in slow]
     await asyncio.sleep(0)
@@ -165,7 +165,7 @@ async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[Sock
     return behind
 
 
-def _has_all(socket: Socket) -> bool:
+def _has_all(socket: WebSocketClient) -> bool:
     return shown([json.loads(payload) for _, payload in socket.received]) == ANSWER
 
 

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import SQLITE, Server, Site
-from benchmarks.wire import Socket
 from tests.fake_provider import FakeProvider
 
 TITLE = "1,000 open sockets"
@@ -94,7 +94,7 @@ def measure(ground: Ground) -> Sequence[Line]:
 async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]:
     count, turn = ground.many(SOCKETS), asyncio.Semaphore(AT_ONCE)
 
-    async def connect(number: int) -> tuple[Socket | None, float]:
+    async def connect(number: int) -> tuple[WebSocketClient | None, float]:
         async with turn:
             start = time.monotonic()
             try:
@@ -118,13 +118,13 @@ async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]
     ]
 
 
-async def _open(site: Site, server: Server, number: int) -> Socket:
+async def _open(site: Site, server: Server, number: int) -> WebSocketClient:
     session = site.sessions[number % len(site.sessions)]
     headers = {"Cookie": f"sessionid={session}", "Origin": server.url}
-    return await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
+    return await WebSocketClient.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
 
 
-async def _is_alive(socket: Socket) -> bool:
+async def _is_alive(socket: WebSocketClient) -> bool:
     if socket.closed.done():
         return False
     waiting = asyncio.ensure_future(socket.until(_PONG))

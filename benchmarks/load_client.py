@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 300.0
 _NOTHING = re.compile(rb"(?!)")
 
 
-class Wire(asyncio.Protocol):
+class LoadClient(asyncio.Protocol):
     """One connection; `received` holds (second of the monotonic clock, payload) of every message, oldest first."""
 
     def __init__(self) -> None:
@@ -59,14 +59,14 @@ class Wire(asyncio.Protocol):
         self.transport.close()
 
 
-class HttpWire(Wire):
+class HttpClient(LoadClient):
     """A provider asked directly: the messages are what each read of the socket gave."""
 
     @classmethod
     async def open(cls, url: str) -> Self:
         parts = urlsplit(url)
-        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
-        return wire
+        _, client = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
+        return client
 
     def post(self, path: str, body: bytes) -> None:
         self.transport.write(
@@ -77,23 +77,23 @@ class HttpWire(Wire):
         self._take(data)
 
 
-class Socket(Wire):
+class WebSocketClient(LoadClient):
     """A websocket client: the messages are the payloads of text frames."""
 
     @classmethod
     async def open(cls, url: str, headers: Mapping[str, str] | None = None) -> Self:
         """Connect and shake hands. Raises `ConnectionError` when the server refuses."""
         parts = urlsplit(url)
-        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
+        _, client = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
         fields = {
             "Host": parts.netloc, "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(), **(headers or {}),
         }  # fmt: skip
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        wire.transport.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
-        await asyncio.wait_for(wire._handshaken, 60)
-        return wire
+        client.transport.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+        await asyncio.wait_for(client._handshaken, 60)
+        return client
 
     def __init__(self) -> None:
         super().__init__()
