@@ -18,7 +18,7 @@ SHORT, LONG, STREAMS = 200, 4_000, 50
 # A turn has a cost of its own, so ratios depend on the length of the answers: every server is measured at both.
 TURN = Workload(tokens=1, answers=20)
 ONE_SHORT, ONE_LONG = Workload(tokens=SHORT, answers=10), Workload(tokens=LONG, answers=3)
-MANY = (Workload(tokens=SHORT, streams=STREAMS, answers=2), Workload(tokens=LONG, streams=STREAMS))
+MANY = (Workload(tokens=SHORT, streams=STREAMS), Workload(tokens=LONG, streams=STREAMS))
 # At least so many times the product's CPU for the same workload.
 ONE_STREAM_GOAL = 20.0
 GOALS: Mapping[int, Mapping[str, float]] = {
@@ -75,8 +75,8 @@ def _many(seen: Comparison, workload: Workload) -> Section:
         lines.append(Line(f"the same, against {name}", ratio, "times", goal if is_finished else None, True))
     lines.append(Line("the same, against the floor", seen.ratio(RELAY, workload), "times"))
     how = (
-        f"{workload.streams} clients at once, {workload.answers} answers of {workload.tokens:,} tokens each at full "
-        "speed, the same for every server; tokens of all answers divided by the CPU seconds of the server, turns "
+        f"{workload.streams} clients at once, each with an answer of {workload.tokens:,} tokens at full speed, the same "
+        "for every server; tokens of all answers divided by the CPU seconds of the server, turns "
         "included: what one core carries."
     )
     return Section(f"Whole product, {workload.streams} streams, answers of {workload.tokens:,} tokens", how, lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import failed, on_postgres
 
 TITLE = "Secrets at rest"
@@ -80,10 +80,10 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    wanted = [ground.fault.misses] if ground.fault else list(TESTS)
+def measure(testbed: Testbed) -> Sequence[Line]:
+    wanted = [testbed.fault.misses] if testbed.fault else list(TESTS)
     tests = [test for what in wanted for test in TESTS[what]]
-    bad = [name for env in ({}, on_postgres(ground)) for name in failed(tests, ground.fault, env)]
+    bad = [name for env in ({}, on_postgres(testbed)) for name in failed(tests, testbed.fault, env)]
     return [_line(what, bad) for what in wanted]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import printed
 
 TITLE = "Tool context"
@@ -21,11 +21,11 @@ FAULTS = (Fault(BELIEVING, MOVED),)
 _SAID = r"^context: (\d+) tries, (\d+) moved; (.*)$"
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    wanted = ground.many(TRIES, 120)
-    planted = {"CONTEXT_INTERCEPTORS": "tests.isolation.careless.believe"} if ground.has(BELIEVING) else {}
+def measure(testbed: Testbed) -> Sequence[Line]:
+    wanted = testbed.scaled(TRIES, 120)
+    planted = {"CONTEXT_INTERCEPTORS": "tests.isolation.careless.believe"} if testbed.has_fault(BELIEVING) else {}
     test = "tests/isolation/test_context.py::test_nothing_that_is_written_moves_the_context"
     said = printed(_SAID, test, {"CONTEXT_TRIES": str(wanted), **planted})
     made, moved, beside = (int(said[0][1]), int(said[0][2]), said[0][3]) if said else (0, 0, "")
     # What broke off holds no goal, and catches no fault.
-    return [Line(MOVED, moved if made >= wanted or ground.fault else wanted, "", 0, beside=f"of {made:,}; {beside}")]
+    return [Line(MOVED, moved if made >= wanted or testbed.fault else wanted, "", 0, beside=f"of {made:,}; {beside}")]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import ENDINGS, Client, Frame, connected, run_input, run_of, seq_of
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
@@ -75,21 +75,21 @@ class Drop:
     seconds: float | None
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    return asyncio.run(_measure(ground))
+def measure(testbed: Testbed) -> Sequence[Line]:
+    return asyncio.run(_measure(testbed))
 
 
-async def _measure(ground: Ground) -> Sequence[Line]:
+async def _measure(testbed: Testbed) -> Sequence[Line]:
     drops: list[Drop] = []
     with FakeProvider() as provider:
         provider.rule(_paced)
         for kind in (SQLITE, POSTGRES):
-            with ground.site(kind, provider.url) as site, ground.serve(site) as here:
+            with testbed.site(kind, provider.url) as site, testbed.serve(site) as here:
                 if kind == SQLITE:
-                    drops += await _drop_all(ground, site, [here, here])
+                    drops += await _drop_all(testbed, site, [here, here])
                 else:
-                    with ground.serve(site) as there:
-                        drops += await _drop_all(ground, site, [here, there])
+                    with testbed.serve(site) as there:
+                        drops += await _drop_all(testbed, site, [here, there])
     positions = min(*(drop.length - 1 for drop in drops), len(drops) // 2)
     seen = {drop.position for drop in drops}
     seconds = [drop.seconds for drop in drops if drop.seconds is not None]
@@ -106,14 +106,14 @@ def _paced(request: Recorded) -> Answer:
     return demo(request)
 
 
-async def _drop_all(ground: Ground, site: Site, servers: Sequence[Server]) -> list[Drop]:
+async def _drop_all(testbed: Testbed, site: Site, servers: Sequence[Server]) -> list[Drop]:
     turn, length = asyncio.Semaphore(AT_ONCE), await _length(site, servers[0])
 
     async def one(number: int) -> Drop:
         async with turn:
-            return await _drop(site, servers, number, 1 if ground.has(EARLY) else number % (length - 1) + 1)
+            return await _drop(site, servers, number, 1 if testbed.has_fault(EARLY) else number % (length - 1) + 1)
 
-    return await asyncio.gather(*(one(number) for number in range(ground.many(RUNS // 2))))
+    return await asyncio.gather(*(one(number) for number in range(testbed.scaled(RUNS // 2))))
 
 
 async def _length(site: Site, server: Server) -> int:

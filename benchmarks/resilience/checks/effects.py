@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.kills import forget_dead_runs
 from benchmarks.resilience.client import Frame, connected, run_input
-from benchmarks.resilience.sites import POSTGRES, SQLITE, Nursery, Server, Site
+from benchmarks.resilience.sites import POSTGRES, SQLITE, ForkServer, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
 
@@ -90,21 +90,21 @@ class Crash:
     is_unapproved: bool = False
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     keys: list[str] = []
     crashes: list[Crash] = []
     unknown = 0
     for kind in (SQLITE, POSTGRES):
-        ledger = ground.folder / f"ledger-{ground.services.number()}"
+        ledger = testbed.folder / f"ledger-{testbed.services.number()}"
         ledger.touch()
         with (
             FakeProvider() as provider,
-            ground.site(kind, provider.url, RESILIENCE_LEDGER=str(ledger)) as site,
-            ground.serve(site) as heir,
-            ground.nursery(site) as nursery,
+            testbed.site(kind, provider.url, RESILIENCE_LEDGER=str(ledger)) as site,
+            testbed.serve(site) as survivor,
+            testbed.fork_server(site) as fork_server,
         ):
             provider.rule(_answer)
-            crashes += asyncio.run(_crash_all(ground, site, heir, nursery, ledger))
+            crashes += asyncio.run(_crash_all(testbed, site, survivor, fork_server, ledger))
             here = _keys(ledger)
             calls = {f"{_uuid(str(thread))}:{call}" for thread, call in site.database.rows(AUDITED)}
             unknown += len(set(here) - calls)
@@ -132,25 +132,27 @@ def _answer(request: Recorded) -> Answer:
     return demo(request) if "[call" in request.last_text else reply("Done.")(request)
 
 
-async def _crash_all(ground: Ground, site: Site, heir: Server, nursery: Nursery, ledger: Path) -> list[Crash]:
+async def _crash_all(
+    testbed: Testbed, site: Site, survivor: Server, fork_server: ForkServer, ledger: Path
+) -> list[Crash]:
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> Crash:
         async with turn:
-            part = 0 if ground.has(TOO_EARLY) else number % 6 // 2
-            return await _crash(site, heir, nursery, number, ledger, part)
+            part = 0 if testbed.has_fault(TOO_EARLY) else number % 6 // 2
+            return await _crash(site, survivor, fork_server, number, ledger, part)
 
-    return await asyncio.gather(*(one(number) for number in range(ground.many(CRASHES // 2, 6))))
+    return await asyncio.gather(*(one(number) for number in range(testbed.scaled(CRASHES // 2, 6))))
 
 
-async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger: Path, part: int) -> Crash:
+async def _crash(site: Site, survivor: Server, fork_server: ForkServer, number: int, ledger: Path, part: int) -> Crash:
     """Kill within a call, in that part of it, send the same again, then something else."""
     key, chance = site.keys[number % len(site.keys)], random.Random(number)
     needs_approval = number % 2 == 1
     tool = "pay_if_approved" if needs_approval else "pay"
     given = run_input(f"[call {tool} {ARGUMENTS}]")
-    doomed = await nursery.birth()
-    async with connected(doomed.port, key) as client:
+    victim = await fork_server.fork()
+    async with connected(victim.port, key) as client:
         await client.send(given)
         if needs_approval:
             end = await client.until_end(given["runId"])
@@ -161,13 +163,13 @@ async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger
         else:
             await client.until(lambda frame: frame["type"] == "TOOL_CALL_END")
         await _wait(part, chance, ledger, given["threadId"])
-        doomed.kill()
-    return Crash(await _is_usable(heir, key, given, is_twice=needs_approval))
+        victim.kill()
+    return Crash(await _is_usable(survivor, key, given, is_twice=needs_approval))
 
 
-async def _is_usable(heir: Server, key: str, given: Frame, *, is_twice: bool) -> bool:
+async def _is_usable(survivor: Server, key: str, given: Frame, *, is_twice: bool) -> bool:
     """Send the same to another process, of an approval once more as another run, and then ask something else."""
-    async with connected(heir.port, key) as client:
+    async with connected(survivor.port, key) as client:
         try:
             await client.send(given)
             await client.until_end(given["runId"], PATIENCE_SECONDS)

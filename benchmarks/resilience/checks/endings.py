@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import planted, printed
 
 TITLE = "Losing the right to be here"
@@ -33,15 +33,15 @@ _SAID = r"^ending: ([a-z ]+): (\d+) of (\d+) closed within ([\d.]+) s"
 LOSSES = 8
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    env = planted(ground.fault)
-    if ground.fault:
-        forgetful = "tests.isolation.forgetful_asgi" if ground.has(UNSEEN) else "benchmarks.resilience.planted"
+def measure(testbed: Testbed) -> Sequence[Line]:
+    env = planted(testbed.fault)
+    if testbed.fault:
+        forgetful = "tests.isolation.forgetful_asgi" if testbed.has_fault(UNSEEN) else "benchmarks.resilience.planted"
         env["ENDINGS_APPLICATION"] = f"{forgetful}:application"
-    which = "disabled" if ground.fault else "all_that_is_open"
+    which = "disabled" if testbed.fault else "all_that_is_open"
     said = printed(_SAID, "tests/isolation/test_endings.py", env, "-k", f"all_that_is_open and {which}")
     # What broke off holds no goal, and catches no fault.
-    unsaid = 0 if ground.fault else LOSSES - len(said)
+    unsaid = 0 if testbed.fault else LOSSES - len(said)
     still_open = sum(int(one[3]) - int(one[2]) for one in said) + unsaid
     latest = max((float(one[4]) for one in said), default=0.0)
     beside = ", ".join(f"{one[1]} {one[4]}" for one in said)

@@ -12,8 +12,8 @@ import aiohttp
 
 from benchmarks.processes import started
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import Client, Gone, connected, run_input
+from benchmarks.resilience.check import Fault, Testbed
+from benchmarks.resilience.client import Client, Disconnected, connected, run_input
 from benchmarks.resilience.hostile.arguments import ARGUMENTS, ASKING, TOOL, send_arguments
 from benchmarks.resilience.hostile.frames import send_frames
 from benchmarks.resilience.hostile.requests import send, send_requests
@@ -81,17 +81,17 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     tallies, known = [], set()
     for kind in (SQLITE, POSTGRES):
-        with FakeProvider() as provider, ground.site(kind, provider.url) as site, ground.serve(site) as server:
+        with FakeProvider() as provider, testbed.site(kind, provider.url) as site, testbed.serve(site) as server:
             provider.rule(_answer)
             with started([sys.executable, "-c", ADDRESSES], site.env) as process:
                 templates: list[tuple[str, list[str]]] = json.loads(process.read_line())
             known = {path for path, _ in templates}
-            if ground.has(LEAVES_OUT):
+            if testbed.has_fault(LEAVES_OUT):
                 templates = templates[1:]
-            tallies.append(asyncio.run(_try_all(ground, site, server, templates)))
+            tallies.append(asyncio.run(_try_all(testbed, site, server, templates)))
             tallies[-1].stored = _stored(site)
     here, there = tallies
     differing = sorted(here.stored ^ there.stored)
@@ -113,12 +113,12 @@ def _answer(request: Recorded) -> Answer:
     return echo(request)
 
 
-async def _try_all(ground: Ground, site: Site, server: Server, templates: Sequence[tuple[str, list[str]]]) -> Tally:
+async def _try_all(testbed: Testbed, site: Site, server: Server, templates: Sequence[tuple[str, list[str]]]) -> Tally:
     tally = Tally()
     await _send_texts(site, server, tally)
     await send_arguments(site, server, tally)
-    await send_frames(site, server, tally, ground.scale)
-    await send_requests(site, server, tally, templates, ground.many(REQUESTS))
+    await send_frames(site, server, tally, testbed.scale)
+    await send_requests(site, server, tally, templates, testbed.scaled(REQUESTS))
     return tally
 
 
@@ -128,7 +128,7 @@ async def _send_texts(site: Site, server: Server, tally: Tally) -> None:
         try:
             async with connected(server.port, site.keys[number % len(site.keys)]) as client:
                 await _say(client, tally, number, name, text)
-        except (Gone, TimeoutError):
+        except (Disconnected, TimeoutError):
             tally.dead.append(f"message: {name}")
         await _post_text(site, server, tally, name, text)
 

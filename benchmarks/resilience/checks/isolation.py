@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import on_postgres, planted, printed
 
 TITLE = "Isolation"
@@ -51,12 +51,12 @@ TEST = "tests/isolation/test_tries.py::test_tries_at_random_show_and_change_noth
 _SAID = r"^isolation: (\d+) tries, (\d+) leaks, (\d+) failed; (.*)$"
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    tries = ground.many(TRIES, PLANTED_TRIES if ground.fault else 300)
-    where = {ON_SQLITE: {}, ON_POSTGRES: on_postgres(ground)}
-    if ground.fault is not None:
-        where = {what: env for what, env in where.items() if ground.fault.misses in (what, FAILED)}
-    broken = _broken(ground.fault)
+def measure(testbed: Testbed) -> Sequence[Line]:
+    tries = testbed.scaled(TRIES, PLANTED_TRIES if testbed.fault else 300)
+    where = {ON_SQLITE: {}, ON_POSTGRES: on_postgres(testbed)}
+    if testbed.fault is not None:
+        where = {what: env for what, env in where.items() if testbed.fault.misses in (what, FAILED)}
+    broken = _broken(testbed.fault)
     env = {"ISOLATION_TRIES": str(tries), **broken}
     with ThreadPoolExecutor() as pool:
         said = list(pool.map(lambda database: printed(_SAID, TEST, env | database), where.values()))

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected, run_input, run_of, seq_of
+from benchmarks.resilience.check import Fault, Testbed
+from benchmarks.resilience.client import ENDINGS, Client, Disconnected, Frame, connected, run_input, run_of, seq_of
 from benchmarks.resilience.figures import is_valid
-from benchmarks.resilience.sites import POSTGRES, SQLITE, Nursery, Server, Site
+from benchmarks.resilience.sites import POSTGRES, SQLITE, ForkServer, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
 
@@ -111,18 +111,18 @@ class Killed:
     has_text: bool
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     killed: list[Killed] = []
     invalid = asked = 0
     for kind in (SQLITE, POSTGRES):
         with (
             FakeProvider() as provider,
-            ground.site(kind, provider.url, RESILIENCE_LEDGER=str(ground.folder / "ledger")) as site,
-            ground.serve(site) as heir,
-            ground.nursery(site) as nursery,
+            testbed.site(kind, provider.url, RESILIENCE_LEDGER=str(testbed.folder / "ledger")) as site,
+            testbed.serve(site) as survivor,
+            testbed.fork_server(site) as fork_server,
         ):
             provider.rule(_paced)
-            killed += asyncio.run(_kill_all(ground, site, heir, nursery))
+            killed += asyncio.run(_kill_all(testbed, site, survivor, fork_server))
             invalid += sum(not is_valid(request.messages) for request in provider.requests)
             asked += len(provider.requests)
     slowest = max(one.seconds for one in killed)
@@ -144,28 +144,28 @@ def _paced(request: Recorded) -> Answer:
     return reply(chunks=[f"word{n} " for n in range(WORDS)], delay=0.015)(request)
 
 
-async def _kill_all(ground: Ground, site: Site, heir: Server, nursery: Nursery) -> list[Killed]:
+async def _kill_all(testbed: Testbed, site: Site, survivor: Server, fork_server: ForkServer) -> list[Killed]:
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> Killed:
         async with turn:
-            return await _kill(site, heir, nursery, number, is_early=ground.has(TOO_EARLY))
+            return await _kill(site, survivor, fork_server, number, is_early=testbed.has_fault(TOO_EARLY))
 
-    return await asyncio.gather(*(one(number) for number in range(ground.many(KILLS // 2, 6))))
+    return await asyncio.gather(*(one(number) for number in range(testbed.scaled(KILLS // 2, 6))))
 
 
-async def _kill(site: Site, heir: Server, nursery: Nursery, number: int, *, is_early: bool) -> Killed:
+async def _kill(site: Site, survivor: Server, fork_server: ForkServer, number: int, *, is_early: bool) -> Killed:
     key, chance = site.keys[number % len(site.keys)], random.Random(number)
     given = run_input(PROMPTS[number % len(PROMPTS)])
-    doomed = await nursery.birth()
-    async with connected(doomed.port, key) as first:
+    victim = await fork_server.fork()
+    async with connected(victim.port, key) as first:
         await first.send(given)
         await _read_on(first, 1 if is_early else chance.randint(0, chance.choice([EARLY, WORDS])))
         await asyncio.sleep(0 if is_early else chance.uniform(0, MOMENT_SECONDS))
-        doomed.kill()
+        victim.kill()
         await _read_on(first)
     killed_at = time.monotonic()
-    async with connected(heir.port, key) as client:
+    async with connected(survivor.port, key) as client:
         end, seconds = await _end_of(client, given, first, killed_at)
         kept, is_prefix = _stored(site, given, [*first.frames, *client.frames])
         after = await client.ask("And now?", thread=given["threadId"])
@@ -186,7 +186,7 @@ async def _read_on(client: Client, events: float = math.inf) -> None:
         while sum(map(bool, map(seq_of, client.frames))) < events:
             if (await client.next())["type"] in ENDINGS and events < math.inf:
                 return
-    except Gone:
+    except Disconnected:
         return
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import httpx2
 
 from benchmarks.report import Line
-from benchmarks.resilience.chatting import Chatter, Turn
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.slow import lose_text
+from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider
@@ -46,14 +46,14 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ExitStack() as stack:
+def measure(testbed: Testbed) -> Sequence[Line]:
+    with FakeProvider() as provider, testbed.site(SQLITE, provider.url) as site, ExitStack() as stack:
         provider.rule(_answer)
-        servers = [stack.enter_context(ground.serve(site)) for _ in range(PROCESSES)]
-        refused, turns = asyncio.run(_flood(ground, site, servers))
+        servers = [stack.enter_context(testbed.serve(site)) for _ in range(PROCESSES)]
+        refused, turns = asyncio.run(_flood(testbed, site, servers))
         locked = sum(bool(_LOCKED.search(line)) for server in servers for line in server.log().splitlines())
         made = site.database.rows("SELECT count(*) FROM assistant_conversation")[0][0] - len(turns)
-    writes = ground.many(WRITES, 200)
+    writes = testbed.scaled(WRITES, 200)
     failed = sum(turn.shown != ANSWER or turn.end is None or turn.end["type"] != "RUN_FINISHED" for turn in turns)
     return [
         Line(LOCKED, locked, "", 0),
@@ -66,10 +66,10 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=[f"word{n} " for n in range(20)], delay=0.05)(request)
 
 
-async def _flood(ground: Ground, site: Site, servers: Sequence[Server]) -> tuple[int, list[Turn]]:
+async def _flood(testbed: Testbed, site: Site, servers: Sequence[Server]) -> tuple[int, list[Turn]]:
     ports = [server.port for server in servers]
-    chatters = [Chatter(ports, site.keys[n % len(site.keys)], n) for n in range(ground.many(CHATS, 20))]
-    chatting = [asyncio.create_task(chatter.turn("Hello")) for chatter in chatters]
+    clients = [ReconnectingClient(ports, site.keys[n % len(site.keys)], n) for n in range(testbed.scaled(CHATS, 20))]
+    chatting = [asyncio.create_task(client.turn("Hello")) for client in clients]
     turn = asyncio.Semaphore(WRITERS)
     async with httpx2.AsyncClient(timeout=90) as http:
 
@@ -82,5 +82,5 @@ async def _flood(ground: Ground, site: Site, servers: Sequence[Server]) -> tuple
                 )
                 return answer.status_code == 201
 
-        written = await asyncio.gather(*(write(number) for number in range(ground.many(WRITES, 200))))
+        written = await asyncio.gather(*(write(number) for number in range(testbed.scaled(WRITES, 200))))
     return len(written) - sum(written), await asyncio.gather(*chatting)

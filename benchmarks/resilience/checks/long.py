@@ -13,7 +13,7 @@ from statistics import median
 from benchmarks.load_client import WebSocketClient
 from benchmarks.processes import started
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import run_input
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
 from tests.fake_provider import FakeProvider
@@ -60,13 +60,13 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     lines = []
     for kind in (SQLITE, POSTGRES):
-        with FakeProvider() as provider, ground.site(kind, provider.url) as site:
+        with FakeProvider() as provider, testbed.site(kind, provider.url) as site:
             threads = _said(site, MAKE, str(SHORT), str(LONG))
-            with ground.serve(site) as server:
-                times = asyncio.run(_ask(ground, site, server, list(threads.values())))
+            with testbed.serve(site) as server:
+                times = asyncio.run(_ask(testbed, site, server, list(threads.values())))
             short, long = (median(one) for one in times)
             named = TTFT if kind == SQLITE else f"{TTFT}, PostgreSQL"
             beside = f"{long * 1000:.1f} ms, {short * 1000:.1f} ms"
@@ -85,12 +85,12 @@ def _said(site: Site, program: str, *arguments: str) -> Mapping[str, str]:
         return said
 
 
-async def _ask(ground: Ground, site: Site, server: Server, threads: Sequence[str]) -> tuple[list[float], list[float]]:
+async def _ask(testbed: Testbed, site: Site, server: Server, threads: Sequence[str]) -> tuple[list[float], list[float]]:
     headers = {"Authorization": f"Bearer {site.keys[0]}"}
     url = f"ws://127.0.0.1:{server.port}/ws/bench/support/"
     socket = await WebSocketClient.open(url, headers)
     times: tuple[list[float], list[float]] = ([], [])
-    for number in range(ground.many(ROUNDS, 8) + 2):
+    for number in range(testbed.scaled(ROUNDS, 8) + 2):
         if number % ROUNDS_A_SOCKET == ROUNDS_A_SOCKET - 1:
             socket.close()
             socket = await WebSocketClient.open(url, headers)

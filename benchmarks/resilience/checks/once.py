@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import Client, Frame, connected, run_input, shown
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
@@ -94,18 +94,18 @@ class Sent:
     is_whole: Sequence[bool]
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     sent = runs = messages = calls = different = 0
     for kind in (SQLITE, POSTGRES):
         with (
             FakeProvider() as provider,
-            ground.site(kind, provider.url) as site,
-            ground.serve(site) as here,
-            ground.serve(site) as there,
+            testbed.site(kind, provider.url) as site,
+            testbed.serve(site) as here,
+            testbed.serve(site) as there,
         ):
             provider.rule(_answer)
             servers = [here, here] if kind == SQLITE else [here, there]
-            all_sent = asyncio.run(_send_all(ground, site, servers))
+            all_sent = asyncio.run(_send_all(testbed, site, servers))
             sent += len(all_sent)
             runs += abs(site.database.rows("SELECT count(*) FROM assistant_run")[0][0] - len(all_sent))
             messages += abs(site.database.rows("SELECT count(*) FROM assistant_message")[0][0] - 2 * len(all_sent))
@@ -123,23 +123,23 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=[f"word{n} " for n in range(20)], delay=0.01)(request)
 
 
-async def _send_all(ground: Ground, site: Site, servers: Sequence[Server]) -> list[Sent]:
-    done = [await _at_once(ground, site, servers)]
-    rounds = ground.many(10, 2)
+async def _send_all(testbed: Testbed, site: Site, servers: Sequence[Server]) -> list[Sent]:
+    done = [await _at_once(testbed, site, servers)]
+    rounds = testbed.scaled(10, 2)
     done += await asyncio.gather(*(_double_click(site, servers, n) for n in range(rounds)))
-    done += await asyncio.gather(*(_retry(ground, site, servers, n) for n in range(rounds)))
+    done += await asyncio.gather(*(_retry(testbed, site, servers, n) for n in range(rounds)))
     done += await asyncio.gather(*(_two_tabs(site, servers, n) for n in range(rounds)))
     return done
 
 
-async def _at_once(ground: Ground, site: Site, servers: Sequence[Server]) -> Sent:
+async def _at_once(testbed: Testbed, site: Site, servers: Sequence[Server]) -> Sent:
     """Everybody sends at the same moment, and reads to the end."""
     given, key = run_input("Once, please"), site.keys[0]
-    senders = ground.many(SENDERS - OVER_REST, 8)
+    senders = testbed.scaled(SENDERS - OVER_REST, 8)
     async with AsyncExitStack() as stack:
         ports = [servers[n % 2].port for n in range(senders)]
         clients = [await stack.enter_async_context(connected(port, key)) for port in ports]
-        posts = [_post(servers[n % 2].port, key, given) for n in range(ground.many(OVER_REST, 2))]
+        posts = [_post(servers[n % 2].port, key, given) for n in range(testbed.scaled(OVER_REST, 2))]
         wholes = await asyncio.gather(*(_send_and_read(client, given) for client in clients), *posts)
     return Sent(given, wholes)
 
@@ -167,7 +167,7 @@ async def _double_click(site: Site, servers: Sequence[Server], number: int) -> S
         return Sent(given, [shown(client.frames) == ANSWER])
 
 
-async def _retry(ground: Ground, site: Site, servers: Sequence[Server], number: int) -> Sent:
+async def _retry(testbed: Testbed, site: Site, servers: Sequence[Server], number: int) -> Sent:
     """The first answer is lost with its connection; the second is read; the third time it is there already."""
     given, key = run_input("A retry"), site.keys[number % len(site.keys)]
     async with connected(servers[0].port, key) as lost:
@@ -176,7 +176,7 @@ async def _retry(ground: Ground, site: Site, servers: Sequence[Server], number: 
     async with connected(servers[1].port, key) as client:
         wholes = [await _send_and_read(client, given)]
     async with connected(servers[0].port, key) as client:
-        again = run_input("A retry", thread=given["threadId"]) if ground.has(FORGETS) else given
+        again = run_input("A retry", thread=given["threadId"]) if testbed.has_fault(FORGETS) else given
         return Sent(given, [*wholes, await _send_and_read(client, again)])
 
 

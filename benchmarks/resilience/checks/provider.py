@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import Client, connected, run_input, text_of
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Site
 from tests.fake_answers import Answer, Cut, Recorded, Script, Silence, chunk, event, raw, reply, respond
@@ -186,14 +186,14 @@ class Seen:
     missed: frozenset[str]
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     seen: list[Seen] = []
     with FakeProvider() as elsewhere:
-        tried = [case for case in cases(elsewhere.url) if not (ground.fault and case.is_slow)]
+        tried = [case for case in cases(elsewhere.url) if not (testbed.fault and case.is_slow)]
         for kind in (SQLITE, POSTGRES):
-            with FakeProvider() as provider, ground.site(kind, provider.url) as site:
+            with FakeProvider() as provider, testbed.site(kind, provider.url) as site:
                 provider.rule(lambda request: _answer(tried, request))
-                seen += asyncio.run(_try_all(ground, site, tried))
+                seen += asyncio.run(_try_all(testbed, site, tried))
         followed = len(elsewhere.requests)
     lines = []
     for what in (UNTYPED, UNMARKED, AS_WHOLE, ODD):
@@ -211,8 +211,8 @@ def _answer(tried: Sequence[Case], request: Recorded) -> Answer:
     return answer if isinstance(answer, Answer) else answer(request)
 
 
-async def _try_all(ground: Ground, site: Site, tried: Sequence[Case]) -> list[Seen]:
-    with ground.serve(site) as server:
+async def _try_all(testbed: Testbed, site: Site, tried: Sequence[Case]) -> list[Seen]:
+    with testbed.serve(site) as server:
         places = range(len(tried))
         return await asyncio.gather(
             *(_try(site, server.port, place, tried[place], site.keys[place % len(site.keys)]) for place in places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import printed
 
 TITLE = "Secrets in a recorded session"
@@ -20,11 +20,11 @@ TEST = "tests/isolation/test_recorded.py::test_a_whole_session_tells_nobody_what
 _SAID = r"^recorded: (\d+) bytes in (\d+) parts, (\d+) breaches, (.*)$"
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     # Carelessness shows in what is said: nobody need look around.
-    env = {"RECORDED_CARELESS": ground.fault.what} if ground.fault else {"RECORDED_WHOLE": "yes"}
+    env = {"RECORDED_CARELESS": testbed.fault.what} if testbed.fault else {"RECORDED_WHOLE": "yes"}
     said = printed(_SAID, TEST, env)
     if not said:
         # Neither goal nor fault: whatever broke off has shown nothing.
-        return [Line(BREACHES, 0 if ground.fault else 1, "", 0, beside="it broke off")]
+        return [Line(BREACHES, 0 if testbed.fault else 1, "", 0, beside="it broke off")]
     return [Line(BREACHES, int(said[0][3]), "", 0, beside=f"in {int(said[0][1]):,} bytes of {said[0][2]} parts")]

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.report import Line
-from benchmarks.resilience.chatting import Chatter, Turn
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.effects import pay_twice
 from benchmarks.resilience.client import run_input
+from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
 from benchmarks.resilience.sites import POSTGRES, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
@@ -80,14 +80,14 @@ def _words(count: int) -> list[str]:
     return [f"word{n}".ljust(LETTERS, ".") + " " for n in range(count)]
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     turns: list[Turn] = []
     not_stored = not_seen = logless = 0
-    services, took = ground.services, []
-    ledger = ground.folder / f"restarts-{services.number()}"
+    services, took = testbed.services, []
+    ledger = testbed.folder / f"restarts-{services.number()}"
     ledger.touch()
     for service in (services.postgres, services.redis):
-        with FakeProvider() as provider, ground.site(POSTGRES, provider.url, RESILIENCE_LEDGER=str(ledger)) as site:
+        with FakeProvider() as provider, testbed.site(POSTGRES, provider.url, RESILIENCE_LEDGER=str(ledger)) as site:
             provider.rule(_answer)
 
             def restart(service=service) -> None:  # type: ignore[no-untyped-def]
@@ -97,7 +97,7 @@ def measure(ground: Ground) -> Sequence[Line]:
                 service.start()
                 took.append(time.monotonic() - start)
 
-            done, gave_up = asyncio.run(_chat_through(ground, site, restart))
+            done, gave_up = asyncio.run(_chat_through(testbed, site, restart))
         stored = _stored(site)
         not_stored += sum(not turn.is_watched and not _is_stored(stored, turn) for turn in done)
         not_seen += sum(turn.is_watched and not _is_seen(stored, turn) for turn in done)
@@ -152,21 +152,21 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=_words(SHORT if "short" in question else LONG), delay=PACE)(request)
 
 
-async def _chat_through(ground: Ground, site: Site, restart: Callable[[], None]) -> tuple[list[Turn], int]:
+async def _chat_through(testbed: Testbed, site: Site, restart: Callable[[], None]) -> tuple[list[Turn], int]:
     """All turns, and how many runs gave up their log."""
-    chats = ground.many(CHATS, 10)
+    chats = testbed.scaled(CHATS, 10)
     short = max(4, round(chats * SHORT_SHARE))
-    with ground.serve(site) as here, ground.serve(site) as there:
+    with testbed.serve(site) as here, testbed.serve(site) as there:
         ports = [here.port, there.port]
-        chatters = [Chatter(ports, site.keys[n % len(site.keys)], n) for n in range(chats)]
+        clients = [ReconnectingClient(ports, site.keys[n % len(site.keys)], n) for n in range(chats)]
         until = time.monotonic() + SHORT_SECONDS
         early, late = asyncio.Event(), asyncio.Event()
         asking = []
-        for number, chatter in enumerate(chatters[short:], short):
-            watcher = Chatter([ports[(number + 1) % 2]], site.keys[number % len(site.keys)], 0)
-            asking.append(asyncio.create_task(_one(chatter, watcher, late if number // 2 % 2 else early)))
-        for number, chatter in enumerate(chatters[:short]):
-            asking.append(asyncio.create_task(_many(chatter, TOOL if number % 2 else "A short answer", until)))
+        for number, client in enumerate(clients[short:], short):
+            watcher = ReconnectingClient([ports[(number + 1) % 2]], site.keys[number % len(site.keys)], 0)
+            asking.append(asyncio.create_task(_one(client, watcher, late if number // 2 % 2 else early)))
+        for number, client in enumerate(clients[:short]):
+            asking.append(asyncio.create_task(_many(client, TOOL if number % 2 else "A short answer", until)))
         await asyncio.sleep(AFTER_SECONDS / 2)
         early.set()
         await asyncio.sleep(AFTER_SECONDS / 2)
@@ -176,17 +176,17 @@ async def _chat_through(ground: Ground, site: Site, restart: Callable[[], None])
         return turns, sum(server.log().count(GAVE_UP) for server in (here, there))
 
 
-async def _one(chatter: Chatter, watcher: Chatter, moment: asyncio.Event) -> list[Turn]:
+async def _one(client: ReconnectingClient, watcher: ReconnectingClient, moment: asyncio.Event) -> list[Turn]:
     asked = Turn(run_input("A long answer"))
-    asking = asyncio.create_task(chatter.finish(asked))
+    asking = asyncio.create_task(client.finish(asked))
     await moment.wait()
     return [await watcher.finish(Turn(asked.given, is_watched=True)), await asking]
 
 
-async def _many(chatter: Chatter, question: str, until: float) -> list[Turn]:
+async def _many(client: ReconnectingClient, question: str, until: float) -> list[Turn]:
     turns = []
     while time.monotonic() < until:
-        turns.append(await chatter.turn(question))
+        turns.append(await client.turn(question))
     return turns
 
 

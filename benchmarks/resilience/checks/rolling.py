@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import httpx2
 
 from benchmarks.report import Line
-from benchmarks.resilience.chatting import PATIENCE_SECONDS, RETRY_SECONDS, Chatter, Turn
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import run_input
+from benchmarks.resilience.reconnecting_client import PATIENCE_SECONDS, RETRY_SECONDS, ReconnectingClient, Turn
 from benchmarks.resilience.sites import POSTGRES, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider
@@ -128,10 +128,10 @@ class Rolled:
     cut: int = 0
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    with FakeProvider() as provider, ground.site(POSTGRES, provider.url) as site:
+def measure(testbed: Testbed) -> Sequence[Line]:
+    with FakeProvider() as provider, testbed.site(POSTGRES, provider.url) as site:
         provider.rule(_answer)
-        rolled = asyncio.run(_roll(ground, site))
+        rolled = asyncio.run(_roll(testbed, site))
         counts = site.database.rows("SELECT role, count(*) FROM assistant_message GROUP BY role")
         turns = [*rolled.turns, *rolled.streamed]
         asked = len(turns) + len(rolled.answers)
@@ -161,23 +161,25 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=[f"word{n} " for n in range(WORDS)] * times, delay=PACE)(request)
 
 
-async def _roll(ground: Ground, site: Site) -> Rolled:
+async def _roll(testbed: Testbed, site: Site) -> Rolled:
     stop, rolled = asyncio.Event(), Rolled()
     with ExitStack() as stack:
-        servers = [stack.enter_context(_serve(ground, site)) for _ in range(2)]
+        servers = [stack.enter_context(_serve(testbed, site)) for _ in range(2)]
         ports = [server.port for server in servers]
-        chatters = [Chatter(ports, site.keys[n % len(site.keys)], n) for n in range(ground.many(CHATS, 10))]
+        clients = [
+            ReconnectingClient(ports, site.keys[n % len(site.keys)], n) for n in range(testbed.scaled(CHATS, 10))
+        ]
         readers = [Reader(ports, site.keys[0]) for _ in range(2)]
-        chatting = [asyncio.create_task(_repeat(partial(chatter.turn, "Tell me"), stop)) for chatter in chatters]
+        chatting = [asyncio.create_task(_repeat(partial(client.turn, "Tell me"), stop)) for client in clients]
         streaming = asyncio.create_task(_repeat(readers[0].turn, stop))
         answering = asyncio.create_task(_repeat(readers[1].answer, stop))
         await asyncio.sleep(2)
         for server in servers:
             start = time.monotonic()
-            server.ask_to_end()
+            server.terminate()
             await asyncio.to_thread(server.process.popen.wait, 60)
             rolled.drains.append(time.monotonic() - start)
-            await asyncio.to_thread(stack.enter_context, _serve(ground, site, server.port))
+            await asyncio.to_thread(stack.enter_context, _serve(testbed, site, server.port))
             await asyncio.sleep(1)
         stop.set()
         rolled.turns = [turn for turns in await asyncio.gather(*chatting) for turn in turns]
@@ -186,8 +188,8 @@ async def _roll(ground: Ground, site: Site) -> Rolled:
     return rolled
 
 
-def _serve(ground: Ground, site: Site, port: int = 0) -> AbstractContextManager[Server]:
-    return ground.serve(site, port=port, UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="10")
+def _serve(testbed: Testbed, site: Site, port: int = 0) -> AbstractContextManager[Server]:
+    return testbed.serve(site, port=port, UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="10")
 
 
 async def _repeat(ask: Callable[[], Awaitable[T]], stop: asyncio.Event) -> list[T]:

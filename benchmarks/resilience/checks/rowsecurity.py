@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import on_postgres, printed
 
 TITLE = "Row-level security"
@@ -19,9 +19,13 @@ FAULTS = (Fault(BARE, UNFILTERED),)
 _SAID = r"^unfiltered: (\d+) tries, (\d+) leaks$"
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    kind = "leaks_where_nothing_holds_it" if ground.has(BARE) else "without_filters_shows_and_changes_no_foreign_row"
-    said = printed(_SAID, "tests/isolation/test_row_security.py", on_postgres(ground), "-k", kind)
+def measure(testbed: Testbed) -> Sequence[Line]:
+    kind = (
+        "leaks_where_nothing_holds_it"
+        if testbed.has_fault(BARE)
+        else "without_filters_shows_and_changes_no_foreign_row"
+    )
+    said = printed(_SAID, "tests/isolation/test_row_security.py", on_postgres(testbed), "-k", kind)
     made, found = (int(said[0][1]), int(said[0][2])) if said else (0, 0)
     # What broke off holds no goal, and catches no fault.
-    return [Line(UNFILTERED, found if made or ground.fault else 1, "", 0, beside=f"of {made:,} requests")]
+    return [Line(UNFILTERED, found if made or testbed.fault else 1, "", 0, beside=f"of {made:,} requests")]

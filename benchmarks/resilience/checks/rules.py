@@ -15,7 +15,7 @@ from pathlib import Path
 from cryptography.fernet import Fernet
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import ROOT
 
 TITLE = "Deployment and source"
@@ -47,24 +47,24 @@ _ISSUES = re.compile(r"System check identified (no|\d+) issues?")
 _ISSUE = re.compile(r"\S+: \([\w.]+\) ")
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    root = _copy(ground, ground.fault.what) if ground.fault else ROOT
+def measure(testbed: Testbed) -> Sequence[Line]:
+    root = _copy(testbed, testbed.fault.what) if testbed.fault else ROOT
     return [
-        _line(ground, DEPLOYED, _deployed(root)),
-        _line(ground, SCANNED, _scanned(root)),
-        _line(ground, BROKEN, _broken(root)),
+        _line(testbed, DEPLOYED, _deployed(root)),
+        _line(testbed, SCANNED, _scanned(root)),
+        _line(testbed, BROKEN, _broken(root)),
     ]
 
 
-def _line(ground: Ground, what: str, found: Sequence[str] | None) -> Line:
+def _line(testbed: Testbed, what: str, found: Sequence[str] | None) -> Line:
     if found is None:  # what broke off holds no goal, and catches no fault
-        return Line(what, 0 if ground.fault else 1, "", 0, beside="it broke off")
+        return Line(what, 0 if testbed.fault else 1, "", 0, beside="it broke off")
     return Line(what, len(found), "", 0, beside="; ".join(found)[:300])
 
 
-def _copy(ground: Ground, what: str) -> Path:
+def _copy(testbed: Testbed, what: str) -> Path:
     """A copy of the source in which something is broken."""
-    root = ground.folder / f"source-{ground.services.number()}"
+    root = testbed.folder / f"source-{testbed.services.number()}"
     for name in _NEEDED:
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", root)

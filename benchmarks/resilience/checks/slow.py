@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import run_input, shown
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import SQLITE, Server, Site
@@ -85,10 +85,10 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ground.serve(site) as server:
+def measure(testbed: Testbed) -> Sequence[Line]:
+    with FakeProvider() as provider, testbed.site(SQLITE, provider.url) as site, testbed.serve(site) as server:
         provider.rule(_answer)
-        return asyncio.run(_measure(ground, site, server))
+        return asyncio.run(_measure(testbed, site, server))
 
 
 def _answer(request: Recorded) -> Answer:
@@ -98,13 +98,13 @@ def _answer(request: Recorded) -> Answer:
     return Answer([*pieces, event(chunk(finish="stop")), event("[DONE]")])
 
 
-async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]:
+async def _measure(testbed: Testbed, site: Site, server: Server) -> Sequence[Line]:
     await _long(site, server, 0)  # what a run of 8 MB takes by itself
     before = await _gaps(site, server)
     memory = server.process.memory()
     others = asyncio.create_task(_gaps(site, server))
     await asyncio.sleep(0.5)
-    clients = ground.many(CLIENTS) if ground.fault is None else CLIENTS
+    clients = testbed.scaled(CLIENTS) if testbed.fault is None else CLIENTS
     thread, slow = await _long(site, server, clients)
     peak = memory
     while not others.done():

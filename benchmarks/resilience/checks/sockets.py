@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from tests.fake_provider import FakeProvider
@@ -86,13 +86,13 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ground.serve(site) as server:
-        return asyncio.run(_measure(ground, site, server))
+def measure(testbed: Testbed) -> Sequence[Line]:
+    with FakeProvider() as provider, testbed.site(SQLITE, provider.url) as site, testbed.serve(site) as server:
+        return asyncio.run(_measure(testbed, site, server))
 
 
-async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]:
-    count, turn = ground.many(SOCKETS), asyncio.Semaphore(AT_ONCE)
+async def _measure(testbed: Testbed, site: Site, server: Server) -> Sequence[Line]:
+    count, turn = testbed.scaled(SOCKETS), asyncio.Semaphore(AT_ONCE)
 
     async def connect(number: int) -> tuple[WebSocketClient | None, float]:
         async with turn:
@@ -105,7 +105,7 @@ async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]
     opened = await asyncio.gather(*(connect(number) for number in range(count)))
     sockets = [socket for socket, _ in opened if socket is not None]
     seconds = [took for _, took in opened]
-    await asyncio.sleep(IDLE_SECONDS if ground.fault is None else 1)
+    await asyncio.sleep(IDLE_SECONDS if testbed.fault is None else 1)
     memory = server.process.memory() / 2**20
     alive = await asyncio.gather(*(_is_alive(socket) for socket in sockets))
     for socket in sockets:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import PLUGIN, failed, planted, printed
 
 TITLE = "Hostile markup in a browser"
@@ -48,14 +48,14 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    if ground.has(TRUSTING):
+def measure(testbed: Testbed) -> Sequence[Line]:
+    if testbed.has_fault(TRUSTING):
         return [_trusted()]
-    if ground.fault:
-        return [_alive(ground)]
-    tried = PLACES[: ground.many(len(PLACES))]
+    if testbed.fault:
+        return [_alive(testbed)]
+    tried = PLACES[: testbed.scaled(len(PLACES))]
     bad = failed(tried, None, {})
-    return [Line(RAN, len(bad), "", 0, beside=", ".join(bad) or f"of {len(tried)}"), _alive(ground)]
+    return [Line(RAN, len(bad), "", 0, beside=", ".join(bad) or f"of {len(tried)}"), _alive(testbed)]
 
 
 def _trusted() -> Line:
@@ -64,8 +64,8 @@ def _trusted() -> Line:
     return Line(RAN, sum(map(bool, ran)), "", 0)
 
 
-def _alive(ground: Ground) -> Line:
-    said = printed(_ALIVE, CONTROL, planted(ground.fault), *PLUGIN)
+def _alive(testbed: Testbed) -> Line:
+    said = printed(_ALIVE, CONTROL, planted(testbed.fault), *PLUGIN)
     if not said:  # what broke off holds no goal, and catches no fault
-        return Line(ALIVE, DOZENS if ground.fault else 0, "", DOZENS, True, beside="it broke off")
+        return Line(ALIVE, DOZENS if testbed.fault else 0, "", DOZENS, True, beside="it broke off")
     return Line(ALIVE, int(said[0][2]), "", DOZENS, True, beside=f"of {said[0][1]}; {said[0][3]} asked other hosts")

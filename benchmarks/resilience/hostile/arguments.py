@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import aiohttp
 
-from benchmarks.resilience.client import Gone, connected, run_input
+from benchmarks.resilience.client import Disconnected, connected, run_input
 from benchmarks.resilience.hostile.requests import send
 from benchmarks.resilience.hostile.tally import FAILURES, Tally
 from benchmarks.resilience.hostile.texts import TEXTS, VALUES
@@ -67,7 +67,7 @@ async def _ask(server: Server, key: str, numbers: Sequence[int], tally: Tally) -
         try:
             async with connected(server.port, key) as client:
                 end = await client.ask(f"{ASKING}{number}")
-        except (Gone, TimeoutError):
+        except (Disconnected, TimeoutError):
             tally.dead.append(name)
             continue
         if end.get("code") in FAILURES:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.resilience.client import Client, Gone, connected, run_input
+from benchmarks.resilience.client import Client, Disconnected, connected, run_input
 from benchmarks.resilience.hostile.tally import FAILURES, Tally
 from benchmarks.resilience.hostile.texts import BODIES, TEXTS, VALUES
 from benchmarks.resilience.sites import Server, Site
@@ -67,7 +67,7 @@ async def send_frames(site: Site, server: Server, tally: Tally, scale: float) ->
                 tally.tries += 1
                 try:
                     await _send_frame(client, name, text, tally)
-                except (Gone, TimeoutError):
+                except (Disconnected, TimeoutError):
                     tally.dead.append(name)
                     return
 
