@@ -16,7 +16,7 @@ from benchmarks import report
 from benchmarks.bench import Bench
 from benchmarks.compare import Comparison, compare
 from benchmarks.load_client import LoadClient
-from benchmarks.profiled import room_of
+from benchmarks.profiled import part_of
 from benchmarks.provider import Clock, Connection
 from benchmarks.report import Family, Line, Section
 from benchmarks.rows import core, paced_cpu, stream
@@ -117,7 +117,9 @@ def test_the_provider_is_a_contestant_by_its_address() -> None:
     ("value", "slowness", "verdict"),
     [(4.0, 1.0, "held"), (6.0, 1.0, "missed"), (9.0, 2.0, "held there"), (11.0, 2.0, "missed"), (4.0, 0.5, "missed")],
 )
-def test_times_are_held_against_a_goal_at_the_speed_of_its_machine(value: float, slowness: float, verdict: str) -> None:
+def test_times_are_compared_with_the_goal_at_the_speed_of_its_machine(
+    value: float, slowness: float, verdict: str
+) -> None:
     assert Line("a turn", value, "ms", 5, is_work=True, slowness=slowness).verdict == verdict
 
 
@@ -125,7 +127,9 @@ def test_times_are_held_against_a_goal_at_the_speed_of_its_machine(value: float,
     ("value", "at_its_load", "verdict"),
     [(4.0, None, "held"), (6.0, None, "missed"), (6.0, 4.0, "held there"), (6.0, 6.0, "missed"), (4.0, 6.0, "held")],
 )
-def test_latencies_are_once_with_as_much_less_to_do(value: float, at_its_load: float | None, verdict: str) -> None:
+def test_latencies_are_also_measured_with_less_load_on_a_slower_machine(
+    value: float, at_its_load: float | None, verdict: str
+) -> None:
     assert Line("a token", value, "ms", 5, at_its_load=at_its_load).verdict == verdict
 
 
@@ -135,7 +139,7 @@ def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stack", "room"),
+    ("stack", "part"),
     [
         ("run (asyncio/runners.py:118);_begin (assistant/providers/bodies.py:9)", "Reading its answer: `providers/`"),
         ("ask (assistant/providers/connections.py:3)", "Asking it: openai, httpx2"),
@@ -144,8 +148,8 @@ def test_rates_are_lower_on_a_slower_machine(rate: float, verdict: str) -> None:
         ("y (json/decoder.py:1)", "The rest"),
     ],
 )
-def test_a_look_is_counted_where_it_found_the_process(stack: str, room: str) -> None:
-    assert room_of(stack) == room
+def test_a_sample_is_counted_for_the_file_of_its_innermost_frame(stack: str, part: str) -> None:
+    assert part_of(stack) == part
 
 
 @pytest.mark.parametrize(
@@ -159,11 +163,11 @@ def test_a_look_is_counted_where_it_found_the_process(stack: str, room: str) -> 
         ("page", {"page_seconds": 15}, False),
     ],
 )
-def test_what_is_shorter_than_its_goal_is_not_kept(family: str, lengths: dict[str, Any], kept: bool) -> None:
+def test_a_measurement_shorter_than_its_goal_is_not_stored(family: str, lengths: dict[str, Any], kept: bool) -> None:
     assert Bench("http://127.0.0.1:1", **lengths).is_whole(family) is kept
 
 
-def test_the_last_measurement_of_each_family_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_measurement_of_each_family_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "KEPT", tmp_path)
     for value in (7.0, 4.0):
         line = Line("a turn", value, "ms", 6, is_work=True, slowness=1.25)

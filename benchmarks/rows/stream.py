@@ -75,8 +75,8 @@ def _many(seen: Comparison, workload: Workload) -> Section:
         lines.append(Line(f"the same, against {name}", ratio, "times", goal if is_finished else None, True))
     lines.append(Line("the same, against the floor", seen.ratio(RELAY, workload), "times"))
     how = (
-        f"{workload.streams} clients at once, each with an answer of {workload.tokens:,} tokens at full speed, the same "
-        "for every server; tokens of all answers divided by the CPU seconds of the server, turns "
-        "included: what one core carries."
+        f"{workload.streams} clients at once, each with an answer of {workload.tokens:,} tokens at full speed, the "
+        "same for every server; tokens of all answers divided by the CPU seconds of the server, turns included: what "
+        "one core carries."
     )
     return Section(f"Whole product, {workload.streams} streams, answers of {workload.tokens:,} tokens", how, lines)

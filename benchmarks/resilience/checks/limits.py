@@ -31,12 +31,12 @@ from tests.fake_provider import FakeProvider
 
 TITLE = "Limits"
 HOW = (
-    "Each limit of a tenant, a member and a key: 50 inputs at once over two server processes, on PostgreSQL with Redis "
-    "and on SQLite. Then the counters are moved back in time to the moment that the refusal names, when one more input "
-    "must be admitted, and to a second before it, when none may be. Each limit of a run: a model that calls a tool or "
-    "talks without end, then another run. Frames of a connection and of all of a member's: twice the burst. Then a "
-    "neighbour's turns, alone and beside a tenant that floods at its limits (messages, connections, bad frames, large "
-    "bodies), in paired rounds; the figure is the median of the rounds' ratios."
+    "Each limit of a tenant, a member and a key: 50 inputs at once over two server processes, on PostgreSQL with "
+    "Redis and on SQLite. Then the counters are moved back in time to the moment that the refusal names, when one "
+    "more input must be admitted, and to a second before it, when none may be. Each limit of a run: a model that "
+    "calls a tool or talks without end, then another run. Frames of a connection and of all of a member's: twice the "
+    "burst. Then a neighbour's turns, alone and beside a tenant that floods at its limits (messages, connections, bad "
+    "frames, large bodies), in paired rounds; the figure is the median of the rounds' ratios."
 )
 NO_CALLS, NO_FRAMES = "a run's tool calls are not counted", "frames are not counted"
 FAULTS = (

@@ -1,4 +1,4 @@
-"""SQLite under four processes that all write."""
+"""Four processes write to one SQLite file."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tests.fake_provider import FakeProvider
 
 TITLE = "SQLite under load"
 HOW = (
-    "Four server processes on one SQLite file: 1,200 conversations made over REST (a writing transaction each, 16 at "
-    "a time) while 100 chats run at once. The processes' logs are searched for the lock, and for runs that "
-    "waited it out; answers must be whole."
+    "Four server processes on one SQLite file: 1,200 conversations are created over REST (one writing transaction "
+    "each, 16 at a time) while 100 chats run at once. The logs are searched for a locked database, and for runs that "
+    "had to wait for it; answers must be complete."
 )
 PROCESSES, WRITES, WRITERS, CHATS = 4, 1200, 16, 100
-LOCKED, REFUSED, FAILED = "lines of logs that tell of a lock", "writes not done", "chats not answered whole"
+LOCKED, REFUSED, FAILED = "log lines about a locked database", "writes that failed", "chats without a complete answer"
 ANSWER = "".join(f"word{n} " for n in range(20))
-# A run waits a lock out as it waits for a database that is away, and may say no more.
+# A run waits for a locked database as for one that does not answer, and may log only that.
 _LOCKED = re.compile(r"database (?:table )?is locked|The database is away")
 
 
 def wait_for_no_lock() -> None:
-    """A lock is not waited for."""
+    """A locked database is not waited for."""
     from django.db import connections
 
     options: dict[str, Any] = connections["default"].settings_dict["OPTIONS"]
@@ -40,9 +40,9 @@ def wait_for_no_lock() -> None:
 
 
 FAULTS = (
-    Fault("a lock is not waited for", LOCKED, wait_for_no_lock),
-    Fault("a lock is not waited for", REFUSED, wait_for_no_lock),
-    Fault("now and then a piece of text is not sent", FAILED, lose_text),
+    Fault("a locked database is not waited for", LOCKED, wait_for_no_lock),
+    Fault("a locked database is not waited for", REFUSED, wait_for_no_lock),
+    Fault("every hundredth piece of text is not sent", FAILED, lose_text),
 )
 
 

@@ -1,4 +1,4 @@
-"""A thread of 10,000 messages beside one of 10."""
+"""A thread of 10,000 messages against one of 10."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.fake_provider import FakeProvider
 
 TITLE = "A thread of 10,000 messages"
 HOW = (
-    "Time from a question to its first token, in a thread of 10 messages and in one of 10,000, in turn; medians of 40 "
-    "each, after a warm-up. Queries are counted in a turn of each."
+    "Time from a prompt to its first token, in a thread of 10 messages and in one of 10,000, in turn; medians of 40 "
+    "each, after a warm-up. The queries of one turn of each are counted."
 )
 ROUNDS, SHORT, LONG = 40, 10, 10_000
-# A connection may send 60 frames at once, and then 20 a second.
+# Below the burst of 60 frames that a connection may send.
 ROUNDS_A_SOCKET = 20
 TTFT = "time to first token, long over short"
-QUERIES = "queries more in the long thread"
+QUERIES = "additional queries in the long thread"
 MAKE = (
     "import django; django.setup(); import json, sys; from benchmarks.site import make_thread; "
     "print(json.dumps({size: str(make_thread(size)) for size in map(int, sys.argv[1:])}), flush=True)"
@@ -71,7 +71,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
             named = TTFT if kind == SQLITE else f"{TTFT}, PostgreSQL"
             beside = f"{long * 1000:.1f} ms, {short * 1000:.1f} ms"
             lines.append(Line(named, long / short, "times", 1.5, beside=beside))
-            if kind == SQLITE:  # where one thread asks, and so all queries can be counted
+            if kind == SQLITE:  # where all queries run in one thread, and can be counted
                 counts = _said(site, COUNT, json.dumps(threads))
                 more = int(counts[str(LONG)]) - int(counts[str(SHORT)])
                 lines.append(Line(QUERIES, abs(more), "", 0, beside=f"{counts[str(LONG)]} queries in a turn"))
@@ -79,7 +79,7 @@ def measure(testbed: Testbed) -> Sequence[Line]:
 
 
 def _said(site: Site, program: str, *arguments: str) -> Mapping[str, str]:
-    """What a program in the site's environment prints as JSON."""
+    """Run a program in the site's environment and return the JSON that it prints."""
     with started([sys.executable, "-c", program, *arguments], site.env) as process:
         said: Mapping[str, str] = json.loads(process.read_line())
         return said

@@ -1,4 +1,4 @@
-"""PostgreSQL restarts, then Redis, in the middle of many chats."""
+"""PostgreSQL, then Redis, restarts during many chats."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from tests.fake_provider import FakeProvider, demo
 TITLE = "Restarts of PostgreSQL and Redis"
 HOW = (
     "100 chats on two server processes: 80 with answers of 8 s, 20 with short ones one after the other, half of these "
-    "with a tool that pays (a line in a file, under the call's idempotency key). Each long answer is watched from the "
-    "process that does not work on it, half from before the restart and half from right after it. After 2 s PostgreSQL "
-    "is stopped (fast shutdown) and started again 1 s later; then the same with Redis, which keeps nothing on disk. A "
-    "question that is refused meanwhile is asked again under the same ids; a client's silence is counted from its "
+    "with a tool that pays (a line in a file, with the call's idempotency key). A second client follows each long "
+    "answer from the other process, half of them from before the restart and half from right after it. After 2 s "
+    "PostgreSQL is stopped (fast shutdown) and started again 1 s later; then the same with Redis, which stores "
+    "nothing on disk. A refused prompt is sent again with the same ids; the time without an event is counted from the "
     "first try."
 )
 CHATS, SHORT_SHARE = 100, 0.2
 NOT_WHOLE, NOT_STORED, NOT_SEEN, FAILED, LOGLESS, TWICE, PAID, UNTYPED, SILENCE = (
-    "answers shown that are not whole",
-    "answers not stored once and whole",
-    "answers watched elsewhere that are not as they are stored",
+    "answers shown that are not complete",
+    "answers not stored once and completely",
+    "answers followed from the other process that differ from the stored ones",
     "runs that failed",
-    "runs that gave up their log",
-    "payments beyond distinct keys",
-    "payments made, of those that were asked for",
-    "questions refused without a moment to come back",
-    "longest silence of a client",
+    "runs that went on without their log",
+    "payments beyond distinct idempotency keys",
+    "payments made, of those requested",
+    "prompts refused without a retry time",
+    "longest time of a client without an event",
 )
 LONG, SHORT = 100, 5
-# Of a word. The longer an answer is, the fewer checkpoints it has, and the more is lost with Redis.
+# Of a word. Longer answers have fewer checkpoints, so that more is lost with Redis.
 LETTERS = 1000
-# As `runtask` tells it: a run that has given up Redis is kept, but nobody sees it while it goes on.
+# The log message of a run that has given up on Redis: it is stored at its end, but cannot be followed until then.
 GAVE_UP = "goes on without its log"
 PACE = 0.08
 AFTER_SECONDS, AWAY_SECONDS, SHORT_SECONDS = 2.0, 1.0, 9.0
@@ -55,14 +55,14 @@ def give_up_on_redis() -> None:
 
 
 def give_up_on_the_database() -> None:
-    """What a run writes to the database is tried once."""
+    """A write of a run to the database is tried once."""
     from assistant.services import database
 
     database.PATIENCE_SECONDS = -1.0
 
 
-def tell_what_is_left() -> None:
-    """Whoever follows a run is told what comes next in the log, whatever is missing before it."""
+def skip_lost_events() -> None:
+    """A follower gets the next event of the log, even if events before it are missing."""
     from assistant.following import Follower
 
     Follower._is_reachable = lambda *_: True  # type: ignore[method-assign]
@@ -70,9 +70,9 @@ def tell_what_is_left() -> None:
 
 FAULTS = (
     Fault("a write to Redis is tried once", LOGLESS, give_up_on_redis),
-    Fault("what a run writes to the database is tried once", FAILED, give_up_on_the_database),
-    Fault("events that were lost are jumped over", NOT_SEEN, tell_what_is_left),
-    Fault("what was paid is paid twice", TWICE, pay_twice),
+    Fault("a write of a run to the database is tried once", FAILED, give_up_on_the_database),
+    Fault("lost events are skipped", NOT_SEEN, skip_lost_events),
+    Fault("a payment is made twice", TWICE, pay_twice),
 )
 
 
@@ -123,7 +123,7 @@ def _answers(asked: Sequence[Turn]) -> list[Line]:
     failed = sum(turn.end is None or turn.end["type"] != "RUN_FINISHED" for turn in asked)
     return [
         Line(NOT_WHOLE, not_whole, "", 0, beside=f"of {len(asked)} answers; {repeated} events came twice"),
-        Line(FAILED, failed, "", 0, beside=f"{len(refusals)} questions refused meanwhile, and asked again"),
+        Line(FAILED, failed, "", 0, beside=f"{len(refusals)} prompts refused meanwhile, and sent again"),
         Line(UNTYPED, sum("resetsAt" not in refusal["metadata"] for refusal in refusals), "", 0),
     ]
 
@@ -153,7 +153,7 @@ def _answer(request: Recorded) -> Answer:
 
 
 async def _chat_through(testbed: Testbed, site: Site, restart: Callable[[], None]) -> tuple[list[Turn], int]:
-    """All turns, and how many runs gave up their log."""
+    """Return all turns, and how many runs went on without their log."""
     chats = testbed.scaled(CHATS, 10)
     short = max(4, round(chats * SHORT_SHARE))
     with testbed.serve(site) as here, testbed.serve(site) as there:
@@ -191,7 +191,7 @@ async def _many(client: ReconnectingClient, question: str, until: float) -> list
 
 
 def _stored(site: Site) -> dict[str, list[tuple[str, str]]]:
-    """Who said what in each thread."""
+    """Return role and text of the messages of each thread."""
     rows = site.database.rows(
         "SELECT conversation_id, role, content FROM assistant_message WHERE role <> 'tool' AND content <> ''"
     )
@@ -202,11 +202,11 @@ def _stored(site: Site) -> dict[str, list[tuple[str, str]]]:
 
 
 def _is_stored(stored: Mapping[str, Sequence[tuple[str, str]]], turn: Turn) -> bool:
-    """Whether question and answer are there exactly once, and whole."""
+    """Whether prompt and answer are stored exactly once, and completely."""
     whole = "".join(_words(_length(turn)))
     return sorted(stored.get(turn.given["threadId"], ())) == [("assistant", whole), ("user", _question(turn))]
 
 
 def _is_seen(stored: Mapping[str, Sequence[tuple[str, str]]], turn: Turn) -> bool:
-    """Whether what a watcher's screen shows at the end is what is there."""
+    """Whether a follower shows the stored answer at the end."""
     return turn.missing == 0 and ("assistant", turn.shown) in stored.get(turn.given["threadId"], ())

@@ -1,4 +1,4 @@
-"""Two server processes are restarted one after the other while people chat."""
+"""Two server processes are restarted one after the other during many chats."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tests.fake_provider import FakeProvider
 
 TITLE = "Rolling restart"
 HOW = (
-    "100 chats on two server processes (PostgreSQL, Redis), each with answers of 5 s one after the other. One is "
-    "asked to end (SIGTERM), and started again on its port once it has; then the other. Beside them one client reads "
+    "100 chats on two server processes (PostgreSQL, Redis), each with answers of 5 s one after the other. One process "
+    "gets SIGTERM, and is started again on its port when it has ended; then the other. Meanwhile one client reads "
     "answers of 15 s over SSE, and one answers of 5 s over /v1."
 )
 CHATS = 100
 NOT_WHOLE, REPEATED, UNTOLD, CUT, MOVED, DRAIN = (
-    "answers lost, or not whole",
+    "answers lost or not complete",
     "events or messages repeated",
-    "connections that ended without being told (1012)",
-    "event streams cut, or answers of /v1 not whole",
-    "connections moved in mid-answer",
-    "slowest end of a process",
+    "connections that did not close with code 1012",
+    "event streams cut, or answers of /v1 not complete",
+    "connections that changed the server during an answer",
+    "slowest shutdown of a process",
 )
 WORDS, PACE = 100, 0.05
 ANSWER = "".join(f"word{n} " for n in range(WORDS))
@@ -44,28 +44,28 @@ SERVICE_RESTART = 1012
 
 
 def drain_nothing() -> None:
-    """A process that is asked to end waits for none of its runs, and for no stream, over which runs would end too."""
+    """A shutdown waits neither for runs nor for streams, over which runs would end too."""
     from assistant.services import draining, runs
 
     draining.STREAM_SECONDS = runs.DRAIN_SECONDS = 0.0
 
 
 def end_no_stream() -> None:
-    """A process that is asked to end leaves its streams to the server, which cuts them after a while."""
+    """A shutdown does not end its streams, so that the server cuts them."""
     from assistant.services import draining
 
     draining.STREAM_SECONDS = 3600.0
 
 
 FAULTS = (
-    Fault("a process that is asked to end waits for no run", NOT_WHOLE, drain_nothing),
-    Fault("a process that is asked to end ends no stream", CUT, end_no_stream),
+    Fault("a shutdown does not wait for runs", NOT_WHOLE, drain_nothing),
+    Fault("a shutdown does not end its streams", CUT, end_no_stream),
 )
 
 
 @dataclass(slots=True)
 class Reader:
-    """Somebody who reads event streams, of each server in turn; `cut` counts those without an end."""
+    """A client that reads event streams from each server in turn; `cut` counts those without an end."""
 
     ports: Sequence[int]
     key: str
@@ -73,7 +73,7 @@ class Reader:
     _at: int = 0
 
     async def turn(self) -> Turn:
-        """Ask over SSE, and resume until the run has ended. Raises `TimeoutError` if it does not."""
+        """Send a prompt over SSE, and resume until the run has ended. Raises `TimeoutError` if it does not."""
         turn = Turn(run_input(AT_LENGTH))
         events = f"/api/v1/tenants/bench/runs/{turn.given['runId']}/events/?protocolVersion=1.0"
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -87,7 +87,7 @@ class Reader:
         return turn
 
     async def answer(self) -> str:
-        """Ask over /v1; what came of the answer."""
+        """Send a prompt over /v1, and return the text that came."""
         asked = {"model": "support", "stream": True, "messages": [{"role": "user", "content": "Tell me"}]}
         parts: list[str] = []
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -98,7 +98,7 @@ class Reader:
         return "".join(parts)
 
     async def _read(self, method: str, path: str, body: Any = None, **headers: str) -> AsyncIterator[str]:
-        """What a stream's events hold; nothing, if there is no server."""
+        """Yield the data of a stream's events; nothing if no server answers."""
         url = f"http://127.0.0.1:{self.ports[self._at % len(self.ports)]}{path}"
         headers = {"Authorization": f"Bearer {self.key}", **headers}
         try:
@@ -119,7 +119,7 @@ class Reader:
 
 @dataclass(slots=True)
 class Rolled:
-    """What came of the chats (`turns`), of the SSE client's and of the answers of /v1, and the seconds to each end."""
+    """The turns of the chats and of the SSE client, the answers of /v1, and the seconds of each shutdown."""
 
     turns: list[Turn] = field(default_factory=list)
     streamed: list[Turn] = field(default_factory=list)

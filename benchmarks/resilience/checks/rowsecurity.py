@@ -1,4 +1,4 @@
-"""PostgreSQL's row-level security as the second line, with the application's own filters switched off."""
+"""PostgreSQL's row-level security, with the application's own filters switched off."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from benchmarks.resilience.pytests import on_postgres, printed
 
 TITLE = "Row-level security"
 HOW = (
-    "A rival's admin asks every address, and a rival every method of MCP and every frame of a websocket, of a site "
-    "whose queries name no tenant any more, as a role that the policies hold: tests/isolation/test_row_security.py."
+    "An admin of another tenant requests every address, and a member every method of MCP and every frame of the "
+    "websocket, on a site whose queries do not filter by tenant, with a database role that the policies apply to: "
+    "tests/isolation/test_row_security.py."
 )
 UNFILTERED = "foreign rows with the application's filters off"
 BARE = "row-level security is off too"
@@ -27,5 +28,5 @@ def measure(testbed: Testbed) -> Sequence[Line]:
     )
     said = printed(_SAID, "tests/isolation/test_row_security.py", on_postgres(testbed), "-k", kind)
     made, found = (int(said[0][1]), int(said[0][2])) if said else (0, 0)
-    # What broke off holds no goal, and catches no fault.
+    # A test that did not finish neither holds the goal nor catches a fault.
     return [Line(UNFILTERED, found if made or testbed.fault else 1, "", 0, beside=f"of {made:,} requests")]

@@ -19,11 +19,16 @@ from tests.fake_provider import FakeProvider
 
 TITLE = "1,000 open sockets"
 HOW = (
-    "1,000 websockets of ten members, by session cookie, opened at one process 50 at a time; after a minute each is "
-    "asked for a pong. Memory is the process's own (PSS)."
+    "1,000 websockets of ten members, by session cookie, opened at one process 50 at a time; after a minute each must "
+    "answer a ping. Memory is the process's proportional set size (PSS)."
 )
 SOCKETS, AT_ONCE, IDLE_SECONDS = 1000, 50, 60.0
-FAILED, CONNECTED, MEMORY, DEAD = "connections that failed", "slowest to connect", "memory of the process", "not alive"
+FAILED, CONNECTED, MEMORY, DEAD = (
+    "connections that failed",
+    "slowest to connect",
+    "memory of the process",
+    "sockets that do not answer",
+)
 Connect = Callable[[Any], Coroutine[Any, Any, None]]
 _PONG = re.compile(rb'"pong"')
 
@@ -48,7 +53,7 @@ def refuse() -> None:
 
 
 def keep_waiting() -> None:
-    """Every twentieth connection has to wait."""
+    """Every twentieth connection waits six seconds."""
 
     async def careless(self: Any, connect: Connect) -> None:
         await asyncio.sleep(6)
@@ -58,7 +63,7 @@ def keep_waiting() -> None:
 
 
 def hoard() -> None:
-    """Every twentieth connection keeps 100 MB."""
+    """Every twentieth connection takes 100 MB."""
 
     async def careless(self: Any, connect: Connect) -> None:
         self.hoard = b"x" * (100 * 2**20)
@@ -81,8 +86,8 @@ def _connect_otherwise(connect: Callable[[Any, Connect], Coroutine[Any, Any, Non
 FAULTS = (
     Fault("every twentieth connection is closed at once", DEAD, hang_up),
     Fault("every twentieth connection is refused", FAILED, refuse),
-    Fault("every twentieth connection has to wait", CONNECTED, keep_waiting),
-    Fault("every twentieth connection keeps 100 MB", MEMORY, hoard),
+    Fault("every twentieth connection waits six seconds", CONNECTED, keep_waiting),
+    Fault("every twentieth connection takes 100 MB", MEMORY, hoard),
 )
 
 

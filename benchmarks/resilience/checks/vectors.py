@@ -1,4 +1,4 @@
-"""What a model says, shown in a real browser: the known vectors run nothing there, and ask nobody."""
+"""Known XSS vectors in a model's output, shown in a real browser."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from benchmarks.resilience.pytests import PLUGIN, failed, planted, printed
 
 TITLE = "Hostile markup in a browser"
 HOW = (
-    "Over 300 vectors (script, handlers, SVG, MathML, data and javascript addresses, CSS, forms, images and links that "
-    "tell, tricks of Markdown) as stored and streamed answers, thoughts, tools, files, titles and names, in the chat, "
-    "the widget and every page of the admin, in Chromium with the content security policy switched off; every "
-    "connection that the browser opens is seen. The same on a page that nobody sanitises: tests/browser/test_vectors."
+    "Over 300 vectors (scripts, event handlers, SVG, MathML, data and javascript URLs, CSS, forms, images and links "
+    "that leak data, Markdown) as stored and streamed answers, reasoning, tools, files, titles and names, in the "
+    "chat, the widget and every page of the admin, in Chromium with the content security policy switched off; every "
+    "connection of the browser is recorded. The same on a page without sanitising: tests/browser/test_vectors."
 )
-RAN, ALIVE = "places where a vector ran or asked another host", "vectors that run on the unsanitised control page"
-TRUSTING = "model text is not sanitised, and pages escape nothing"
+RAN, ALIVE = (
+    "places where a vector ran or sent a request to another host",
+    "vectors that run on the unsanitised control page",
+)
+TRUSTING = "model text is not sanitised, and pages do not escape"
 DOZENS = 24
 _VECTORS = "tests/browser/test_vectors.py"
 PLACES = (
@@ -35,7 +38,7 @@ _TRUSTED = r"^vectors: without sanitising, policy False: (\d+) ran in the chat, 
 
 
 def sanitise_the_control_page() -> None:
-    """The page that is to show what vectors can do is as harmless as the product's."""
+    """The control page sanitises as the product does."""
     from assistant.services.markdown import render_blocks
 
     control: Any = importlib.import_module("tests.browser.control")
@@ -66,6 +69,6 @@ def _trusted() -> Line:
 
 def _alive(testbed: Testbed) -> Line:
     said = printed(_ALIVE, CONTROL, planted(testbed.fault), *PLUGIN)
-    if not said:  # what broke off holds no goal, and catches no fault
-        return Line(ALIVE, DOZENS if testbed.fault else 0, "", DOZENS, True, beside="it broke off")
+    if not said:  # not finished: neither holds the goal nor catches a fault
+        return Line(ALIVE, DOZENS if testbed.fault else 0, "", DOZENS, True, beside="not finished")
     return Line(ALIVE, int(said[0][2]), "", DOZENS, True, beside=f"of {said[0][1]}; {said[0][3]} asked other hosts")
