@@ -97,7 +97,8 @@ async def cpu_of(target: Target, workload: Workload, round_number: int) -> float
     for client in clients:
         came = len(TOKEN.findall(b"".join(payload for _, payload in client.received)))
         if came != workload.tokens * workload.answers:
-            raise RuntimeError(f"{target.name}: {came} tokens came of {workload.tokens * workload.answers}")
+            last = client.received[-1][1][:500]
+            raise RuntimeError(f"{target.name}: {came} tokens came of {workload.tokens * workload.answers}: {last!r}")
     await close_all(clients)
     return spent
 

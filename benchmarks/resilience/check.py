@@ -81,7 +81,7 @@ class Testbed:
         return serve(site, port=port, env=env)
 
     def fork_server(self, site: Site) -> AbstractContextManager[ForkServer]:
-        """Return a source of server processes that start in no time, to be killed."""
+        """Run a source of server processes that start quickly, to be killed, until the end of the block."""
         return open_fork_server(site)
 
 

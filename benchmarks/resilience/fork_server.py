@@ -1,4 +1,4 @@
-"""Forks server processes that start in no time: a port on standard input, the process id on standard output.
+"""Forks server processes that start quickly: a port on standard input, the process id on standard output.
 
 The imports, which take seconds, are done once before the first fork. Event loop, connections and runs are created in
 each forked process.

@@ -41,8 +41,8 @@ def measure(testbed: Testbed) -> Sequence[Line]:
     which = "disabled" if testbed.fault else "all_that_is_open"
     said = printed(_SAID, "tests/isolation/test_endings.py", env, "-k", f"all_that_is_open and {which}")
     # A test that did not finish neither holds the goal nor catches a fault.
-    unsaid = 0 if testbed.fault else LOSSES - len(said)
-    still_open = sum(int(one[3]) - int(one[2]) for one in said) + unsaid
+    missing = 0 if testbed.fault else LOSSES - len(said)
+    still_open = sum(int(one[3]) - int(one[2]) for one in said) + missing
     latest = max((float(one[4]) for one in said), default=0.0)
     beside = ", ".join(f"{one[1]} {one[4]}" for one in said)
     return [Line(LATEST, latest, "s", 5), Line(OPEN, still_open, "", 0, beside=beside)]

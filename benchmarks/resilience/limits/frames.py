@@ -36,11 +36,11 @@ async def _flood(
         began = time.monotonic()
         answered = await asyncio.gather(*(ping(client, frames) for client in clients))
         taken = max(last for _, last in answered) - began
-    let_in, (burst, rate) = sum(count for count, _ in answered), limit
+    admitted, (burst, rate) = sum(count for count, _ in answered), limit
     away = [client.connection for client in clients if client.close_code not in {None, 1000}]
     seen.tries += connections * frames
-    seen.wrong[ABOVE][name] += max(0, let_in - int(burst + 1 + rate * taken)) + (not away)
-    seen.wrong[BELOW][name] += max(0, burst - let_in)
+    seen.wrong[ABOVE][name] += max(0, admitted - int(burst + 1 + rate * taken)) + (not away)
+    seen.wrong[BELOW][name] += max(0, burst - admitted)
     seen.wrong[UNTYPED][name] += sum(one.close_code != TOO_MANY or REASON not in str(one.close_reason) for one in away)
     await asyncio.sleep(1)
     async with connected(port, key) as client:

@@ -98,12 +98,12 @@ def _set(site: Site, **limits: float) -> None:
 
 
 async def _lift(site: Site, clients: Sequence[Client]) -> None:
-    """Without limits everybody is let in again, also who has just asked on and on."""
+    """Remove all limits, and wait until members that were just refused are admitted again."""
     _set(site)
     for client in clients[:4]:
         while (await client.ask("Hello"))["type"] != "RUN_FINISHED":
             await asyncio.sleep(0.3)
-    # What those took must not count.
+    # The use of those runs must not count.
     site.database.run("DELETE FROM assistant_usageentry")
     site.database.run("DELETE FROM assistant_toolcall")
     site.database.run("UPDATE assistant_run SET started_at = %s", datetime.now(UTC) - timedelta(days=40))
@@ -116,18 +116,18 @@ async def _race(testbed: Testbed, site: Site, clients: Sequence[Client], case: C
     text, count = CALLS_ONCE if "tool_calls" in case.name else "Hello", testbed.scaled(AT_ONCE, 20)
     ends = await _at_once(clients, text, count)
     seen.tries += count
-    # A run holds more than it takes while it runs, so fewer are let in at once: the rest go one after the other.
+    # A running run reserves more than it uses, so fewer are admitted at once. The rest go one after the other.
     if case.is_held:
-        # Who asked on and on is answered from memory for a second: then the database is asked (`services/refusals.py`).
+        # Repeated refusals are answered from memory for a second (`services/refusals.py`).
         await asyncio.sleep(REMEMBERED_SECONDS)
-        while len(ends) < count + 2 * LIMIT and _let_in(ends[-1:]) + _let_in(ends[:-1]) <= LIMIT:
+        while len(ends) < count + 2 * LIMIT and _admitted(ends[-1:]) + _admitted(ends[:-1]) <= LIMIT:
             ends.append(await clients[0].ask(text))
-            if not _let_in(ends[-1:]):
+            if not _admitted(ends[-1:]):
                 break
             seen.tries += 1
-    let_in, name = _let_in(ends), named(site, case.name)
-    seen.wrong[ABOVE][name] += max(0, let_in - LIMIT)
-    seen.wrong[BELOW][name] += max(0, LIMIT - let_in)
+    admitted, name = _admitted(ends), named(site, case.name)
+    seen.wrong[ABOVE][name] += max(0, admitted - LIMIT)
+    seen.wrong[BELOW][name] += max(0, LIMIT - admitted)
     refusals = [end for end in ends if end["type"] != "RUN_FINISHED"]
     seen.wrong[UNTYPED][name] += sum(end.get("code") != "quota_exceeded" or _moment(end) is None for end in refusals)
     seen.wrong[UNTRUE][name] += sum(_moment(end) not in {None, _end(case.window)} for end in refusals)
@@ -167,8 +167,8 @@ async def _try_again(site: Site, client: Client, case: Case, text: str, seen: Se
         site.database.run(f"UPDATE assistant_{table} SET {case.window}_at = %s", began)
         await asyncio.sleep(LOOK_SECONDS)
     late = await client.ask(text)
-    seen.wrong[ABOVE][named(site, case.name)] += _let_in([early])
-    seen.wrong[UNTRUE][named(site, case.name)] += 1 - _let_in([late])
+    seen.wrong[ABOVE][named(site, case.name)] += _admitted([early])
+    seen.wrong[UNTRUE][named(site, case.name)] += 1 - _admitted([late])
 
 
 async def _connect_all(testbed: Testbed, site: Site, servers: Sequence[Server], case: Case, seen: Seen) -> None:
@@ -200,7 +200,7 @@ async def _are_admitted(clients: Sequence[Client]) -> list[bool]:
     return [count == 1 for count, _ in await asyncio.gather(*(ping(client, 1) for client in clients))]
 
 
-def _let_in(ends: Sequence[Frame]) -> int:
+def _admitted(ends: Sequence[Frame]) -> int:
     return sum(end["type"] == "RUN_FINISHED" for end in ends)
 
 
