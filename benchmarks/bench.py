@@ -30,7 +30,7 @@ class Bench:
 
     @property
     def few_rounds(self) -> int:
-        """Rounds of a figure that is a percentile of thousands of values each time; odd, so that there is a median."""
+        """Rounds of a figure that takes long, and of thousands of values or tokens each; odd, for its median."""
         return self.rounds // 4 * 2 + 1
 
     def sized(self, workload: Workload) -> Workload:

@@ -86,21 +86,26 @@ async def cpu_of(target: Target, workload: Workload, round_number: int) -> float
         RuntimeError: other tokens came than the workload asks for.
     """
     clients = await open_clients(target, workload.streams)
-    start = target.cpu()
-    await asyncio.gather(
-        *(
-            _ask(target, client, workload, moment)
-            for client, moment in zip(clients, workload.moments(round_number), strict=True)
+    try:
+        start = target.cpu()
+        moments = workload.moments(round_number)
+        await asyncio.gather(
+            *(_ask(target, client, workload, moment) for client, moment in zip(clients, moments, strict=True))
         )
-    )
-    spent = target.cpu() - start
-    for client in clients:
-        came = len(TOKEN.findall(b"".join(payload for _, payload in client.received)))
-        if came != workload.tokens * workload.answers:
-            last = client.received[-1][1][:500]
-            raise RuntimeError(f"{target.name}: {came} tokens came of {workload.tokens * workload.answers}: {last!r}")
-    await close_all(clients)
+        spent = target.cpu() - start
+        for client in clients:
+            _check(target, client, workload)
+    finally:  # an unfinished answer must not disturb the next target
+        await close_all(clients)
     return spent
+
+
+def _check(target: Target, client: LoadClient, workload: Workload) -> None:
+    expected = workload.tokens * workload.answers
+    came = len(TOKEN.findall(b"".join(payload for _, payload in client.received)))
+    if came != expected:
+        last = client.received[-1][1][:500]
+        raise RuntimeError(f"{target.name}: {came} tokens came of {expected}: {last!r}")
 
 
 async def open_clients(target: Target, count: int) -> list[LoadClient]:

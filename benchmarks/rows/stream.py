@@ -37,8 +37,8 @@ def measure(bench: Bench) -> Iterator[Section]:
         ]
         turn, short, long = (bench.sized(workload) for workload in (TURN, ONE_SHORT, ONE_LONG))
         yield _one(asyncio.run(compare(targets, (turn, short, long), bench.rounds)), turn, short, long)
-        for workload in map(bench.sized, MANY):
-            yield _many(asyncio.run(compare(targets, [workload], bench.rounds)), workload)
+        for workload, rounds in zip(map(bench.sized, MANY), (bench.rounds, bench.few_rounds), strict=True):
+            yield _many(asyncio.run(compare(targets, [workload], rounds)), workload)
 
 
 def _one(seen: Comparison, turn: Workload, short: Workload, long: Workload) -> Section:
