@@ -11,7 +11,7 @@ from typing import Any
 
 from tools.arguments import Arguments, coerce, refusal
 from tools.errors import InvalidArguments, InvalidTool
-from tools.jsonschema import JsonSchema, problems
+from tools.jsonschema import JsonSchema, TooManySteps, problems
 from tools.signature import is_context
 
 MAX_PROBLEMS = 100
@@ -36,7 +36,7 @@ class HandWritten:
             # What the schema does not tell of is refused, though JSON Schema would let it pass.
             closed = {"additionalProperties": False, **self.parameters}
             found = list(islice(problems(checked, closed, closed), MAX_PROBLEMS))
-        except (RecursionError, TypeError, AttributeError):  # such as a reference to what is no schema
+        except (TooManySteps, TypeError, AttributeError):  # such as a reference to what is no schema
             raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
         except UnicodeEncodeError:
             raise InvalidArguments("The arguments hold half a character, which is not valid Unicode.") from None

@@ -12,6 +12,7 @@ from assistant.models import ToolSetting
 from assistant.services import catalogue
 from assistant.services.toolsettings import read_secrets
 from tools import Tool
+from tools.bounded_json import load_json
 from tools.jsonschema import JsonSchema, resolve
 
 CONFIG, SECRET = "config_", "secret_"
@@ -64,7 +65,7 @@ class _Json(forms.CharField):
     def to_python(self, value: Any) -> Any:
         text = (super().to_python(value) or "").strip()
         try:
-            return json.loads(text) if text else None
+            return load_json(text) if text else None
         except ValueError:
             raise forms.ValidationError('This is no JSON, such as ["a", "b"].') from None
 

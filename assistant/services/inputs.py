@@ -6,7 +6,6 @@ can write assistant, system or earlier history from outside.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import uuid
@@ -22,6 +21,7 @@ from pydantic import ValidationError
 from assistant.core.endings import APPROVAL_SCHEMA
 from assistant.core.output import check_schema
 from tools import InvalidTool, Tool
+from tools.bounded_json import TooDeep, load_json
 
 MAX_ID = 128
 MAX_TEXT = 200_000
@@ -119,8 +119,8 @@ def read_json(text: str | bytes) -> Any:
     holds a number that does not fit into 64 bits.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
-    except RecursionError as exc:
+        return load_json(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
+    except TooDeep as exc:
         raise BeyondBounds("is nested too deeply") from exc
 
 

@@ -22,6 +22,7 @@ from mcp_types import Tool as Description
 
 from assistant.services.calling import CalledTool
 from tools import Media, Tool, ToolResult
+from tools.bounded_json import load_json
 from tools.jsonschema import JsonSchema, holds_to, resolve
 from tools.plain import more
 from tools.results import MAX_KEPT, cut
@@ -95,7 +96,7 @@ def _is_object(schema: JsonSchema) -> bool:
 def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
     """The tool's value, read back from its own text, which holds no more than its caller may see; None if it is cut."""
     try:
-        value = json.loads(text)
+        value = load_json(text)
     except ValueError:
         return None
     if _is_object(schema):
