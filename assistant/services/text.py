@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import datetime
 from typing import Any
+
+from assistant.toolkit.bounded_json import TooDeep, load_json
 
 MAX_TEXT = 200_000
 # What 64 bits hold, databases and encoders included; and how many characters that is, at most.
@@ -30,8 +31,8 @@ def read_json(text: str | bytes) -> Any:
     holds a number that does not fit into 64 bits.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
-    except RecursionError as exc:
+        return load_json(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
+    except TooDeep as exc:
         raise BeyondBounds("is nested too deeply") from exc
 
 
