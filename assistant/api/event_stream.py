@@ -10,7 +10,6 @@ from assistant.services.connections import open_connections
 from assistant.services.connections.connection_limits import SEAT_SECONDS, NoSeat
 from assistant.services.connections.open_connections import Presence, is_full
 from assistant.services.eventlog.log import Entry
-from assistant.services.limits.rate_limits import hold_back
 from assistant.services.run_key import RunKey
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.runs.manager import get_runs
@@ -34,7 +33,6 @@ async def seated(member: Member) -> AsyncIterator[None]:
             raise NoSeat("The server has as many connections open as it may. Try again in a moment.")
         seat = await runs.seats.take(member)
     except NoSeat as exc:
-        await hold_back(member.place)
         raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SEAT_SECONDS) from exc
     try:
         yield

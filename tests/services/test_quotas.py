@@ -19,7 +19,6 @@ from assistant.core.values.quota_kinds import NAMES, Windows
 from assistant.models import Provider, QuotaUse, Run, TenantLimits, UsageEntry, WebhookDelivery
 from assistant.models.limits import OF_MEMBER, OF_TENANT
 from assistant.services.limits.quota_ledger import forget, present_use, tell_reached
-from assistant.services.limits.refusal_cache import LOOKS_BURST, Refusals
 from assistant.services.limits.usage import add_usage
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.opening import OpenedRun, open_run
@@ -258,20 +257,6 @@ def test_of_many_at_once_exactly_so_many_are_let_in(cast: Cast) -> None:
         assert sum(pool.map(attempt, range(40))) == 7
     assert Run.objects.count() == 7
     assert QuotaUse.objects.get(user=None).day_messages == 7
-
-
-def test_who_asks_on_and_on_is_answered_from_memory(cast: Cast) -> None:
-    limit(cast, member_messages_per_day=1)
-    begin(cast.alice.pk)
-    refusals, reached, alice = Refusals(), refused(cast.alice.pk), member(cast.alice.pk)
-    assert refusals.note(alice, reached)
-    assert not refusals.note(alice, reached)
-    for _ in range(LOOKS_BURST):
-        assert refusals.last(alice) is None
-    assert refusals.last(alice) is reached
-    assert refusals.last(member(cast.amy.pk)) is None
-    refusals.lift(alice)
-    assert refusals.last(alice) is None
 
 
 def test_a_price_is_found_by_the_beginning_of_a_models_name(cast: Cast) -> None:

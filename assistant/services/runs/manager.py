@@ -27,8 +27,6 @@ from assistant.services.eventlog.log import EventLog
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis import RedisLog
 from assistant.services.limits.quota_ledger import tell_reached
-from assistant.services.limits.rate_limits import hold_back
-from assistant.services.limits.refusal_cache import Refusals
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
@@ -80,7 +78,6 @@ class Runs:
         self._checkpoints = Checkpoints()
         self._courier = Courier()
         self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
-        self._refusals = Refusals()
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -130,9 +127,6 @@ class Runs:
         )
 
     async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
-        if (known := self._refusals.last(member)) is not None:
-            await hold_back(member.place)
-            raise known
         return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="opening-a-run"))
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
@@ -141,10 +135,8 @@ class Runs:
         try:
             opened = await in_database(opener)
         except QuotaReached as reached:
-            if self._refusals.note(member, reached):
-                await in_database(tell_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
+            await in_database(tell_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
             raise
-        self._refusals.lift(member)
         if opened.setup is not None:
             try:
                 run = await self._begin(opened.key, opened.setup, member)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.flooding import NEIGHBOUR, hold_nobody_back, neighbour_of_a_flood
+from benchmarks.resilience.flooding import NEIGHBOUR, admit_floods, neighbour_of_a_flood
 from benchmarks.resilience.limits.faults import (
     ask_no_limit,
     count_no_calls,
@@ -49,7 +49,7 @@ FAULTS = (
     Fault("each message counts twice", BELOW, count_twice),
     Fault("refusals name no moment", UNTYPED, tell_no_time),
     Fault("refusals name a wrong moment", UNTRUE, tell_the_wrong_time),
-    Fault("a tenant's flood is not held back", NEIGHBOUR, hold_nobody_back),
+    Fault("a tenant's flood is not limited", NEIGHBOUR, admit_floods),
 )
 PRICES = json.dumps({"m": {"input": 100, "output": 100}})
 
