@@ -10,8 +10,8 @@ from typing import Any
 
 from assistant.core.values.events import Custom
 from assistant.services.connections import open_connections, shutdown
-from assistant.services.connections.connection_limits import NoSeat, Seat
-from assistant.services.connections.open_connections import Presence, is_full
+from assistant.services.connections.connection_limits import Slot, TooManyConnections
+from assistant.services.connections.open_connections import OpenConnection, is_full
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES, Refused, note_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
@@ -63,8 +63,8 @@ class ChatConsumer(LeanConsumer):
         self._assistant = route["assistant"]
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
-        self._presence: Presence | None = None
-        self._seat: Seat | None = None
+        self._presence: OpenConnection | None = None
+        self._slot: Slot | None = None
         # Before the database is queried, so that a flood of handshakes does not reach it.
         has_token = take_handshake(shown_credential(self.scope))
         if not has_token or is_full():
@@ -87,15 +87,15 @@ class ChatConsumer(LeanConsumer):
         runs = get_runs()
         await runs.start()
         try:
-            self._seat = await runs.seats.take(self.member)
-        except NoSeat as exc:
+            self._slot = await runs.connection_limiter.acquire(self.member)
+        except TooManyConnections as exc:
             await self._turn_away(str(exc))
             return
         try:
             await self._welcome()
         except BaseException:
             # Nobody tells a consumer that failed of the connection's end.
-            await runs.seats.leave(self._seat)
+            await runs.connection_limiter.release(self._slot)
             raise
         self._be_present(caller)
 
@@ -119,17 +119,17 @@ class ChatConsumer(LeanConsumer):
         await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
 
     def _be_present(self, caller: Caller) -> None:
-        self._presence = Presence(
+        self._presence = OpenConnection(
             member=caller.member,
-            leave=lambda: self._close_soon(CLOSE_NOT_WELCOME),
+            close=lambda: self._close_soon(CLOSE_NOT_WELCOME),
             session_key=caller.session_key,
             session_hash=caller.session_hash,
             assistant_id=caller.assistant_id,
             origin=caller.origin,
             until=caller.until,
         )
-        open_connections.enter(self._presence)
-        self._stop_listening = shutdown.listen(lambda: self._close_soon(CLOSE_RESTART))
+        open_connections.register(self._presence)
+        self._stop_listening = shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART))
 
     def _close_soon(self, code: int) -> None:
         self._closing = asyncio.create_task(self._close(code), name="closing")
@@ -144,11 +144,11 @@ class ChatConsumer(LeanConsumer):
 
     async def disconnect(self, code: int) -> None:
         if self._presence is not None:
-            open_connections.leave(self._presence)
+            open_connections.unregister(self._presence)
             self._stop_listening()
             await self._threads.close()
-        if self._seat is not None:
-            await get_runs().seats.leave(self._seat)
+        if self._slot is not None:
+            await get_runs().connection_limiter.release(self._slot)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._is_closing:

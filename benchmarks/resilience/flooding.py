@@ -19,7 +19,7 @@ from benchmarks.processes import Process, started
 from benchmarks.resilience.check import Ground
 from benchmarks.resilience.client import Client, connected, run_input
 from benchmarks.resilience.figures import p95
-from benchmarks.resilience.limits.faults import ask_no_limit, count_no_frames, give_seats_away
+from benchmarks.resilience.limits.faults import ask_no_limit, count_no_connections, count_no_frames
 from benchmarks.resilience.sites import POSTGRES, Server, Site
 from tests.fake_provider import FakeProvider
 
@@ -55,7 +55,7 @@ def make() -> None:
 
 def admit_floods() -> None:
     """Limit neither frames and handshakes nor messages and connections."""
-    for remove_limit in (count_no_frames, ask_no_limit, give_seats_away):
+    for remove_limit in (count_no_frames, ask_no_limit, count_no_connections):
         remove_limit()
 
 

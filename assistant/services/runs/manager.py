@@ -18,7 +18,11 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.services import metrics
-from assistant.services.connections.connection_limits import LocalSeats, RedisSeats, Seats
+from assistant.services.connections.connection_limits import (
+    ConnectionLimiter,
+    LocalConnectionLimiter,
+    RedisConnectionLimiter,
+)
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES
@@ -77,7 +81,9 @@ class Runs:
         self.log: EventLog = self._redis_log or _log_of_one_process()
         self._checkpoints = Checkpoints()
         self._courier = Courier()
-        self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
+        self.connection_limiter: ConnectionLimiter = (
+            RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
+        )
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -194,7 +200,7 @@ class Runs:
         await asyncio.gather(*self._work, return_exceptions=True)
         await self._courier.stop()
         await session_pool().close()
-        await self.seats.close()
+        await self.connection_limiter.close()
         await self.log.close()
 
     def _forget(self, run: RunTask, task: asyncio.Task[None]) -> None:
@@ -240,7 +246,7 @@ class Runs:
                     await in_database(expire_approvals)
                     expiries_at = time.monotonic() + EXPIRY_SECONDS
                 if is_due:
-                    await self.seats.renew()
+                    await self.connection_limiter.renew()
             except (DatabaseError, OSError):
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:

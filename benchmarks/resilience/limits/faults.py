@@ -75,18 +75,18 @@ def tell_no_time() -> None:
     consumer.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
 
 
-def give_seats_away() -> None:
+def count_no_connections() -> None:
     """Connections are not counted."""
-    from assistant.services.connections.connection_limits import LocalSeats, RedisSeats, _seat
+    from assistant.services.connections.connection_limits import LocalConnectionLimiter, RedisConnectionLimiter, _slot
 
-    async def take(self: Any, member: Any) -> Any:
-        return _seat(member)
+    async def acquire(self: Any, member: Any) -> Any:
+        return _slot(member)
 
-    async def leave(self: Any, seat: Any) -> None:
+    async def release(self: Any, slot: Any) -> None:
         return None
 
-    for kind in (LocalSeats, RedisSeats):
-        kind.take, kind.leave = take, leave  # type: ignore[method-assign]
+    for kind in (LocalConnectionLimiter, RedisConnectionLimiter):
+        kind.acquire, kind.release = acquire, release  # type: ignore[method-assign]
 
 
 def count_no_calls() -> None:
