@@ -18,7 +18,7 @@ from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.core.values.quota_kinds import NAMES, Windows
 from assistant.models import Provider, QuotaUse, Run, TenantLimits, UsageEntry, WebhookDelivery
 from assistant.models.limits import OF_MEMBER, OF_TENANT
-from assistant.services.limits.quota_ledger import forget, present_use, tell_reached
+from assistant.services.limits.quota_ledger import current_use, record_quota_reached, reset_use
 from assistant.services.limits.usage import add_usage
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.opening import OpenedRun, open_run
@@ -42,7 +42,7 @@ def member(user_id: int) -> Member:
 
 def limit(cast: Cast, **limits: object) -> None:
     TenantLimits.objects.update_or_create(tenant=cast.acme, defaults=limits)
-    forget(tenant_id=cast.acme.pk)
+    reset_use(tenant_id=cast.acme.pk)
 
 
 def begin(who: int) -> OpenedRun:
@@ -208,7 +208,7 @@ def test_webhooks_are_told_once_in_a_window(cast: Cast) -> None:
     limit(cast, member_messages_per_day=1)
     begin(cast.alice.pk)
     for _ in range(2):
-        tell_reached(tenant_id=cast.acme.pk, user_id=cast.alice.pk, reached=refused(cast.alice.pk))
+        record_quota_reached(tenant_id=cast.acme.pk, user_id=cast.alice.pk, reached=refused(cast.alice.pk))
     data = json.loads(WebhookDelivery.objects.get().body)["data"]
     assert (data["quota"], data["scope"], data["limit"], data["user"]) == (
         "messages_per_day",
@@ -281,5 +281,5 @@ def test_who_waited_over_midnight_does_not_bring_yesterday_back() -> None:
     midnight = datetime(2026, 11, 24, tzinfo=UTC)
     windows = Windows.at(midnight)
     use = QuotaUse(day_messages=3, minute_at=windows.minute, day_at=windows.day, month_at=windows.month)
-    assert present_use(use, midnight - timedelta(seconds=1)).day_messages == 3
-    assert (use.day_at, present_use(use, midnight + timedelta(days=1)).day_messages) == (windows.day, 0)
+    assert current_use(use, midnight - timedelta(seconds=1)).day_messages == 3
+    assert (use.day_at, current_use(use, midnight + timedelta(days=1)).day_messages) == (windows.day, 0)

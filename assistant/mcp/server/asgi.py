@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES, note_failure
-from assistant.services.limits.api_key_requests import TooManyRequests, spend
+from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.limits.rate_limits import take_mcp_request
 from assistant.services.tenancy.members import Member, member_by_key
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
@@ -73,7 +73,7 @@ def _caller(headers: dict[str, str]) -> Member | None:
 def _spend(member: Member | None) -> Response | None:
     if member is not None:
         try:
-            spend(member=member)
+            count_request(member=member)
         except TooManyRequests as exc:
             answer = _error(429, "too_many_requests", str(exc))
             answer.headers["Retry-After"] = str(exc.retry_after)

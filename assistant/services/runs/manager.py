@@ -30,7 +30,7 @@ from assistant.services.eventlog.file import FileLog, events_folder
 from assistant.services.eventlog.log import EventLog
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis import RedisLog
-from assistant.services.limits.quota_ledger import tell_reached
+from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
@@ -141,7 +141,7 @@ class Runs:
         try:
             opened = await in_database(opener)
         except QuotaReached as reached:
-            await in_database(tell_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
+            await in_database(record_quota_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
             raise
         if opened.setup is not None:
             try:
