@@ -30,7 +30,7 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
 from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 from assistant.services.text import BeyondBounds, read_json
 from assistant.services.token_bucket import Bucket
 from assistant.websocket.authentication import PROTOCOL, Caller, identify, shown_credential
@@ -79,7 +79,7 @@ class ChatConsumer(LeanConsumer):
             await self.close()
             return
         self.member = caller.member
-        enter(self.member.tenant_id)
+        set_tenants(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
         self._threads = FollowedThreads(
             self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)

@@ -36,7 +36,7 @@ from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.run_result import run_outcome
 from assistant.services.runs.stateless_input import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
                 return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
             try:
                 member = await in_database(_caller, request, scopes)
-                enter(member.tenant_id)
+                set_tenants(member.tenant_id)
                 return await view(request, member, **values)
             except HttpRefusal as exc:
                 return error(exc.status, str(exc), code=exc.code, headers=exc.headers)

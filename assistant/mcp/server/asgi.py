@@ -15,7 +15,7 @@ from assistant.services.limits.api_key_requests import TooManyRequests, count_re
 from assistant.services.limits.rate_limits import take_mcp_request
 from assistant.services.tenancy.members import Member, member_by_key
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 from assistant.toolkit.lazy_module import Late
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if answer is not None or member is None:
             await (answer or Response(status_code=401))(scope, receive, send)
             return
-        enter(member.tenant_id)
+        set_tenants(member.tenant_id)
         answering = await _answering.get()
         await answering.answer(scope, receive, send, member)
 

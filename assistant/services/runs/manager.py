@@ -48,7 +48,7 @@ from assistant.services.runs.stateless_input import StatelessInput
 from assistant.services.runs.warm_up import warm
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
-from assistant.services.tenancy.row_scope import enter, enter_all
+from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 from assistant.services.webhooks.sender import Courier
 from assistant.toolkit.context import UserId
 
@@ -137,7 +137,7 @@ class Runs:
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         await self.start()
-        enter(member.tenant_id)
+        set_tenants(member.tenant_id)
         try:
             opened = await in_database(opener)
         except QuotaReached as reached:
@@ -227,7 +227,7 @@ class Runs:
 
     async def _keep_house(self) -> None:
         # Of all tenants: this is the deployment's own housekeeping.
-        enter_all()
+        set_all_tenants()
         expiries_at = 0.0
         for turn in itertools.count():
             try:

@@ -11,7 +11,7 @@ from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Su
 from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.db.prepared_queries import Prepared, UserKey
-from assistant.services.tenancy.members import KeyLimits, Member, membership_of
+from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
 from assistant.services.toolpolicy.policy import Standing
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
 from assistant.toolkit.context import UserId
@@ -90,7 +90,7 @@ def _place(
         with_prompt(assistants)
         .annotate(
             thread=FilteredRelation("conversations", condition=own),
-            is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
+            is_superuser=superuser_subquery(tenant_id=tenant_id, user_id=user_id),
             same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
             is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
             has_message=Exists(messages.filter(message_id=message_id)),

@@ -105,7 +105,7 @@ def set_switch(
         tenant=tenant,
         details={"policy": policy, "before": before},
     )
-    change_notices.announce()
+    change_notices.notify()
     return row
 
 
