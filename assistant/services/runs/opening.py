@@ -235,7 +235,7 @@ def begin_run(
         user_id=member.user_id,
         assistant_id=assistant.pk,
         narrowing=allowed_tools,
-        standing=place.standing,
+        switches=place.switches,
     )
     return run, RunSetup(
         assistant_slug=assistant.slug,
