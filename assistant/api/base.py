@@ -24,7 +24,7 @@ from assistant.api.parsers import OneFormat, StrictJSONParser
 from assistant.services.db.threads import in_database
 from assistant.services.runs.idempotency import Claim, claim, fingerprint, keep, release
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 
 READS = frozenset({"GET", "HEAD"})
 REPLAYED = "Idempotent-Replayed"
@@ -67,7 +67,7 @@ class TenantView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self.member = caller_of(request._request, self.tenant_slug, self.scope_of(request.method or ""))
-        enter(self.member.tenant_id)
+        set_tenants(self.member.tenant_id)
 
     def scope_of(self, method: str) -> str:
         return self.scope_to_read if method in READS else self.scope_to_write
@@ -102,7 +102,7 @@ class AsyncTenantView(TenantView):
         try:
             await in_database(self.initial, self.request, *args, **kwargs)
             # Anew: what a thread enters stays in the thread.
-            enter(self.member.tenant_id)
+            set_tenants(self.member.tenant_id)
             handler = getattr(self, (request.method or "").lower(), None)
             if handler is None:
                 raise MethodNotAllowed(request.method or "")

@@ -9,9 +9,9 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
 
 from assistant.api.authentication import HttpRefusal, bearer_key, caller_of, not_found
-from assistant.services.tenancy.end_users import is_token, shows_any, visitor_by_token
+from assistant.services.tenancy.end_users import end_user_by_token, is_origin_allowed, is_token
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import all_tenants, enter
+from assistant.services.tenancy.row_scope import all_tenants, set_tenants
 from assistant.services.toolcalls.files import file_response, find_file
 
 
@@ -23,7 +23,7 @@ def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpRespons
         return _preflight(tenant, origin)
     try:
         member = _reader(request, tenant, origin)
-        enter(member.tenant_id)
+        set_tenants(member.tenant_id)
         found = find_file(member=member, file_id=file)
         if found is None:
             raise not_found()
@@ -42,7 +42,7 @@ def _reader(request: HttpRequest, tenant: str, origin: str) -> Member:
     if token is None or not is_token(token):
         return caller_of(request, tenant, "read")
     with all_tenants():
-        visitor = visitor_by_token(token=token, tenant_slug=tenant, origin=origin)
+        visitor = end_user_by_token(token=token, tenant_slug=tenant, origin=origin)
     if visitor is None:
         raise HttpRefusal(401, "unauthorized", "The token has ended, or does not count from this page.")
     return visitor.member
@@ -50,7 +50,7 @@ def _reader(request: HttpRequest, tenant: str, origin: str) -> Member:
 
 def _preflight(tenant: str, origin: str) -> HttpResponse:
     """What a browser asks before it sends a token from a page of another origin."""
-    if not shows_any(tenant_slug=tenant, origin=origin):
+    if not is_origin_allowed(tenant_slug=tenant, origin=origin):
         return not_found().response()
     headers = {
         "Access-Control-Allow-Origin": origin,

@@ -26,7 +26,7 @@ from assistant.services.conversations.conversations import (
 )
 from assistant.services.mcp_servers.member_credentials import has_own_connections
 from assistant.services.tenancy.members import Member, find_member, memberships_of
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 from assistant.toolkit.context import UserId
 
 MAX_STARTERS = 4
@@ -57,7 +57,7 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
         member = find_member(user_id=_user_id(request), tenant_slug=tenant)
         if member is None:
             raise Http404
-        enter(member.tenant_id)
+        set_tenants(member.tenant_id)
         return view(Visit(member, request), **values)
 
     return checked

@@ -18,7 +18,7 @@ from django.http.request import HttpRequest
 
 from assistant.models import Assistant
 from assistant.services.db.prepared_queries import Prepared
-from assistant.services.tenancy.end_users import is_token, visitor_by_token
+from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 from assistant.services.tenancy.origins import headers_of, is_allowed_origin
 from assistant.services.tenancy.row_scope import all_tenants
@@ -89,7 +89,7 @@ def _by_key(key: str, tenant_slug: str) -> Caller | None:
 
 
 def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller | None:
-    found = visitor_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=origin)
+    found = end_user_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=origin)
     if found is None:
         return None
     return Caller(found.member, assistant_id=found.assistant_id, origin=origin, until=found.until)

@@ -20,6 +20,7 @@ from benchmarks.processes import Process, started
 from benchmarks.resilience.check import Testbed
 from benchmarks.resilience.client import Client, connected, run_input
 from benchmarks.resilience.figures import p95
+from benchmarks.resilience.limits.faults import check_no_limit, count_no_connections, count_no_frames
 from benchmarks.resilience.sites import POSTGRES, Server, Site
 from tests.fake_provider import FakeProvider
 
@@ -34,8 +35,8 @@ MAKE = "import django; django.setup(); from benchmarks.resilience.flooding impor
 def make() -> None:
     """Create the tenant that floods, with a member and a key for each round; print the keys as JSON.
 
-    The tenant has used up its messages. The benchmark's own tenant is the neighbour. Each round has another member,
-    because a member that has flooded is slowed down for a while.
+    The tenant has used up its messages. The benchmark's own tenant is the neighbour. Each round has another member, whose
+    bucket is full.
     """
     from django.contrib.auth import get_user_model
 
@@ -54,19 +55,9 @@ def make() -> None:
 
 
 def admit_floods() -> None:
-    """Do all of the work for every request of a flood, and refuse without a delay."""
-    from assistant.asgi import body_limits
-    from assistant.services.limits import rate_limits, refusal_cache
-    from assistant.services.runs import manager
-    from assistant.websocket import consumer
-
-    async def at_once(who: object) -> None:
-        return None
-
-    for module in (body_limits, consumer, manager):
-        module.hold_back = at_once  # type: ignore[attr-defined]
-    rate_limits.Bucket.reserve = lambda self, patience: 0.0  # type: ignore[method-assign]
-    refusal_cache.Refusals.last = lambda self, member: None  # type: ignore[method-assign]
+    """Limit neither frames and handshakes nor messages and connections."""
+    for remove_limit in (count_no_frames, check_no_limit, count_no_connections):
+        remove_limit()
 
 
 def neighbour_of_a_flood(testbed: Testbed) -> list[float]:

@@ -36,7 +36,7 @@ from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.run_result import run_outcome
 from assistant.services.runs.stateless_input import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
                 return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
             try:
                 member = await in_database(_caller, request, scopes)
-                enter(member.tenant_id)
+                set_tenants(member.tenant_id)
                 return await view(request, member, **values)
             except HttpRefusal as exc:
                 return error(exc.status, str(exc), code=exc.code, headers=exc.headers)
@@ -218,7 +218,7 @@ async def _texts(
             raise
         finally:
             # The server's own end is nobody's going away: its runs are given a while.
-            if not ended and not goes_on and not shutdown.has_begun():
+            if not ended and not goes_on and not shutdown.is_shutting_down():
                 _soon(get_runs().cancel(member=member, run_id=opened.key.run_id))
         kept = 200, heading.whole(answer)
     finally:
@@ -234,7 +234,7 @@ async def _entries(member: Member, opened: OpenedRun, answer: Answer) -> AsyncGe
     """
     async with aclosing(Visit(member).entries(opened.key)) as entries:
         async for entry in entries:
-            if shutdown.is_late():
+            if shutdown.must_end_streams():
                 raise CompletionFailed("interrupted", RESTARTING)
             if entry is None or (opened.setup is None and not entry.is_end):
                 continue

@@ -43,7 +43,7 @@ def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Argume
         text = _text(arguments)
         if len(text) > MAX_CHARACTERS:
             raise InvalidArguments(f"The arguments are longer than {MAX_CHARACTERS} characters.")
-        parsed = load_json(text, max_depth=MAX_DEPTH, loads=_DECODER.decode) if text.strip() else None
+        parsed = load_json(text, max_depth=MAX_DEPTH, loads=_decode) if text.strip() else None
     except TooDeep:
         raise InvalidArguments(f"The arguments are nested more than {MAX_DEPTH} levels deep.") from None
     except ValueError as exc:
@@ -89,6 +89,10 @@ def _finite(text: str) -> float:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)
+
+
+def _decode(text: str | bytes) -> Any:
+    return _DECODER.decode(text if isinstance(text, str) else text.decode())
 
 
 def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:

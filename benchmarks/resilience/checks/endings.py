@@ -22,7 +22,7 @@ def look_late() -> None:
     """Open connections are checked every 15 seconds."""
     from assistant.services.connections import open_connections
 
-    open_connections.SWEEP_SECONDS = 15.0
+    open_connections.CHECK_SECONDS = 15.0
 
 
 FAULTS = (

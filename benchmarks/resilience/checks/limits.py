@@ -50,7 +50,7 @@ FAULTS = (
     Fault("each message counts twice", BELOW, count_twice),
     Fault("refusals have no retry time", UNTYPED, leave_out_retry_time),
     Fault("refusals have a wrong retry time", UNTRUE, name_wrong_retry_time),
-    Fault("a tenant's flood is not slowed down", NEIGHBOUR, admit_floods),
+    Fault("a tenant's flood is not limited", NEIGHBOUR, admit_floods),
 )
 PRICES = json.dumps({"m": {"input": 100, "output": 100}})
 

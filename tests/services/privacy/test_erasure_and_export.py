@@ -29,7 +29,7 @@ from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.ownership import belongings
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.end_users import keep_end_user
+from assistant.services.tenancy.end_users import save_end_user
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
@@ -156,7 +156,7 @@ def test_names_in_any_script_go_from_the_audit(cast: Cast) -> None:
 
 
 def test_an_end_user_is_found_by_the_tenant_s_id_of_them(cast: Cast) -> None:
-    keep_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
+    save_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
     run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
     assert not EndUser.objects.exists()
     assert found_in("anary") == []
