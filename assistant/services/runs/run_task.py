@@ -101,9 +101,9 @@ class RunTask:
             is_shorter = await summarise_if_long(
                 key=self.key,
                 model=self._plan.model,
-                prices=self._plan.prices,
+                prices=self._plan.settings.prices,
                 messages=(*self._plan.messages, *self._transcript.messages),
-                tokens=self._plan.history_tokens,
+                tokens=self._plan.settings.history_tokens,
             )
         if is_shorter:
             await self._log.tell_summary(self.key.thread)

@@ -64,9 +64,9 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     setup = replace(
         setup,
         client_tools=given.client_tools,
-        options={**setup.options, **given.options},
+        settings=replace(setup.settings, options={**setup.settings.options, **given.options}),
         is_stateless=True,
         tool_choice=given.tool_choice,
-        response_format=None if setup.answer_schema else given.response_format,
+        response_format=None if setup.settings.answer_schema else given.response_format,
     )
     return OpenedRun(key_of(run, owner), setup)
