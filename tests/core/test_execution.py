@@ -271,7 +271,7 @@ async def test_what_cannot_be_sent_does_not_end_the_run() -> None:
         return ToolResult("half a smile: \ud83d", display={"at": object(), "n": float("nan")})
 
     played = await play([ADD, "ok"], add, interceptors=(odd,))
-    assert played.results == ["half a smile: ?"]
+    assert played.results == ["half a smile: \ufffd"]
     assert played.custom("tool.finished")[0]["display"]["n"] is None
 
 

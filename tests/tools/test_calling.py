@@ -21,9 +21,9 @@ from assistant.toolkit import (
     ToolError,
     ToolResult,
     current_context,
-    execution,
     tool,
 )
+from assistant.toolkit.calls import worker_threads
 
 CONTEXT = ToolContext()
 
@@ -61,18 +61,18 @@ def transactions() -> Iterator[list[str]]:
             raise
         ended.append("committed")
 
-    before = execution._atomic
-    execution.set_atomic(atomic)
+    before = worker_threads._atomic
+    worker_threads.set_atomic(atomic)
     yield ended
-    execution.set_atomic(before)
+    worker_threads.set_atomic(before)
 
 
 async def test_hung_tools_leave_room_for_others(hung: threading.Event) -> None:
     hangs = made_of(hung.wait, timeout=1, parameters={"type": "object"})
-    calls = [asyncio.create_task(hangs.call("", CONTEXT)) for _ in range(execution.MAX_THREADS)]
-    await eventually(lambda: execution._pool._running == execution.MAX_THREADS)
+    calls = [asyncio.create_task(hangs.call("", CONTEXT)) for _ in range(worker_threads.MAX_THREADS)]
+    await eventually(lambda: worker_threads._pool._running == worker_threads.MAX_THREADS)
     waiting = asyncio.create_task(made_of(lambda: "through").call("", CONTEXT))
-    await eventually(lambda: len(execution._pool._waiting) == 1)
+    await eventually(lambda: len(worker_threads._pool._waiting) == 1)
     for call in calls:
         call.cancel()
     assert (await asyncio.wait_for(waiting, 10)).content == "through"
@@ -86,28 +86,28 @@ async def test_no_more_than_so_many_hung_threads_are_written_off(hung: threading
         started.append(1)
         hung.wait()
 
-    await eventually(lambda: execution._pool._abandoned == 0)
+    await eventually(lambda: worker_threads._pool._abandoned == 0)
     for round_ in range(4):
-        calls = [asyncio.create_task(made_of(hangs).call("", CONTEXT)) for _ in range(execution.MAX_THREADS)]
-        wanted = min(round_ + 1, 3) * execution.MAX_THREADS
+        calls = [asyncio.create_task(made_of(hangs).call("", CONTEXT)) for _ in range(worker_threads.MAX_THREADS)]
+        wanted = min(round_ + 1, 3) * worker_threads.MAX_THREADS
         await eventually(lambda wanted=wanted: len(started) == wanted)  # type: ignore[misc]
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-    assert len(started) == execution.MAX_ABANDONED + execution.MAX_THREADS
+    assert len(started) == worker_threads.MAX_ABANDONED + worker_threads.MAX_THREADS
     hung.set()
-    await eventually(lambda: execution._pool._abandoned == 0 and execution._pool._running == 0)
+    await eventually(lambda: worker_threads._pool._abandoned == 0 and worker_threads._pool._running == 0)
 
 
 async def test_tools_that_call_tools_never_wait_for_each_others_places() -> None:
-    all_in = threading.Barrier(execution.MAX_THREADS, timeout=20)
+    all_in = threading.Barrier(worker_threads.MAX_THREADS, timeout=20)
     inner = made_of(lambda: "inner")
 
     def outer() -> str:
         all_in.wait()
         return async_to_sync(inner.call)("", CONTEXT).content
 
-    calls = [made_of(outer).call("", CONTEXT) for _ in range(execution.MAX_THREADS)]
+    calls = [made_of(outer).call("", CONTEXT) for _ in range(worker_threads.MAX_THREADS)]
     assert {result.content for result in await asyncio.wait_for(asyncio.gather(*calls), 30)} == {"inner"}
 
 
@@ -126,10 +126,10 @@ async def test_each_attempt_is_logged_without_what_it_was_about(caplog: pytest.L
 async def test_a_call_that_is_given_up_while_it_waits_for_a_thread_never_runs(hung: threading.Event) -> None:
     ran: list[str] = []
     hangs = made_of(hung.wait, parameters={"type": "object"})
-    calls = [asyncio.create_task(hangs.call("", CONTEXT)) for _ in range(execution.MAX_THREADS)]
-    await eventually(lambda: execution._pool._running == execution.MAX_THREADS)
+    calls = [asyncio.create_task(hangs.call("", CONTEXT)) for _ in range(worker_threads.MAX_THREADS)]
+    await eventually(lambda: worker_threads._pool._running == worker_threads.MAX_THREADS)
     late = asyncio.create_task(made_of(lambda: ran.append("ran")).call("", CONTEXT))
-    await eventually(lambda: len(execution._pool._waiting) == 1)
+    await eventually(lambda: len(worker_threads._pool._waiting) == 1)
     late.cancel()
     await asyncio.gather(late, return_exceptions=True)
     hung.set()
@@ -162,14 +162,14 @@ async def test_the_cleanup_follows_every_call_in_its_own_thread() -> None:
         works()
         raise ToolError("no")
 
-    before = execution._cleanup
-    execution.set_thread_cleanup(lambda: calls.append(("cleanup", threading.get_ident())))
+    before = worker_threads._cleanup
+    worker_threads.set_thread_cleanup(lambda: calls.append(("cleanup", threading.get_ident())))
     try:
         await made_of(works).call("", CONTEXT)
         with pytest.raises(ToolError):
             await made_of(fails).call("", CONTEXT)
     finally:
-        execution.set_thread_cleanup(before)
+        worker_threads.set_thread_cleanup(before)
     assert [name for name, _ in calls] == ["call", "cleanup"] * 2
     assert calls[0][1] == calls[1][1] != threading.get_ident()
 
@@ -178,12 +178,12 @@ async def test_a_cleanup_that_fails_takes_no_result_away() -> None:
     def fails() -> None:
         raise OSError
 
-    before = execution._cleanup
-    execution.set_thread_cleanup(fails)
+    before = worker_threads._cleanup
+    worker_threads.set_thread_cleanup(fails)
     try:
         assert (await made_of(lambda: "kept").call("", CONTEXT)).content == "kept"
     finally:
-        execution.set_thread_cleanup(before)
+        worker_threads.set_thread_cleanup(before)
 
 
 async def test_atomic_work_is_kept_only_if_it_ended_well(transactions: list[str], hung: threading.Event) -> None:

@@ -93,8 +93,8 @@ class Array:
         (Pair(1, 2), '{"a":1,"b":2}'),
         ({Size.BIG: 1, 2: "x", None: 3}, '{"big":1,"2":"x","None":3}'),
         (b"\xff", '"/w=="'),
-        ("lone \ud800", "lone ?"),
-        (["\ud800", {"\udfff": 1}], '["?",{"?":1}]'),
+        ("lone \ud800", "lone \ufffd"),
+        (["\ud800", {"\udfff": 1}], '["\ufffd",{"\ufffd":1}]'),
         ("grün 😀", "grün 😀"),
         (["grün 😀"], '["grün 😀"]'),
         (PurePosixPath("/a"), '"/a"'),
@@ -207,7 +207,7 @@ def test_the_whole_of_a_cut_result_is_kept(value: Any) -> None:
 
 def test_a_result_of_the_tools_own_is_made_safe_too() -> None:
     result = result_of(ToolResult("lone \ud800", display={"n": float("nan"), "at": dt.date(2026, 1, 2)}, is_error=True))
-    assert (result.content, result.display, result.is_error) == ("lone ?", {"n": None, "at": "2026-01-02"}, True)
+    assert (result.content, result.display, result.is_error) == ("lone \ufffd", {"n": None, "at": "2026-01-02"}, True)
     with pytest.raises(ToolError):
         result_of(ToolResult("x", display=object()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.management.demo_tenants import load_demo_documents
 from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.tools.library.calling import context_of
@@ -25,3 +26,5 @@ def at_globex(cast: Cast) -> ToolContext:
 @pytest.fixture
 def demo(cast: Cast) -> None:
     load_demo(cast.acme, cast.globex)
+    for tenant in (cast.acme, cast.globex):
+        load_demo_documents(tenant)
