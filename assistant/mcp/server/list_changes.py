@@ -12,7 +12,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from mcp.shared.subscriptions import (
     PromptsListChanged,
@@ -31,6 +30,7 @@ from assistant.services.tenancy import change_notices
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import tenants
 from assistant.services.toolcalls.direct_call import tools_for
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class _Room:
     sweeper: asyncio.Task[None] | None = None
 
 
-_rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = WeakKeyDictionary()
+_rooms = PerLoop(_Room)
 
 
 @asynccontextmanager
@@ -128,7 +128,7 @@ async def watching(
     Raises:
         TooManyStreams: the member listens on `MAX_STREAMS` already.
     """
-    room = _rooms.setdefault(asyncio.get_running_loop(), _Room())
+    room = _rooms.get()
     mine = [one for one in room.watches if one.member.user == member.user and one.member.tenant == member.tenant]
     if len(mine) >= MAX_STREAMS:
         raise TooManyStreams

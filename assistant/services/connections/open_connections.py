@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -28,6 +27,7 @@ from assistant.services.db.value_lists import any_of
 from assistant.services.tenancy.members import Member, good_keys
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
@@ -65,16 +65,12 @@ class _Room:
     sweeper: asyncio.Task[None] | None = None
 
 
-_rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = WeakKeyDictionary()
-
-
-def _room() -> _Room:
-    return _rooms.setdefault(asyncio.get_running_loop(), _Room())
+_rooms = PerLoop(_Room)
 
 
 def enter(presence: Presence) -> None:
     """Keep an eye on a connection until it leaves."""
-    room = _room()
+    room = _rooms.get()
     room.present.setdefault(presence.right, set()).add(presence)
     if room.sweeper is None or room.sweeper.done():
         # In a context of its own: it looks after everybody, not only after whoever came first.
@@ -83,7 +79,7 @@ def enter(presence: Presence) -> None:
 
 def leave(presence: Presence) -> None:
     """The connection is closed."""
-    present, right = _room().present, presence.right
+    present, right = _rooms.get().present, presence.right
     alike = present.get(right, set())
     alike.discard(presence)
     if not alike:
@@ -107,7 +103,7 @@ async def _sweep(room: _Room) -> None:
 
 def open_connections() -> int:
     """How many connections are open in this process."""
-    return sum(len(alike) for room in list(_rooms.values()) for alike in list(room.present.values()))
+    return sum(len(alike) for room in _rooms.values() for alike in list(room.present.values()))
 
 
 def is_full() -> bool:

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from assistant.services.token_bucket import Bucket, Buckets, digest_of
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 # Frames a connection may send: a burst, then so many a second; and all of a member's connections together.
 CONNECTION_BURST, CONNECTION_RATE = 60, 20.0
@@ -48,15 +49,15 @@ def member_bucket(*, tenant_id: int, user_id: UserId) -> Bucket:
     return bucket
 
 
-_gates: WeakValueDictionary[tuple[int, int, UserId], asyncio.Semaphore] = WeakValueDictionary()
+_gates: PerLoop[WeakValueDictionary[tuple[int, UserId], asyncio.Semaphore]] = PerLoop(WeakValueDictionary)
 
 
 def picture_gate(*, tenant_id: int, user_id: UserId) -> asyncio.Semaphore:
     """What lets a member's connections get fresh pictures, one after the other: those can be megabytes each."""
-    key = (id(asyncio.get_running_loop()), tenant_id, user_id)
-    gate = _gates.get(key)
+    gates, key = _gates.get(), (tenant_id, user_id)
+    gate = gates.get(key)
     if gate is None:
-        gate = _gates[key] = asyncio.Semaphore(PICTURES_AT_ONCE)
+        gate = gates[key] = asyncio.Semaphore(PICTURES_AT_ONCE)
     return gate
 
 

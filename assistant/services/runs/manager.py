@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.db import DatabaseError
@@ -49,6 +48,7 @@ from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import enter, enter_all
 from assistant.services.webhooks.sender import Courier
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
@@ -273,17 +273,17 @@ def _log_of_one_process() -> EventLog:
     return FileLog(folder) if folder else MemoryLog()
 
 
-_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = WeakKeyDictionary()
+_runs = PerLoop(Runs)
 
 
 def _held(which: int) -> int:
-    return sum(runs.log.size()[which] for runs in list(_by_loop.values()))
+    return sum(runs.log.size()[which] for runs in _runs.values())
 
 
 metrics.watch(
     "assistant_running_runs",
     "Runs that this process works on.",
-    lambda: sum(len(runs._tasks) for runs in list(_by_loop.values())),
+    lambda: sum(len(runs._tasks) for runs in _runs.values()),
 )
 metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _held(0))
 metrics.watch("assistant_event_log_bytes", "What the events held in memory take.", lambda: _held(1))
@@ -291,7 +291,4 @@ metrics.watch("assistant_event_log_bytes", "What the events held in memory take.
 
 def get_runs() -> Runs:
     """The runs of the event loop that is running."""
-    loop = asyncio.get_running_loop()
-    if loop not in _by_loop:
-        _by_loop[loop] = Runs()
-    return _by_loop[loop]
+    return _runs.get()
