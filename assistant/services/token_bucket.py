@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Hashable
+
+from cachetools import LRUCache
 
 # Buckets of members that are kept; one that is forgotten is full again.
 KEPT_BUCKETS = 10_000
@@ -49,16 +50,13 @@ class Buckets:
 
     def __init__(self, burst: int, rate: float) -> None:
         self._burst, self._rate = burst, rate
-        self._kept: OrderedDict[Hashable, Bucket] = OrderedDict()
+        self._kept: LRUCache[Hashable, Bucket] = LRUCache(KEPT_BUCKETS)
 
     def of(self, key: Hashable) -> Bucket:
         """The key's own."""
         bucket = self._kept.get(key)
         if bucket is None:
             bucket = self._kept[key] = Bucket(self._burst, self._rate)
-            if len(self._kept) > KEPT_BUCKETS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
         return bucket
 
 

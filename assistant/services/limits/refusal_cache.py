@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
+from cachetools import LRUCache
 from django.utils import timezone
 
 from assistant.services.tenancy.members import Member
@@ -27,7 +27,7 @@ class Refusals:
     """The refusals that members of this process have had last, while they hold."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[tuple[int, UserId], _Refusal] = OrderedDict()
+        self._last: LRUCache[tuple[int, UserId], _Refusal] = LRUCache(KEPT_BUCKETS)
 
     def last(self, member: Member) -> QuotaReached | None:
         """The last refusal of a member who asks on and on; None if the database is to be asked."""
@@ -45,9 +45,6 @@ class Refusals:
         is_news = last is None or (last.reached.quota, last.reached.resets_at) != (reached.quota, reached.resets_at)
         looks = Bucket(LOOKS_BURST, LOOKS_RATE) if last is None else last.looks
         self._last[member.place] = _Refusal(reached, looks)
-        self._last.move_to_end(member.place)
-        if len(self._last) > KEPT_BUCKETS:
-            self._last.popitem(last=False)
         return is_news
 
     def lift(self, member: Member) -> None:
