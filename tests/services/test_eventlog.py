@@ -222,9 +222,14 @@ async def test_files_of_an_earlier_run_say_nothing_of_the_next(tmp_path: Path) -
 
 async def test_a_folder_that_cannot_be_written_loses_no_event_here(tmp_path: Path) -> None:
     log = FileLog(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
     await write(log, "thread", entries(1, 1, 3))
     assert (await log.open("thread")).read(Position(1, 0)) == entries(1, 1, 3)
+
+
+async def test_what_is_forgotten_is_there_for_nobody(log: EventLog, thread: str) -> None:
+    await write(log, thread, entries(1, 1, 3))
+    await asyncio.to_thread(log.forget, [thread])
+    assert (await log.salvage(thread, 1)).last is None
 
 
 async def until_true(ask: Callable[[], Awaitable[object]]) -> None:
@@ -321,7 +326,7 @@ if REDIS_URL:
 
     async def test_a_process_says_again_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(redis, "RENEW_SECONDS", 0.05)
-        monkeypatch.setattr(redis, "RENEWED_AT_ONCE", 2)
+        monkeypatch.setattr(redis, "KEYS_AT_ONCE", 2)
         log = RedisLog(REDIS_URL, lambda message: None)
         await log.start()
         threads = [str(uuid.uuid4()) for _ in range(5)]

@@ -204,6 +204,9 @@ class EventLog(Protocol):
 
     outlives_process: bool
 
+    async def start(self) -> None:
+        """Prepare for writing, and listen for what other processes write. Called once, before the first run."""
+
     def writer(self, thread: str, on_failure: Callable[[], object]) -> Writer:
         """A run's writer; `on_failure` is called if its events cannot be kept any more."""
 
@@ -227,6 +230,13 @@ class EventLog(Protocol):
 
     async def publish_control(self, message: str) -> None:
         """Tell every other process something; a hint that may be lost."""
+
+    def forget(self, threads: Sequence[str]) -> None:
+        """Delete the stored events of these threads, when their conversations are deleted.
+
+        Works without an event loop and without `start`, so that commands and the admin can use a log of their own.
+        Events that another process holds in memory stay there until it drops the idle thread.
+        """
 
     def size(self) -> tuple[int, int]:
         """How many threads this process holds in memory, and how many bytes they take."""

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
@@ -36,7 +37,9 @@ FORGET = "forget "
 SUMMARY = "summary "
 KEEP_SECONDS = 3600
 # A process says again what it reads, well before that would be forgotten.
-RENEW_SECONDS, RENEWED_AT_ONCE = KEEP_SECONDS / 4, 500
+RENEW_SECONDS = KEEP_SECONDS / 4
+# Keys of one command that renews or deletes many.
+KEYS_AT_ONCE = 500
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
 PATIENCE_SECONDS = 20.0
@@ -72,6 +75,7 @@ class RedisLog:
     outlives_process = True
 
     def __init__(self, url: str, on_control: Callable[[str], None]) -> None:
+        self._url = url
         self._redis: Redis = Redis.from_url(url, socket_keepalive=True)
         self._append_script = self._redis.register_script(APPEND)
         self._read_script = self._redis.register_script(READ)
@@ -177,7 +181,7 @@ class RedisLog:
 
     async def start_run(self, thread: str, number: int) -> ThreadLog:
         if number == 1:
-            self._memory.forget(thread)
+            self._memory.reset(thread)
             if await self._patiently(lambda: self._redis.delete(STREAM + thread)):
                 # Other processes read this before the first event, for it is published before it.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
@@ -211,6 +215,12 @@ class RedisLog:
         """Tell every process something; delivery is a hint, the database holds the truth."""
         with contextlib.suppress(*REDIS_AWAY):
             await self._redis.publish(CONTROL, message)
+
+    def forget(self, threads: Sequence[str]) -> None:
+        self._memory.forget(threads)
+        with SyncRedis.from_url(self._url) as client:
+            for start in range(0, len(threads), KEYS_AT_ONCE):
+                client.delete(*(STREAM + thread for thread in threads[start : start + KEYS_AT_ONCE]))
 
     def size(self) -> tuple[int, int]:
         return self._memory.size()
@@ -252,7 +262,7 @@ class RedisLog:
             return
         sender, _, thread = text.removeprefix(FORGET).partition(" ")
         if sender != self._id:
-            self._memory.forget(thread)
+            self._memory.reset(thread)
 
     def _fill_all(self) -> None:
         for thread in list(self._followed):
@@ -288,7 +298,7 @@ class RedisLog:
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             threads = list(self._followed)
-            for start in range(0, len(threads), RENEWED_AT_ONCE):
-                keys = [READERS + thread for thread in threads[start : start + RENEWED_AT_ONCE]]
+            for start in range(0, len(threads), KEYS_AT_ONCE):
+                keys = [READERS + thread for thread in threads[start : start + KEYS_AT_ONCE]]
                 with contextlib.suppress(*REDIS_AWAY):  # who cannot reach Redis says it all when it is back
                     await self._renew_script(keys=keys, args=[self._id, KEEP_SECONDS])

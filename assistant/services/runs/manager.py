@@ -21,10 +21,7 @@ from assistant.services.connections.connection_limits import LocalSeats, RedisSe
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES
-from assistant.services.eventlog.file import FileLog, events_folder
-from assistant.services.eventlog.log import EventLog
-from assistant.services.eventlog.memory import MemoryLog
-from assistant.services.eventlog.redis import RedisLog
+from assistant.services.eventlog.configured import configured_log
 from assistant.services.limits.quota_ledger import tell_reached
 from assistant.services.limits.rate_limits import hold_back
 from assistant.services.limits.refusal_cache import Refusals
@@ -75,8 +72,7 @@ class Runs:
         self._housekeeping: asyncio.Task[None] | None = None
         self._recovery: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
-        self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
-        self.log: EventLog = self._redis_log or _log_of_one_process()
+        self.log = configured_log(self._on_control)
         self._checkpoints = Checkpoints()
         self._courier = Courier()
         self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
@@ -93,8 +89,7 @@ class Runs:
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
                 self._courier.start()
-            if self._redis_log is not None:
-                await self._redis_log.start()
+            await self.log.start()
 
     async def open(
         self,
@@ -265,12 +260,6 @@ class Runs:
             logger.warning("Dead runs could not be ended", exc_info=True)
         except Exception:
             logger.exception("The look for dead runs failed")
-
-
-def _log_of_one_process() -> EventLog:
-    """Without Redis: in memory, and beside a SQLite file what a killed process must not take with it."""
-    folder = events_folder()
-    return FileLog(folder) if folder else MemoryLog()
 
 
 _runs = PerLoop(Runs)
