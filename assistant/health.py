@@ -43,7 +43,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         checks["redis"] = _redis()
     if not _row_level_security():
         checks["row_level_security"] = False
-    if shutdown.has_begun():
+    if shutdown.is_shutting_down():
         checks["draining"] = False
     is_ready = all(checks.values())
     body = {

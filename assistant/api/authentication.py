@@ -9,7 +9,7 @@ from django.contrib.auth import HASH_SESSION_KEY
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
-from assistant.services.limits.api_key_requests import TooManyRequests, spend
+from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
@@ -68,7 +68,7 @@ def key_holder(key: str, scopes: Sequence[str]) -> Member:
     if not member.scopes.intersection(scopes):
         raise HttpRefusal(403, "forbidden", f"This key has no {' or '.join(scopes)} scope.")
     try:
-        spend(member=member)
+        count_request(member=member)
     except TooManyRequests as exc:
         raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=exc.retry_after) from exc
     return member

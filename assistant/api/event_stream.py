@@ -7,10 +7,9 @@ from contextlib import aclosing, asynccontextmanager
 
 from assistant.api.authentication import HttpRefusal
 from assistant.services.connections import open_connections
-from assistant.services.connections.connection_limits import SEAT_SECONDS, NoSeat
-from assistant.services.connections.open_connections import Presence, is_full
+from assistant.services.connections.connection_limits import SLOT_SECONDS, TooManyConnections
+from assistant.services.connections.open_connections import OpenConnection, is_full
 from assistant.services.eventlog.log import Entry
-from assistant.services.limits.rate_limits import hold_back
 from assistant.services.run_key import RunKey
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.runs.manager import get_runs
@@ -31,15 +30,14 @@ async def seated(member: Member) -> AsyncIterator[None]:
     await runs.start()
     try:
         if is_full():
-            raise NoSeat("The server has as many connections open as it may. Try again in a moment.")
-        seat = await runs.seats.take(member)
-    except NoSeat as exc:
-        await hold_back(member.place)
-        raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SEAT_SECONDS) from exc
+            raise TooManyConnections("The server has as many connections open as it may. Try again in a moment.")
+        seat = await runs.connection_limiter.acquire(member)
+    except TooManyConnections as exc:
+        raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SLOT_SECONDS) from exc
     try:
         yield
     finally:
-        await runs.seats.leave(seat)
+        await runs.connection_limiter.release(seat)
 
 
 class Visit:
@@ -48,7 +46,7 @@ class Visit:
     def __init__(self, member: Member, session_key: str = "", session_hash: str = "") -> None:
         self.is_welcome = True
         self._member = member
-        self._presence = Presence(member, self._leave, session_key, session_hash)
+        self._presence = OpenConnection(member, self._leave, session_key, session_hash)
 
     def _leave(self) -> None:
         self.is_welcome = False
@@ -59,7 +57,7 @@ class Visit:
         `repaints`: a fresh picture is told in the place of events that are gone, as `run_entries` says.
         """
         member = self._member if repaints else None
-        open_connections.enter(self._presence)
+        open_connections.register(self._presence)
         try:
             async with aclosing(run_entries(key=key, after=after, patience=IDLE_SECONDS, member=member)) as entries:
                 async for entry in entries:
@@ -67,4 +65,4 @@ class Visit:
                         return
                     yield entry
         finally:
-            open_connections.leave(self._presence)
+            open_connections.unregister(self._presence)

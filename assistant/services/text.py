@@ -14,7 +14,7 @@ MAX_DIGITS = 20
 TOO_LARGE = "holds a number beyond 64 bits"
 
 
-def written(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """A moment as errors name it, in UTC."""
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from assistant.core.values.events import Custom
 from assistant.services.connections import open_connections, shutdown
-from assistant.services.connections.connection_limits import NoSeat, Seat
-from assistant.services.connections.open_connections import Presence, is_full
+from assistant.services.connections.connection_limits import Slot, TooManyConnections
+from assistant.services.connections.open_connections import OpenConnection, is_full
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES, Refused, note_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
@@ -19,10 +19,10 @@ from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import (
     CONNECTION_BURST,
     CONNECTION_RATE,
+    HANDSHAKE_RATE,
     MEMBER_RATE,
-    Arrival,
-    hold_back,
     member_bucket,
+    take_handshake,
 )
 from assistant.services.run_key import key_of
 from assistant.services.runs.log_end_repair import tell_stored_end
@@ -48,6 +48,8 @@ TOO_MANY_FRAMES = (
     f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
     "Come back in a second."
 )
+TOO_MANY_HANDSHAKES = f"Too many connections: {HANDSHAKE_RATE:.0f} a second with one key. Try again in a second."
+SERVER_FULL = "Too many connections to this server. Try again in a minute."
 
 
 class ChatConsumer(LeanConsumer):
@@ -61,13 +63,12 @@ class ChatConsumer(LeanConsumer):
         self._assistant = route["assistant"]
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
-        self._presence: Presence | None = None
-        self._seat: Seat | None = None
-        # Before anything is asked of the database: this is what a flood of connections costs.
-        self._arrival = Arrival(shown_credential(self.scope))
-        if not await self._arrival.may_knock() or is_full():
-            await hold_back(self._arrival.digest)
-            await self._turn_away("Too many connections. Try again in a minute.")
+        self._presence: OpenConnection | None = None
+        self._slot: Slot | None = None
+        # Before the database is queried, so that a flood of handshakes does not reach it.
+        has_token = take_handshake(shown_credential(self.scope))
+        if not has_token or is_full():
+            await self._turn_away(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
             return
         try:
             caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
@@ -86,17 +87,16 @@ class ChatConsumer(LeanConsumer):
         runs = get_runs()
         await runs.start()
         try:
-            self._seat = await runs.seats.take(self.member)
-        except NoSeat as exc:
+            self._slot = await runs.connection_limiter.acquire(self.member)
+        except TooManyConnections as exc:
             await self._turn_away(str(exc))
             return
         try:
             await self._welcome()
         except BaseException:
             # Nobody tells a consumer that failed of the connection's end.
-            await runs.seats.leave(self._seat)
+            await runs.connection_limiter.release(self._slot)
             raise
-        self._arrival.begin()
         self._be_present(caller)
 
     async def _turn_away(self, reason: str) -> None:
@@ -119,17 +119,17 @@ class ChatConsumer(LeanConsumer):
         await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
 
     def _be_present(self, caller: Caller) -> None:
-        self._presence = Presence(
+        self._presence = OpenConnection(
             member=caller.member,
-            leave=lambda: self._close_soon(CLOSE_NOT_WELCOME),
+            close=lambda: self._close_soon(CLOSE_NOT_WELCOME),
             session_key=caller.session_key,
             session_hash=caller.session_hash,
             assistant_id=caller.assistant_id,
             origin=caller.origin,
             until=caller.until,
         )
-        open_connections.enter(self._presence)
-        self._stop_listening = shutdown.listen(lambda: self._close_soon(CLOSE_RESTART))
+        open_connections.register(self._presence)
+        self._stop_listening = shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART))
 
     def _close_soon(self, code: int) -> None:
         self._closing = asyncio.create_task(self._close(code), name="closing")
@@ -143,20 +143,18 @@ class ChatConsumer(LeanConsumer):
             await self.close(code)
 
     async def disconnect(self, code: int) -> None:
-        self._arrival.end()
         if self._presence is not None:
-            open_connections.leave(self._presence)
+            open_connections.unregister(self._presence)
             self._stop_listening()
             await self._threads.close()
-        if self._seat is not None:
-            await get_runs().seats.leave(self._seat)
+        if self._slot is not None:
+            await get_runs().connection_limiter.release(self._slot)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._is_closing:
             return
         if not self._may_send():
             self._is_closing = True
-            await hold_back(self.member.place)
             await self.close(CLOSE_TOO_MANY, TOO_MANY_FRAMES)
             return
         if text_data is None:
@@ -194,7 +192,6 @@ class ChatConsumer(LeanConsumer):
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
-            self._arrival.is_of_use = True  # it would have been
             failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
             await self._refuse(frame, failure.refusal)
 
@@ -208,7 +205,6 @@ class ChatConsumer(LeanConsumer):
         if renders:
             self._threads.render(given.thread_id)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
-        self._arrival.is_of_use = True
         start = Position(opened.key.number, 0)
         # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
         is_new_thread = opened.setup is not None and opened.key.number == 1
@@ -228,7 +224,6 @@ class ChatConsumer(LeanConsumer):
             await self._protocol_error("forbidden", "This key may not chat.")
             return
         await get_runs().cancel(member=self.member, run_id=run_id)
-        self._arrival.is_of_use = True
 
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))
@@ -240,7 +235,6 @@ class ChatConsumer(LeanConsumer):
         )
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")
-        self._arrival.is_of_use = True
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
             await log.begun(state.run.number)

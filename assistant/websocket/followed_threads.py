@@ -10,7 +10,7 @@ from collections.abc import Callable
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES, Refused
 from assistant.services.eventlog.log import Position
-from assistant.services.limits.rate_limits import picture_gate
+from assistant.services.limits.rate_limits import snapshot_semaphore
 from assistant.services.run_key import key_of
 from assistant.services.runs.log_end_repair import tell_stored_end
 from assistant.services.runs.manager import get_runs
@@ -31,7 +31,7 @@ class FollowedThreads:
         self._member = member
         self._send = send
         self._on_failure = on_failure
-        self._gate = picture_gate(tenant_id=member.tenant_id, user_id=member.user_id)
+        self._gate = snapshot_semaphore(tenant_id=member.tenant_id, user_id=member.user_id)
         # Until a run is started without a version: whoever attaches speaks this API, which has no earlier one.
         self._speaks_outcomes = True
         self._has_named_version = False

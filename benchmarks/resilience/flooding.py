@@ -19,6 +19,7 @@ from benchmarks.processes import Process, started
 from benchmarks.resilience.check import Ground
 from benchmarks.resilience.client import Client, connected, run_input
 from benchmarks.resilience.figures import p95
+from benchmarks.resilience.limits.faults import ask_no_limit, count_no_connections, count_no_frames
 from benchmarks.resilience.sites import POSTGRES, Server, Site
 from tests.fake_provider import FakeProvider
 
@@ -33,7 +34,8 @@ MAKE = "import django; django.setup(); from benchmarks.resilience.flooding impor
 def make() -> None:
     """A tenant that floods, at the end of its messages, with a member and a key for each round.
 
-    The benchmark's own tenant is the neighbour. Who has flooded is held back for a while, so the next has to be new.
+    The benchmark's own tenant is the neighbour. Each round has a member of its own, whose
+    bucket is full.
     """
     from django.contrib.auth import get_user_model
 
@@ -51,21 +53,10 @@ def make() -> None:
     print(json.dumps(keys), flush=True)
 
 
-def hold_nobody_back() -> None:
-    """Who floods is looked at in full each time, and told at once."""
-    from assistant.asgi import body_limits
-    from assistant.services import token_bucket
-    from assistant.services.limits import refusal_cache
-    from assistant.services.runs import manager
-    from assistant.websocket import consumer
-
-    async def at_once(who: object) -> None:
-        return None
-
-    for module in (body_limits, consumer, manager):
-        module.hold_back = at_once  # type: ignore[attr-defined]
-    token_bucket.Bucket.reserve = lambda self, patience: 0.0  # type: ignore[method-assign]
-    refusal_cache.Refusals.last = lambda self, member: None  # type: ignore[method-assign]
+def admit_floods() -> None:
+    """Limit neither frames and handshakes nor messages and connections."""
+    for remove_limit in (count_no_frames, ask_no_limit, count_no_connections):
+        remove_limit()
 
 
 def neighbour_of_a_flood(ground: Ground) -> tuple[float, int]:

@@ -11,8 +11,8 @@ from starlette.types import Receive, Scope, Send
 
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES, note_failure
-from assistant.services.limits.api_key_requests import TooManyRequests, spend
-from assistant.services.limits.rate_limits import may_request
+from assistant.services.limits.api_key_requests import TooManyRequests, count_request
+from assistant.services.limits.rate_limits import take_mcp_request
 from assistant.services.tenancy.members import Member, member_by_key
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
 from assistant.services.tenancy.row_scope import enter
@@ -73,7 +73,7 @@ def _caller(headers: dict[str, str]) -> Member | None:
 def _spend(member: Member | None) -> Response | None:
     if member is not None:
         try:
-            spend(member=member)
+            count_request(member=member)
         except TooManyRequests as exc:
             answer = _error(429, "too_many_requests", str(exc))
             answer.headers["Retry-After"] = str(exc.retry_after)
@@ -98,7 +98,7 @@ def _refuse_caller(scope: Scope, headers: dict[str, str], member: Member | None)
     if SCOPE not in member.scopes:
         challenge = f'Bearer error="insufficient_scope", scope="{SCOPE}", {where}'
         return _error(403, "forbidden", f"This key has no {SCOPE} scope.", challenge)
-    if not may_request(tenant_id=member.tenant_id, user_id=member.user_id):
+    if not take_mcp_request(tenant_id=member.tenant_id, user_id=member.user_id):
         answer = _error(429, "too_many_requests", "Too many requests; wait a moment.")
         answer.headers["Retry-After"] = "1"
         return answer

@@ -28,13 +28,13 @@ def cancellable(context: Context) -> Iterator[None]:
     member = member_of(context)
     key = (principal(member), context.request_id)
     with anyio.CancelScope() as scope:
-        present = open_connections.Presence(member, scope.cancel)
-        open_connections.enter(present)
+        present = open_connections.OpenConnection(member, scope.cancel)
+        open_connections.register(present)
         _running[key].append(scope)
         try:
             yield
         finally:
-            open_connections.leave(present)
+            open_connections.unregister(present)
             _running[key].remove(scope)
             if not _running[key]:
                 del _running[key]

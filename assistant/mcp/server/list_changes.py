@@ -135,8 +135,8 @@ async def watching(
     watch = Watch(member, lists, watched)
     # Before anything is awaited: of those that come at once, each is to count the others.
     room.watches.add(watch)
-    present = open_connections.Presence(member, watch.close)
-    open_connections.enter(present)
+    present = open_connections.OpenConnection(member, watch.close)
+    open_connections.register(present)
     try:
         await watch.look()
         if room.sweeper is None or room.sweeper.done():
@@ -144,13 +144,13 @@ async def watching(
         yield watch
     finally:
         room.watches.discard(watch)
-        open_connections.leave(present)
+        open_connections.unregister(present)
 
 
 async def _sweep(room: _Room) -> None:
     loop = asyncio.get_running_loop()
     stop_listening = change_notices.listen(lambda: loop.call_soon_threadsafe(room.wake.set))
-    stop_awaiting = shutdown.listen(room.wake.set)
+    stop_awaiting = shutdown.add_listener(room.wake.set)
     try:
         while room.watches:
             try:
@@ -159,7 +159,7 @@ async def _sweep(room: _Room) -> None:
             except TimeoutError:
                 pass
             room.wake.clear()
-            if shutdown.has_begun():  # the server waits for open streams, and tells them nothing of it
+            if shutdown.is_shutting_down():  # the server waits for open streams, and tells them nothing of it
                 for watch in room.watches:
                     watch.close()
                 return

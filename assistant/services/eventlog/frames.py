@@ -10,7 +10,7 @@ import msgspec
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.services.errors import Refused
-from assistant.services.text import written
+from assistant.services.text import format_timestamp
 from assistant.toolkit.text import clean_text
 
 _encode = msgspec.json.Encoder().encode
@@ -47,7 +47,7 @@ def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
     frame = numbering.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), 1)
     if refusal.resets_at is None:
         return frame
-    return f'{frame.removesuffix("}}")},"resetsAt":{_text(written(refusal.resets_at))}}}}}'
+    return f'{frame.removesuffix("}}")},"resetsAt":{_text(format_timestamp(refusal.resets_at))}}}}}'
 
 
 def _given_id(given: Mapping[str, Any], name: str) -> str:

@@ -17,14 +17,16 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.services import metrics
-from assistant.services.connections.connection_limits import LocalSeats, RedisSeats, Seats
+from assistant.services.connections.connection_limits import (
+    ConnectionLimiter,
+    LocalConnectionLimiter,
+    RedisConnectionLimiter,
+)
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGES
 from assistant.services.eventlog.configured import configured_log
-from assistant.services.limits.quota_ledger import tell_reached
-from assistant.services.limits.rate_limits import hold_back
-from assistant.services.limits.refusal_cache import Refusals
+from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
@@ -75,8 +77,9 @@ class Runs:
         self.log = configured_log(self._on_control)
         self._checkpoints = Checkpoints()
         self._courier = Courier()
-        self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
-        self._refusals = Refusals()
+        self.connection_limiter: ConnectionLimiter = (
+            RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
+        )
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -125,9 +128,6 @@ class Runs:
         )
 
     async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
-        if (known := self._refusals.last(member)) is not None:
-            await hold_back(member.place)
-            raise known
         return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="opening-a-run"))
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
@@ -136,10 +136,8 @@ class Runs:
         try:
             opened = await in_database(opener)
         except QuotaReached as reached:
-            if self._refusals.note(member, reached):
-                await in_database(tell_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
+            await in_database(record_quota_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
             raise
-        self._refusals.lift(member)
         if opened.setup is not None:
             try:
                 run = await self._begin(opened.key, opened.setup, member)
@@ -197,7 +195,7 @@ class Runs:
         await asyncio.gather(*self._work, return_exceptions=True)
         await self._courier.stop()
         await session_pool().close()
-        await self.seats.close()
+        await self.connection_limiter.close()
         await self.log.close()
 
     def _forget(self, run: RunTask, task: asyncio.Task[None]) -> None:
@@ -243,7 +241,7 @@ class Runs:
                     await in_database(expire_approvals)
                     expiries_at = time.monotonic() + EXPIRY_SECONDS
                 if is_due:
-                    await self.seats.renew()
+                    await self.connection_limiter.renew()
             except (DatabaseError, OSError):
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:

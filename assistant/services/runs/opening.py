@@ -20,8 +20,8 @@ from assistant.services.assistants.provider_choice import ProviderChoice, choose
 from assistant.services.conversations.stored_messages import recent_messages, store_messages
 from assistant.services.db.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
-from assistant.services.limits.api_key_requests import spend_on_run
-from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT, Expected, take_run
+from assistant.services.limits.api_key_requests import count_run
+from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.leases import LEASE
 from assistant.services.runs.new_input import check_edits, what_is_new
@@ -103,7 +103,7 @@ def open_run(
             return _open(member, assistant_slug, given, owner, decided_by, is_counted=True)
         except _KeyIsLimited as limited:
             # Counted for itself: whether it is then let in or not.
-            spend_on_run(member=member, limits=limited.limits)
+            count_run(member=member, limits=limited.limits)
     return _open(member, assistant_slug, given, owner, decided_by)
 
 
@@ -198,11 +198,11 @@ def begin_run(
     """
     assistant = place.assistant
     choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant)
-    expected = Expected(messages, 0, 0)
+    expected = Estimate(messages, 0, 0)
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
         expected = _expected(assistant, choice, history, messages)
-        allowances = take_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
+        allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
     run = _RUNS.insert(
         Run(
             tenant_id=member.tenant_id,
@@ -249,13 +249,13 @@ def begin_run(
     )
 
 
-def _expected(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Expected:
+def _expected(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Estimate:
     """What a run will take as far as can be told before: the conversation as it is sent, and an answer."""
     said = sum(map(estimate, history))
     if assistant.history_tokens:
         said = min(said, assistant.history_tokens)
-    usage = Usage(said + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT)
-    return Expected(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
+    usage = Usage(said + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT_TOKENS)
+    return Estimate(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
 
 
 def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conversation:

@@ -13,7 +13,7 @@ from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import NAMES, Quota, Scope, window_of
 from assistant.models import Tenant, TenantLimits
 from assistant.services.errors import Refused
-from assistant.services.text import written
+from assistant.services.text import format_timestamp
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _sentence(scope: Scope, name: str, limit: int, resets_at: datetime) -> str:
     whose = "Your organisation has reached its" if scope == "tenant" else "You have reached your"
     what, window = window_of(name)
     amount = f"{limit / MILLIONTHS:,.2f} of cost" if what == "cost" else f"{limit:,} {_noun(limit, what)}"
-    return f"{whose} limit of {amount} a {window}. There is more from {written(resets_at)} on."
+    return f"{whose} limit of {amount} a {window}. There is more from {format_timestamp(resets_at)} on."
 
 
 def _noun(number: int, what: str) -> str:

@@ -18,7 +18,7 @@ from assistant.models import ToolCall
 from assistant.services import metrics
 from assistant.services.db.prepared_writes import PreparedInsert, PreparedUpdate
 from assistant.services.db.threads import in_database, in_database_patiently
-from assistant.services.limits.quota_ledger import take_calls, tell_reached
+from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import keep_files
@@ -85,7 +85,7 @@ def note_start(
     """
     rows, known, reached = _note_start(key, batch, quotas)
     if reached is not None:
-        tell_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
+        record_quota_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
     return rows, known
 
 
@@ -94,7 +94,7 @@ def _note_start(
     key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas
 ) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
     # Before any other row is locked.
-    taken, reached = take_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
+    taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
     above = above_quota(batch[taken:], reached)
     batch = batch[:taken]
     found = {row.call_id: row for row in _rows_of(key, batch).select_for_update()}

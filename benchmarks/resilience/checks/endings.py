@@ -22,7 +22,7 @@ def look_late() -> None:
     """Whether those who are here are still welcome is asked twice in half a minute."""
     from assistant.services.connections import open_connections
 
-    open_connections.SWEEP_SECONDS = 15.0
+    open_connections.CHECK_SECONDS = 15.0
 
 
 FAULTS = (

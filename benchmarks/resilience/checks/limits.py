@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.flooding import NEIGHBOUR, hold_nobody_back, neighbour_of_a_flood
+from benchmarks.resilience.flooding import NEIGHBOUR, admit_floods, neighbour_of_a_flood
 from benchmarks.resilience.limits.faults import (
     ask_no_limit,
     count_no_calls,
+    count_no_connections,
     count_no_frames,
     count_no_requests,
     count_twice,
     count_without_locking,
-    give_seats_away,
     tell_no_time,
     tell_the_wrong_time,
     write_no_count,
@@ -42,14 +42,14 @@ FAULTS = (
     Fault("a limit is not asked", ABOVE, ask_no_limit),
     Fault("a count is not written", ABOVE, write_no_count),
     Fault("counts are read without a lock", ABOVE, count_without_locking),
-    Fault("connections are not counted", ABOVE, give_seats_away),
+    Fault("connections are not counted", ABOVE, count_no_connections),
     Fault("requests of keys are not counted", ABOVE, count_no_requests),
     Fault(NO_CALLS, ABOVE, count_no_calls),
     Fault(NO_FRAMES, ABOVE, count_no_frames),
     Fault("each message counts twice", BELOW, count_twice),
     Fault("refusals name no moment", UNTYPED, tell_no_time),
     Fault("refusals name a wrong moment", UNTRUE, tell_the_wrong_time),
-    Fault("a tenant's flood is not held back", NEIGHBOUR, hold_nobody_back),
+    Fault("a tenant's flood is not limited", NEIGHBOUR, admit_floods),
 )
 PRICES = json.dumps({"m": {"input": 100, "output": 100}})
 

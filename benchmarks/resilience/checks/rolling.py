@@ -48,7 +48,7 @@ def drain_nothing() -> None:
     from assistant.services.connections import shutdown
     from assistant.services.runs import manager
 
-    shutdown.STREAM_SECONDS = manager.DRAIN_SECONDS = 0.0
+    shutdown.MAX_STREAM_SECONDS = manager.DRAIN_SECONDS = 0.0
 
 
 def end_no_stream() -> None:
@@ -56,7 +56,7 @@ def end_no_stream() -> None:
 
     from assistant.services.connections import shutdown
 
-    shutdown.STREAM_SECONDS = 3600.0
+    shutdown.MAX_STREAM_SECONDS = 3600.0
 
 
 FAULTS = (

@@ -33,12 +33,12 @@ def count_twice() -> None:
     """Each message counts as two."""
     from assistant.services.runs import opening
 
-    take = opening.take_run  # type: ignore[attr-defined]
+    take = opening.reserve_run  # type: ignore[attr-defined]
 
     def careless(*, expected: Any, **about: Any) -> Any:
         return take(expected=replace(expected, messages=2 * expected.messages), **about)
 
-    opening.take_run = careless  # type: ignore[attr-defined]
+    opening.reserve_run = careless  # type: ignore[attr-defined]
 
 
 def count_without_locking() -> None:
@@ -48,14 +48,14 @@ def count_without_locking() -> None:
     QuerySet.select_for_update = lambda self, **_: self.all()  # type: ignore[method-assign]
     from assistant.services.limits import quota_ledger
 
-    locked = quota_ledger._locked
+    locked = quota_ledger._lock
 
     def slow(*args: Any) -> Any:
         found = locked(*args)
         time.sleep(0.05)
         return found
 
-    quota_ledger._locked = slow  # type: ignore[assignment]
+    quota_ledger._lock = slow  # type: ignore[assignment]
 
 
 def tell_the_wrong_time() -> None:
@@ -75,18 +75,18 @@ def tell_no_time() -> None:
     consumer.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
 
 
-def give_seats_away() -> None:
+def count_no_connections() -> None:
     """Connections are not counted."""
-    from assistant.services.connections.connection_limits import LocalSeats, RedisSeats, _seat
+    from assistant.services.connections.connection_limits import LocalConnectionLimiter, RedisConnectionLimiter, _slot
 
-    async def take(self: Any, member: Any) -> Any:
-        return _seat(member)
+    async def acquire(self: Any, member: Any) -> Any:
+        return _slot(member)
 
-    async def leave(self: Any, seat: Any) -> None:
+    async def release(self: Any, slot: Any) -> None:
         return None
 
-    for kind in (LocalSeats, RedisSeats):
-        kind.take, kind.leave = take, leave  # type: ignore[method-assign]
+    for kind in (LocalConnectionLimiter, RedisConnectionLimiter):
+        kind.acquire, kind.release = acquire, release  # type: ignore[method-assign]
 
 
 def count_no_calls() -> None:
