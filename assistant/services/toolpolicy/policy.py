@@ -30,7 +30,7 @@ _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", 
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class PolicyDecision:
     """What may be done with a tool; `rule` is a sentence that names the layer that decided.
 
     `config` and `secrets` are what the tool is then called with, and empty while it is off.
@@ -67,7 +67,7 @@ def decide(
     has_permission: bool = True,
     narrowing: Collection[str] | None = None,
     refusal: str | None = None,
-) -> Decision:
+) -> PolicyDecision:
     """Weigh what every layer says of a tool: off beats ask beats on.
 
     Args:
@@ -79,25 +79,27 @@ def decide(
         refusal: Why an outside server's tool cannot be used now, empty if it can; None for other tools.
     """
     if tool is None:
-        return Decision("off", "Not in this deployment's catalogue.", "catalogue")
+        return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
     if refusal:
-        return Decision("off", refusal, "server")
+        return PolicyDecision("off", refusal, "server")
     opinions = [_tenants_opinion(tool, tenant, is_remote=refusal is not None)]
     if assistant is not None:
-        opinions.append(Decision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant"))
+        opinions.append(
+            PolicyDecision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant")
+        )
     if tool.requires_approval is True:
-        opinions.insert(0, Decision("ask", "The tool itself asks before every call.", "tool"))
+        opinions.insert(0, PolicyDecision("ask", "The tool itself asks before every call.", "tool"))
     if tool.permission and not has_permission:
-        opinions.append(Decision("off", f"The user lacks the permission {tool.permission}.", "user"))
+        opinions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
-        opinions.append(Decision("off", "Left out by the client.", "client"))
+        opinions.append(PolicyDecision("off", "Left out by the client.", "client"))
     decision = _strictest(opinions)
     if decision.policy == "off":
         return decision
     try:
         config, secrets = _settings_of(tool, (tenant, assistant))
     except ValueError as exc:
-        return Decision("off", f"Its stored settings are not valid: {exc}", "settings")
+        return PolicyDecision("off", f"Its stored settings are not valid: {exc}", "settings")
     return replace(decision, config=config, secrets=secrets)
 
 
@@ -106,17 +108,17 @@ def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mappin
     return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
 
 
-def _tenants_opinion(tool: Tool, switch: Switch | None, *, is_remote: bool) -> Decision:
+def _tenants_opinion(tool: Tool, switch: Switch | None, *, is_remote: bool) -> PolicyDecision:
     if switch is not None:
-        return Decision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
+        return PolicyDecision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
     if is_remote:
-        return Decision("on", "Let in on the page of its server.", "server")
+        return PolicyDecision("on", "Let in on the page of its server.", "server")
     if tool.enabled_by_default:
-        return Decision("on", "On by default; the tenant has not switched it.", "catalogue")
-    return Decision("off", "Off until the tenant switches it on.", "tenant")
+        return PolicyDecision("on", "On by default; the tenant has not switched it.", "catalogue")
+    return PolicyDecision("off", "Off until the tenant switches it on.", "tenant")
 
 
-def _strictest(opinions: list[Decision]) -> Decision:
+def _strictest(opinions: list[PolicyDecision]) -> PolicyDecision:
     """The first of the strictest; when all agree on "on", the last and most particular."""
     worst = max(_SEVERITY[opinion.policy] for opinion in opinions)
     agreed = [opinion for opinion in opinions if _SEVERITY[opinion.policy] == worst]
@@ -150,7 +152,7 @@ def effective_tools(
     tools = list(catalogue.registry())
     if standing is None:
         found = _standing_of(tenant_id, user_id, assistant_id)
-        if isinstance(found, Decision):
+        if isinstance(found, PolicyDecision):
             return [EffectiveTool(tool, found.policy, found.rule) for tool in tools]
         standing = found
     stored = standing.stored
@@ -202,14 +204,14 @@ def _membership(*, tenant_id: int, user_id: UserId, assistant_id: int) -> QueryS
 _MEMBERSHIP = Prepared(_membership, tenant_id=int, user_id=UserKey, assistant_id=int)
 
 
-def _standing_of(tenant_id: int, user_id: UserId, assistant_id: int | None) -> Standing | Decision:
+def _standing_of(tenant_id: int, user_id: UserId, assistant_id: int | None) -> Standing | PolicyDecision:
     """What decides over the member's tools; or a refusal of everything, if the member or the assistant is gone."""
     row = _MEMBERSHIP.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
-        return Decision("off", "The user is no member of an active tenant.", "member")
+        return PolicyDecision("off", "The user is no member of an active tenant.", "member")
     is_superuser, has_assistant, *stored = row
     if assistant_id is not None and not has_assistant:
-        return Decision("off", "The assistant is not active.", "assistant")
+        return PolicyDecision("off", "The assistant is not active.", "assistant")
     return Standing(is_superuser, read_switches(*stored))
 
 
