@@ -44,7 +44,7 @@ LISTS: Mapping[str, ServerEvent] = {
     "prompts": PromptsListChanged(),
     "resources": ResourcesListChanged(),
 }
-Picture = dict[str, str]
+Snapshot = dict[str, str]
 
 
 class TooManyStreams(Exception):
@@ -61,7 +61,7 @@ class Watch:
     member: Member
     lists: Collection[str]
     watched: Callable[[], Iterable[str]]
-    seen: Picture = field(default_factory=dict)
+    seen: Snapshot = field(default_factory=dict)
     queue: asyncio.Queue[ServerEvent | None] = field(default_factory=asyncio.Queue)
 
     def __aiter__(self) -> Watch:
@@ -86,15 +86,15 @@ class Watch:
         self.seen = now
 
 
-async def _picture(watch: Watch) -> Picture:
-    member, picture = watch.member, Picture()
+async def _picture(watch: Watch) -> Snapshot:
+    member, picture = watch.member, Snapshot()
     if "tools" in watch.lists:
         picture["tools"] = _digest(map(describe, await tools_for(member=member)))
     return picture | await in_database(_rows, member, watch.lists, list(watch.watched()))
 
 
-def _rows(member: Member, lists: Collection[str], watched: Iterable[str]) -> Picture:
-    picture, sources = Picture(), every_source()
+def _rows(member: Member, lists: Collection[str], watched: Iterable[str]) -> Snapshot:
+    picture, sources = Snapshot(), every_source()
     if "prompts" in lists:
         picture["prompts"] = _digest(prompt for source in sources for prompt in source.prompts(member))
     if "resources" in lists:

@@ -12,7 +12,7 @@ from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.assistants.provider_choice import ProviderChoice
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
@@ -38,7 +38,7 @@ def _active(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
     return with_prompt(Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True))
 
 
-_ASSISTANT = Prepared(_active, tenant_id=int, slug=str)
+_ASSISTANT = PreparedQuery(_active, tenant_id=int, slug=str)
 
 
 def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:

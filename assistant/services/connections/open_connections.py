@@ -102,7 +102,7 @@ async def _check(registry: _Registry) -> None:
             # Any error: a checker that ended would leave connections open that have lost access.
             logger.warning("The access of open connections could not be checked", exc_info=True)
         else:
-            metrics.note_sweep(time.perf_counter() - began)
+            metrics.record_connection_check(time.perf_counter() - began)
 
 
 def count_open() -> int:

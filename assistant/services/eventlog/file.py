@@ -125,7 +125,7 @@ def _write_at(file: FileIO, place: int, data: bytes) -> None:
 class FileLog(MemoryLog):
     """As `MemoryLog`; `folder` is where running runs are kept, and every process on the same database uses the same."""
 
-    outlives_process = True
+    survives_process = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class FileLog(MemoryLog):
         self._path(thread).unlink(missing_ok=True)
         return await super().start_run(thread, number)
 
-    async def salvage(self, thread: str, number: int) -> ThreadLog:
+    async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
         log = self.thread(thread)
         if log.last is None or log.last.number <= number:
             kept = await asyncio.to_thread(_read, self._path(thread))

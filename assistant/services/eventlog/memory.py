@@ -33,7 +33,7 @@ class MemoryWriter:
 class MemoryLog:
     """Everything within this process."""
 
-    outlives_process = False
+    survives_process = False
 
     def __init__(self) -> None:
         self._threads: dict[str, ThreadLog] = {}
@@ -60,7 +60,7 @@ class MemoryLog:
     async def open(self, thread: str) -> ThreadLog:
         return self.thread(thread)
 
-    async def salvage(self, thread: str, number: int) -> ThreadLog:
+    async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
         return self.thread(thread)
 
     async def start_run(self, thread: str, number: int) -> ThreadLog:
@@ -74,7 +74,7 @@ class MemoryLog:
     async def tidy(self) -> None:
         self.sweep()
 
-    async def tell_summary(self, thread: str) -> None:
+    async def publish_summary_change(self, thread: str) -> None:
         self.note_summary(thread)
 
     def note_summary(self, thread: str) -> None:

@@ -21,7 +21,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from assistant.services.errors import REDIS_AWAY
+from assistant.services.errors import REDIS_ERRORS
 from assistant.services.eventlog.log import Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis_pubsub import Subscriptions
@@ -72,7 +72,7 @@ class RedisLog:
     `on_control` is called with every message that `publish_control` sent in any process.
     """
 
-    outlives_process = True
+    survives_process = True
 
     def __init__(self, url: str, on_control: Callable[[str], None]) -> None:
         self._url = url
@@ -83,7 +83,7 @@ class RedisLog:
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
-        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, REDIS_AWAY))
+        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, REDIS_ERRORS))
         self._followed: set[str] = set()
         self._expiries = Expiries()
         self._subscriptions = Subscriptions(url, on_message=self._take)
@@ -116,7 +116,7 @@ class RedisLog:
             failed = set(await self._patiently(lambda: self._append_script(keys=keys, args=arguments)))
         except ResponseError:
             failed = set(range(len(batches)))
-        except REDIS_AWAY as exc:
+        except REDIS_ERRORS as exc:
             logger.warning("The events of %d threads cannot be kept: %r", len(batches), exc)
             return [exc] * len(batches)
         failures: list[Exception | None] = []
@@ -126,7 +126,7 @@ class RedisLog:
             failures.append(failure)
             if failure is None:
                 self._memory.thread(thread).append(entries)
-            elif isinstance(failure, REDIS_AWAY):
+            elif isinstance(failure, REDIS_ERRORS):
                 away = failure
         return failures
 
@@ -138,7 +138,7 @@ class RedisLog:
             if stored[: len(entries)] == list(entries):
                 return None
             await self._fill(thread)
-        except REDIS_AWAY as exc:
+        except REDIS_ERRORS as exc:
             return exc
         logger.warning("Another process writes to thread %s", thread)
         return Fenced(thread)
@@ -151,7 +151,7 @@ class RedisLog:
                 return await command()
             except ResponseError:
                 raise
-            except REDIS_AWAY as exc:
+            except REDIS_ERRORS as exc:
                 if asyncio.get_running_loop().time() > deadline:
                     if isinstance(exc, RuntimeError):
                         raise RedisConnectionError("The connection was closed.") from exc
@@ -176,7 +176,7 @@ class RedisLog:
         await self._fill(thread)
         return log
 
-    async def salvage(self, thread: str, number: int) -> ThreadLog:
+    async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
         return await self.open(thread)
 
     async def start_run(self, thread: str, number: int) -> ThreadLog:
@@ -185,7 +185,7 @@ class RedisLog:
             if await self._patiently(lambda: self._redis.delete(STREAM + thread)):
                 # Other processes read this before the first event, for it is published before it.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
-        with contextlib.suppress(*REDIS_AWAY):  # only room is lost: the stream expires by itself
+        with contextlib.suppress(*REDIS_ERRORS):  # only room is lost: the stream expires by itself
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
         # A writer follows its thread too: events that others add after a take-over must not be missing here.
         log = await self.open(thread)
@@ -203,17 +203,17 @@ class RedisLog:
             if thread in self._followed:
                 continue
             self._expiries.forget(thread)
-            with contextlib.suppress(*REDIS_AWAY):  # else others send here what nobody reads, for a while
+            with contextlib.suppress(*REDIS_ERRORS):  # else others send here what nobody reads, for a while
                 await self._redis.srem(READERS + thread, self._id)
             if thread in self._followed:  # again, while that was on its way
                 self._fill_soon(thread)
 
-    async def tell_summary(self, thread: str) -> None:
+    async def publish_summary_change(self, thread: str) -> None:
         await self.publish_control(f"{SUMMARY}{thread}")
 
     async def publish_control(self, message: str) -> None:
         """Tell every process something; delivery is a hint, the database holds the truth."""
-        with contextlib.suppress(*REDIS_AWAY):
+        with contextlib.suppress(*REDIS_ERRORS):
             await self._redis.publish(CONTROL, message)
 
     def forget(self, threads: Sequence[str]) -> None:
@@ -282,7 +282,7 @@ class RedisLog:
                 try:
                     async with self._fetching:
                         await self._fill(thread)
-                except REDIS_AWAY:
+                except REDIS_ERRORS:
                     logger.warning("Redis is away; thread %s waits for its events", thread)
                     self._wanted.add(thread)
                     await asyncio.sleep(RETRY_SECONDS)
@@ -300,5 +300,5 @@ class RedisLog:
             threads = list(self._followed)
             for start in range(0, len(threads), KEYS_AT_ONCE):
                 keys = [READERS + thread for thread in threads[start : start + KEYS_AT_ONCE]]
-                with contextlib.suppress(*REDIS_AWAY):  # who cannot reach Redis says it all when it is back
+                with contextlib.suppress(*REDIS_ERRORS):  # who cannot reach Redis says it all when it is back
                     await self._renew_script(keys=keys, args=[self._id, KEEP_SECONDS])

@@ -26,7 +26,7 @@ from assistant.models import AuditEntry, Conversation, EndUser, Membership, Tena
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import forget_deleted
 from assistant.services.privacy.ownership import belongings, people_of, rows_of
-from assistant.services.runs.cancelling import stop_runs
+from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
 
 BATCH = 500
@@ -62,7 +62,7 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
     """
     pk = tenant.pk
     Tenant.objects.filter(pk=pk).update(is_active=False)
-    stop_runs(tenant_id=pk)
+    cancel_runs_and_wait(tenant_id=pk)
     people = list(people_of(tenant))
     threads = _forget_threads(tenant_id=pk)
     counts: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def _erase_person(user: Any) -> Counter[str]:
     model, pk = type(user), user.pk
     # Nobody comes in as them while they go.
     model._base_manager.filter(pk=pk).update(is_active=False)
-    stop_runs(user_id=pk)
+    cancel_runs_and_wait(user_id=pk)
     threads = _forget_threads(user_id=pk)
     _forget_sessions(str(pk))
     _forget_names(_names_of(user), f"user {pk}")

@@ -16,7 +16,7 @@ from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
-from assistant.services.db.threads import in_database_patiently
+from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import intercepted
 from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset
 from assistant.toolkit import Tool
@@ -103,7 +103,7 @@ class DelegatingToolset:
         ]
 
     async def _delegates(self) -> list[Delegate]:
-        found = await in_database_patiently(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
+        found = await in_database_with_retry(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
         return [row for row in found if self._narrowing is None or row.tool_name in self._narrowing]
 
     def _admission(self, row: Delegate, admission: Admission) -> Admission:

@@ -24,16 +24,16 @@ from assistant.services.connections.connection_limits import (
 )
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES
+from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
-from assistant.services.runs.cancelling import halt_runs
-from assistant.services.runs.checkpoints import Checkpoints
+from assistant.services.runs.cancelling import cancel_runs_without_access
+from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.leases import release, renew_leases, request_cancel
-from assistant.services.runs.log_end_repair import tell_end_before
+from assistant.services.runs.log_end_repair import append_missing_end_before_run
 from assistant.services.runs.opening import OpenedRun, RunSetup, open_run
 from assistant.services.runs.plan_builder import plan_of
 from assistant.services.runs.recovery import recover_dead_runs
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 # Leases last three of these, so two missed turns do not cost a run.
 HOUSEKEEPING_SECONDS = 5.0
 # How often runs whose process died are looked for in that time: whoever finishes one may die over it too.
-LOOKS_FOR_DEAD_RUNS = 2
+RECOVERIES_PER_ROUND = 2
 # Approvals wait for a day, and who answers one is asked how old it is.
 EXPIRY_SECONDS = 60.0
 # A log that is longer in the way than this has failed; until then it was tried again and again.
@@ -75,7 +75,7 @@ class Runs:
         self._recovery: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
-        self._checkpoints = Checkpoints()
+        self._checkpoints = CheckpointWriter()
         self._courier = Courier()
         self.connection_limiter: ConnectionLimiter = (
             RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
@@ -156,7 +156,7 @@ class Runs:
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
                 thread_log = await self.log.start_run(key.thread, key.number)
-                await tell_end_before(key=key, log=self.log, thread_log=thread_log)
+                await append_missing_end_before_run(key=key, log=self.log, thread_log=thread_log)
             return RunTask(
                 key,
                 plan_of(key=key, setup=setup, member=member),
@@ -226,17 +226,17 @@ class Runs:
         expiries_at = 0.0
         for turn in itertools.count():
             try:
-                began, is_due = timezone.now(), turn % LOOKS_FOR_DEAD_RUNS == 0
+                began, is_due = timezone.now(), turn % RECOVERIES_PER_ROUND == 0
                 if alive := self._alive():
                     if is_due:
                         for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
                             self._cancel_here(pk)
-                    for pk in await in_database(halt_runs, owner=self.owner, runs=alive):
+                    for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=alive):
                         self._cancel_here(pk)
                 if self._recovery is None or self._recovery.done():
                     self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
                 # Where Redis is away this takes longer than leases last.
-                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
+                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
                 if time.monotonic() >= expiries_at:
                     await in_database(expire_approvals)
                     expiries_at = time.monotonic() + EXPIRY_SECONDS
@@ -246,7 +246,7 @@ class Runs:
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:
                 logger.exception("Housekeeping failed")
-            await asyncio.sleep(HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
+            await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
 
     async def _recover(self, began: datetime) -> None:
         """End the runs of processes that died, and let go of events that nobody reads."""
@@ -254,7 +254,7 @@ class Runs:
             # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
             await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
             await self.log.tidy()
-        except (*OUTAGES, DatabaseError, OSError):
+        except (*OUTAGE_ERRORS, DatabaseError, OSError):
             logger.warning("Dead runs could not be ended", exc_info=True)
         except Exception:
             logger.exception("The look for dead runs failed")

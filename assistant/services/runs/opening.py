@@ -24,8 +24,8 @@ from assistant.services.limits.api_key_requests import count_run
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.leases import LEASE
-from assistant.services.runs.new_input import check_edits, what_is_new
-from assistant.services.runs.opening_query import Place, find_place
+from assistant.services.runs.new_input import check_edits, extract_new_input
+from assistant.services.runs.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.quotas import Quotas, quotas_of
@@ -143,7 +143,7 @@ def _open_once(
     member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId, *, is_counted: bool
 ) -> OpenedRun:
     message_id = given.message.id if given.message else ""
-    place = find_place(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
+    place = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if place is None:
         raise Refused("thread_not_found", "This assistant is not available.")
     if is_counted and place.key_limits is not None:
@@ -156,7 +156,7 @@ def _open_once(
     found = place.conversation
     history = [] if found is None else recent_messages(conversation=found)
     conversation = found or _new_thread(member, place.assistant, given)
-    new_rows, decisions = what_is_new(given, history, decided_by, conversation, has_message=place.has_message)
+    new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=place.has_message)
     run, setup = begin_run(
         member=member,
         place=place,
@@ -180,7 +180,7 @@ def _open_once(
 def begin_run(
     *,
     member: Member,
-    place: Place,
+    place: OpeningState,
     conversation: Conversation,
     run_id: str,
     owner: str,

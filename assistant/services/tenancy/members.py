@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
-from assistant.services.db.prepared_queries import Prepared, UserKey
+from assistant.services.db.prepared_queries import PreparedQuery, UserKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit import TenantInfo, UserInfo
@@ -122,7 +122,7 @@ def _place(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
     ).select_related("tenant", "tenant__limits", "user")
 
 
-_PLACE = Prepared(_place, user_id=UserKey, tenant_slug=str)
+_PLACE = PreparedQuery(_place, user_id=UserKey, tenant_slug=str)
 
 
 @all_tenants()
@@ -227,8 +227,8 @@ def _keys_place(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
     )
 
 
-_KEY = Prepared(_key, hashed=str)
-_KEYS_PLACE = Prepared(_keys_place, tenant_id=int, user_id=UserKey)
+_KEY = PreparedQuery(_key, hashed=str)
+_KEYS_PLACE = PreparedQuery(_keys_place, tenant_id=int, user_id=UserKey)
 
 
 @all_tenants()

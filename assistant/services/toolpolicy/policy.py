@@ -13,8 +13,8 @@ from django.db.models import Exists, Q, QuerySet
 from assistant.core.toolcalls.protocols import Admission, Policy
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Membership
-from assistant.services.db.prepared_queries import Prepared, UserKey
-from assistant.services.db.threads import in_database_patiently
+from assistant.services.db.prepared_queries import PreparedQuery, UserKey
+from assistant.services.db.threads import in_database_with_retry
 from assistant.services.mcp_servers.health_checks import keep_fresh
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue
@@ -201,7 +201,7 @@ def _membership(*, tenant_id: int, user_id: UserId, assistant_id: int) -> QueryS
     )
 
 
-_MEMBERSHIP = Prepared(_membership, tenant_id=int, user_id=UserKey, assistant_id=int)
+_MEMBERSHIP = PreparedQuery(_membership, tenant_id=int, user_id=UserKey, assistant_id=int)
 
 
 def _standing_of(tenant_id: int, user_id: UserId, assistant_id: int | None) -> Standing | PolicyDecision:
@@ -249,14 +249,14 @@ class TenantToolset:
     async def offered(self) -> Sequence[Tool]:
         """The tools that are on or ask first."""
         first, self._initial = self._initial, None
-        found = await in_database_patiently(self._ask) if first is None else first
+        found = await in_database_with_retry(self._ask) if first is None else first
         if any(entry.is_remote for entry in found):
             keep_fresh(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
         """Today's decision on each call; a switch that was flipped since the offer counts."""
-        found = {entry.tool.name: entry for entry in await in_database_patiently(self._ask)}
+        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._ask)}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
         return [_admission(found.get(call.name), tools) for call in calls]
 
