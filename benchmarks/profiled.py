@@ -36,7 +36,7 @@ PARTS: Sequence[tuple[str, str]] = (
     ("Loop, assembling, events, tools: `core/`, `tools/`", "assistant/core/|tools/"),
     (
         "Numbering and the log: `services/`",
-        "assistant/services/(eventlog|memorylog|filelog|redislog|redisappends|subscriptions|frames|runtask)",
+        "assistant/services/(eventlog/|runs/run_task)",
     ),
     ("Redis: its client", "redis/"),
     ("What a turn asks and stores: `services/`", "assistant/services/|assistant/models/"),

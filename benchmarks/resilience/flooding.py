@@ -35,8 +35,8 @@ MAKE = "import django; django.setup(); from benchmarks.resilience.flooding impor
 def make() -> None:
     """Create the tenant that floods, with a member and a key for each round; print the keys as JSON.
 
-    The tenant has used up its messages. The benchmark's own tenant is the neighbour. Each round has another member, whose
-    bucket is full.
+    The tenant has used up its messages. The benchmark's own tenant is the neighbour. Each round has another
+    member, whose bucket is full.
     """
     from django.contrib.auth import get_user_model
 

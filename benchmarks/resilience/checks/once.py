@@ -43,13 +43,13 @@ def know_no_run() -> None:
     """Neither runs nor messages are recognised by their ids."""
     from assistant.services.runs import opening
 
-    find = opening.find_place  # type: ignore[attr-defined]
+    find = opening.read_opening_state  # type: ignore[attr-defined]
 
     def forgetful(*args: Any, **options: Any) -> Any:
         place = find(*args, **options)
         return place and replace(place, same_run=None, has_message=False)
 
-    opening.find_place = forgetful  # type: ignore[attr-defined]
+    opening.read_opening_state = forgetful  # type: ignore[attr-defined]
 
 
 def store_twice() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from assistant.services.errors import Refused
 from assistant.services.runs.run_input import parse_input
-from assistant.services.text import BeyondBounds, read_json
+from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.toolkit.bounded_json import MAX_DEPTH
 from assistant.toolkit.text import clean_text
 
@@ -111,7 +111,7 @@ def test_every_number_of_64_bits_is_read(number: int) -> None:
     ],
 )
 def test_json_beyond_what_is_taken_is_not_called_invalid(text: str) -> None:
-    with pytest.raises(BeyondBounds):
+    with pytest.raises(JSONOutOfBounds):
         read_json(text)
 
 
