@@ -17,9 +17,10 @@ from tools.docstrings import first_paragraph
 from tools.errors import InvalidArguments, InvalidTool
 from tools.examples import Example, ExampleStep
 from tools.execution import is_async
-from tools.handwritten import HandWritten, read_handler
-from tools.jsonschema import JsonSchema, mistake_in
+from tools.handwritten import HandWritten, closed, read_handler
+from tools.jsonschema import JsonSchema
 from tools.results import ToolResult
+from tools.schema_check import mistake_in
 from tools.signature import Signature, name_of, read_input_type, read_signature
 from tools.strict import strict_form
 
@@ -124,7 +125,7 @@ class Tool:
     def __post_init__(self) -> None:
         _check_definition(self)
         if self.signature is None:
-            if mistake := mistake_in(self.parameters):
+            if mistake := mistake_in(closed(self.parameters)):
                 raise InvalidTool(f"Tool {self.name!r} has no proper JSON Schema: {mistake}.")
             signature = (
                 HandWritten(self.parameters)

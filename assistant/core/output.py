@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from tools import InvalidArguments, Tool, ToolError
 from tools.arguments import coerce, parse_arguments, unique
-from tools.handwritten import HandWritten
-from tools.jsonschema import mistake_in
+from tools.handwritten import HandWritten, closed
+from tools.schema_check import mistake_in
 
 T = TypeVar("T")
 Mode = Literal["native", "tool", "prompt"]
@@ -118,7 +118,7 @@ class SchemaOutput(OutputType[Any]):
 
     def __init__(self, schema: Mapping[str, Any], name: str = "answer") -> None:
         found = dict(schema) if isinstance(schema, Mapping) else schema
-        mistake = mistake_in(found) if isinstance(found, dict) else "the schema must be an object"
+        mistake = mistake_in(closed(found)) if isinstance(found, dict) else "the schema must be an object"
         if mistake or found.get("type") != "object":
             raise ValueError(mistake or 'the schema must have "type": "object"')
         self.schema = found
