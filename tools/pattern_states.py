@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # An escape, a class, a group's beginning, its end, a repeat, an alternative, or one character.
-_TOKEN = re.compile(
+_PART = re.compile(
     r"\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\\.|[^\]\\])*(?:\]|$)|\((?:\?<?[:=!])?|\)|\{\d+(?:,\d*)?\}|.", re.DOTALL
 )
 _REPEAT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
@@ -16,24 +16,24 @@ _OF_PROPERTY, _OF_MOST = 100, 10
 def states_of(pattern: str) -> int:
     """About how many states a matcher of a regular expression has, with its repeats written out."""
     groups: list[list[int]] = [[0, 0]]  # the states of each open group, and of the last thing in it
-    for token in _TOKEN.findall(pattern):
+    for part in _PART.findall(pattern):
         group = groups[-1]
-        if token.startswith("(") and token[-1] in "(:=!":
+        if part.startswith("(") and part[-1] in "(:=!":
             groups.append([0, 0])
-        elif token == ")" and len(groups) > 1:
+        elif part == ")" and len(groups) > 1:
             states = groups.pop()[0] + 1
             groups[-1] = [groups[-1][0] + states, states]
-        elif (repeat := _REPEAT.fullmatch(token)) is not None:
+        elif (repeat := _REPEAT.fullmatch(part)) is not None:
             times = max(1, *(int(number[:9]) for number in repeat.groups() if number))
             group[:] = [group[0] + group[1] * (times - 1), group[1] * times]
-        elif token not in "*+?|":
-            states = _states_of_one(token)
+        elif part not in "*+?|":
+            states = _states_of_one(part)
             group[:] = [group[0] + states, states]
     return sum(states for states, _ in groups)
 
 
-def _states_of_one(token: str) -> int:
-    if "\\p" in token or "\\P" in token:
-        return _OF_PROPERTY * (token.count("\\p") + token.count("\\P"))
-    is_most = token == "." or token.startswith("[^") or any(one in token for one in ("\\W", "\\D", "\\S"))
-    return _OF_MOST if is_most else 1 + len(token) // 16
+def _states_of_one(part: str) -> int:
+    if "\\p" in part or "\\P" in part:
+        return _OF_PROPERTY * (part.count("\\p") + part.count("\\P"))
+    is_most = part == "." or part.startswith("[^") or any(one in part for one in ("\\W", "\\D", "\\S"))
+    return _OF_MOST if is_most else 1 + len(part) // 16

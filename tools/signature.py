@@ -82,9 +82,8 @@ class Signature:
                 value = self._validate(json.dumps(mended))
             except ValidationError as exc:
                 raise refusal(problems_of(exc, mended), self.parameters) from None
-        if self.is_open:
-            if unknown := self._unknown(parsed):
-                raise refusal(unknown, self.parameters)
+        if self.is_open and (unknown := self._unknown(parsed)):
+            raise refusal(unknown, self.parameters)
         return value
 
     def _unknown(self, parsed: Any) -> list[Problem]:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.core.messages import Message, ToolCall
-from assistant.services.inputs import MAX_TEXT, MAX_TOOLS, Refused, clean_text
+from assistant.services.clienttools import MAX_TOOLS, check_sizes
+from assistant.services.inputs import MAX_TEXT, Refused, clean_text
 from tools import InvalidTool, Tool
+from tools.schema_bounds import InvalidSchema, check_size
 
 MAX_MESSAGES = 2000
 MAX_ID = 128
@@ -182,6 +184,11 @@ def _tools(given: object) -> tuple[Tool, ...]:
         return ()
     if not isinstance(given, list) or len(given) > MAX_TOOLS:
         raise InvalidRequest("tools", f"must be a list of at most {MAX_TOOLS} tools.")
+    functions = [item.get("function") for item in given if isinstance(item, dict)]
+    try:
+        check_sizes(one["parameters"] for one in functions if isinstance(one, dict) and one.get("parameters"))
+    except InvalidTool as exc:
+        raise InvalidRequest("tools", str(exc)) from exc
     tools = []
     for index, item in enumerate(given):
         function = item.get("function") if isinstance(item, dict) and item.get("type") == "function" else None
@@ -241,6 +248,10 @@ def _response_format(given: object) -> Mapping[str, Any] | None:
         return None
     if not isinstance(given, dict) or given.get("type") not in ("json_object", "json_schema"):
         raise InvalidRequest("response_format", "must be of the type text, json_object or json_schema.")
+    try:
+        check_size(given)
+    except InvalidSchema as exc:
+        raise InvalidRequest("response_format", f"cannot be used: {exc}.") from exc
     return given
 
 

@@ -21,11 +21,11 @@ from pydantic import ValidationError
 
 from assistant.core.endings import APPROVAL_SCHEMA
 from assistant.core.output import check_schema
+from assistant.services.clienttools import MAX_TOOLS, check_sizes
 from tools import InvalidTool, Tool
 
 MAX_ID = 128
 MAX_TEXT = 200_000
-MAX_TOOLS = 128
 MAX_ALLOWED = 1_000
 # What 64 bits hold, databases and encoders included; and how many characters that is, at most.
 INTEGERS = range(-(2**63), 2**63)
@@ -260,6 +260,7 @@ def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:
     if len(tools) > MAX_TOOLS:
         raise Refused("invalid_input", f"At most {MAX_TOOLS} client-side tools.")
     try:
+        check_sizes(tool.parameters for tool in tools if tool.parameters)
         return tuple(
             Tool.client_side(
                 name=tool.name,

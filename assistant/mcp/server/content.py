@@ -22,9 +22,10 @@ from mcp_types import Tool as Description
 
 from assistant.services.calling import CalledTool
 from tools import Media, Tool, ToolResult
-from tools.jsonschema import JsonSchema, holds_to, resolve
+from tools.jsonschema import JsonSchema, resolve
 from tools.plain import more
 from tools.results import MAX_KEPT, cut
+from tools.schema_check import fits_on_loop
 
 # Protocols before 2026-07-28 know only objects as structured results: anything else stands under this name.
 RESULT = "result"
@@ -76,9 +77,9 @@ def result_of(called: CalledTool) -> CallToolResult:
     if schema is None:
         return CallToolResult(content=content)
     structured = _structured(result.full or result.content, called.tool.output_schema or {})
-    if structured is None or not holds_to(structured, schema):
+    if structured is None or not fits_on_loop(structured, schema):
         structured = _outside(result)
-    if structured is None or not holds_to(structured, schema):
+    if structured is None or not fits_on_loop(structured, schema):
         return failed(_TOO_LONG)
     return CallToolResult(content=content, structured_content=structured)
 
