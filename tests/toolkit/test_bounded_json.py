@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tools.arguments import MAX_DEPTH as MAX_ARGUMENTS_DEPTH
 from tools.arguments import parse_arguments
 
+from assistant.toolkit import InvalidArguments, InvalidTool, Tool
 from assistant.toolkit.bounded_json import MAX_DEPTH, BoundedDecoder, TooDeep, check_depth, is_deeper, load_json
-from tools import InvalidArguments, InvalidTool, Tool
 
 BEYOND = (MAX_DEPTH + 1, 900, 9_000, 50_000)
 KINDS: dict[str, Callable[[int], str]] = {

@@ -58,7 +58,8 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
         async with connect(connection.endpoint, on_tools=listener_of(connection, by_operator=by_operator)) as session:
             name = f" It calls itself {session.server_name}." if session.server_name else ""
             count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
-            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"
+            unusable = f" It also lists what cannot be used: {session.left_out}." if session.left_out else ""
+            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}{unusable}"
     except RemoteFailure as exc:
         # A member who has set no credentials says nothing of the server.
         if connection is not None or exc.kind == "unreachable":

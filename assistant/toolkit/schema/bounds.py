@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from assistant.toolkit.schema.json_size import depth_is_within, size_within
 from assistant.toolkit.schema.pattern_states import states_of
 
 JsonSchema = dict[str, Any]
@@ -97,29 +98,24 @@ def cost_of(schema: Any) -> Cost:
     if not isinstance(schema, dict):
         raise InvalidSchema("it must be an object")
     try:
-        _check_size(schema)
+        check_size(schema)
         return _Weighing(schema).cost
     except RecursionError:
         raise InvalidSchema("it is nested too deeply") from None
 
 
-def _check_size(schema: JsonSchema) -> None:
+def check_size(schema: JsonSchema) -> None:
+    """Raises `InvalidSchema` for a schema with more bytes, values or levels than any may have."""
+    if size_within(schema, MAX_NODES, MAX_BYTES) is None:
+        raise InvalidSchema(f"it has more than {MAX_NODES} values or {MAX_BYTES} bytes")
+    if not depth_is_within(schema, MAX_DEPTH):
+        raise InvalidSchema(f"it is nested more than {MAX_DEPTH} levels deep")
     try:
-        text = json.dumps(schema, ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as exc:
+        size = len(json.dumps(schema, ensure_ascii=False, allow_nan=False).encode())
+    except (TypeError, ValueError) as exc:
         raise InvalidSchema(f"it is not JSON: {str(exc)[:100]}") from None
-    if len(text) > MAX_BYTES:
-        raise InvalidSchema(f"it has {len(text)} bytes, and may have {MAX_BYTES}")
-    left = MAX_NODES
-    level: list[Any] = [schema]
-    for _ in range(MAX_DEPTH):
-        left -= len(level)
-        if left < 0:
-            raise InvalidSchema(f"it has more than {MAX_NODES} values")
-        level = [below for node in level for below in _values(node)]
-        if not level:
-            return
-    raise InvalidSchema(f"it is nested more than {MAX_DEPTH} levels deep")
+    if size > MAX_BYTES:
+        raise InvalidSchema(f"it has {size} bytes, and may have {MAX_BYTES}")
 
 
 def _values(node: Any) -> Iterator[Any]:
@@ -228,9 +224,7 @@ class _Weighing:
 
     def _target(self, reference: Any, keyword: str) -> list[Any]:
         if not isinstance(reference, str) or not reference.startswith("#"):
-            raise InvalidSchema(
-                f"{keyword} {str(reference)[:80]!r} leads out of it; only references within it are known"
-            )
+            raise InvalidSchema(f"{keyword} {str(reference)[:80]!r} leads out of it, and is not followed")
         fragment = unquote(reference[1:])
         if fragment and not fragment.startswith("/"):
             found = self._anchors.get(fragment, [])

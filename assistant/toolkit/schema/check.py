@@ -2,7 +2,7 @@
 
 The engine is `jsonschema-rs` with its linear regular expressions and a retriever that loads nothing. It holds the
 interpreter's lock, so `Checker` is asked only for what is cheap enough to be done on the event loop; what costs more
-goes to a process of its own (`tools.schema_process`).
+goes to a process of its own (`assistant.toolkit.schema.process`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 
-from assistant.toolkit.schema.bounds import BY_NAME, LITERALS, Cost, InvalidSchema, JsonSchema, cost_of
+from assistant.toolkit.schema.bounds import BY_NAME, LITERALS, Cost, InvalidSchema, JsonSchema, check_size, cost_of
 from assistant.toolkit.schema.error_sentences import UNDESCRIBED, Problem, sentences_of
+from assistant.toolkit.schema.json_size import depth_is_within, size_within
 
 # What a value may have, and its check may cost, to be made on the loop: about 30 ms.
 MAX_VALUES = 40_000
@@ -43,7 +44,8 @@ class Checker:
     def __init__(self, schema: JsonSchema) -> None:
         self.cost = cost_of(schema)
         try:
-            self._validator = _compile(_prepared(schema))
+            self.prepared: JsonSchema = _prepared(schema)
+            self._validator = _compile(self.prepared)
         except (ValueError, RecursionError) as exc:
             raise InvalidSchema(_reason(exc)) from None
 
@@ -51,10 +53,6 @@ class Checker:
         """Whether a JSON value fits. Raises `TooCostly`."""
         if not may_be_checked(value, self.cost):
             raise TooCostly
-        return self.fits_at_any_cost(value)
-
-    def fits_at_any_cost(self, value: Any) -> bool:
-        """The same for as long as it takes; only for a process that can be killed."""
         try:
             return self._validator.is_valid(value)
         except (ValueError, RecursionError):  # half a character, or deeper than the engine goes
@@ -66,31 +64,39 @@ class Checker:
             return []
         if not self._may_be_described(value):
             return [("arguments", UNDESCRIBED)]
-        return list(islice(sentences_of(self._validator.iter_errors(value)), MAX_PROBLEMS))
+        try:
+            return list(islice(sentences_of(self._validator.iter_errors(value)), MAX_PROBLEMS))
+        except ValueError:
+            return [("arguments", "hold what is not JSON")]
 
     def _may_be_described(self, value: Any) -> bool:
         """The engine describes every alternative that it tried, and those within it; several loops double them."""
-        return self.cost.loops <= 1 and _size(value)[0] * self.cost.checks <= MAX_DESCRIBED_CHECKS
+        most = MAX_DESCRIBED_CHECKS // max(1, self.cost.checks)
+        return self.cost.loops <= 1 and size_within(value, most, MAX_CHARACTERS) is not None
 
 
 def may_be_checked(value: Any, cost: Cost) -> bool:
     """Whether checking a value by a schema of this cost is cheap enough for the event loop."""
-    values, characters = _size(value)
-    return (
-        values <= MAX_VALUES
-        and characters <= MAX_CHARACTERS
-        and values * cost.checks <= MAX_CHECKS
-        and characters * cost.states <= MAX_STATES
-        and _depth_is_within(value, MAX_VALUE_DEPTH)
-    )
+    values = min(MAX_VALUES, MAX_CHECKS // max(1, cost.checks))
+    characters = min(MAX_CHARACTERS, MAX_STATES // max(1, cost.states))
+    return size_within(value, values, characters) is not None and depth_is_within(value, MAX_VALUE_DEPTH)
 
 
 def checker_of(schema: JsonSchema) -> Checker:
     """The schema's checker; those that were used last are kept. Raises `InvalidSchema`."""
+    check_size(schema)
     try:
         return _checker(json.dumps(schema))
     except (TypeError, ValueError, RecursionError) as exc:
         raise exc if isinstance(exc, InvalidSchema) else InvalidSchema(f"it is not JSON: {str(exc)[:100]}") from None
+
+
+def fits_on_loop(value: Any, schema: JsonSchema) -> bool:
+    """Whether a value fits a schema; what is too costly to be checked on the event loop does not."""
+    try:
+        return checker_of(schema).fits(value)
+    except (TooCostly, InvalidSchema):
+        return False
 
 
 @lru_cache(maxsize=_KEPT)
@@ -163,35 +169,3 @@ def _is_known(pattern: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _size(value: Any) -> tuple[int, int]:
-    """How many values a JSON value holds, names and itself counted, and how many characters its texts have."""
-    values = characters = 0
-    left = [value]
-    while left:
-        one = left.pop()
-        values += 1
-        if isinstance(one, str):
-            characters += len(one)
-        elif isinstance(one, dict):
-            left += one.values()
-            characters += sum(map(len, one))
-        elif isinstance(one, list | tuple):
-            left += one
-    return values, characters
-
-
-def _depth_is_within(value: Any, levels: int) -> bool:
-    level = [value]
-    for _ in range(levels):
-        level = [
-            below
-            for one in level
-            if isinstance(one, dict | list)
-            for below in (one.values() if isinstance(one, dict) else one)
-            if isinstance(below, dict | list)
-        ]
-        if not level:
-            return True
-    return False

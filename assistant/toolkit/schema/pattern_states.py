@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # An escape, a class, a group's beginning, its end, a repeat, an alternative, or one character.
-_TOKEN = re.compile(
+_PART = re.compile(
     r"\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\\.|[^\]\\])*(?:\]|$)|\((?:\?<?[:=!])?|\)|\{\d+(?:,\d*)?\}|.", re.DOTALL
 )
 _REPEAT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
@@ -16,7 +16,7 @@ _OF_PROPERTY, _OF_MOST = 100, 10
 def states_of(pattern: str) -> int:
     """About how many states a matcher of a regular expression has, with its repeats written out."""
     groups: list[list[int]] = [[0, 0]]  # the states of each open group, and of the last thing in it
-    for part in _TOKEN.findall(pattern):
+    for part in _PART.findall(pattern):
         group = groups[-1]
         if part.startswith("(") and part[-1] in "(:=!":
             groups.append([0, 0])

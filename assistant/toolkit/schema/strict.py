@@ -43,13 +43,8 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
         steps = Steps(_MOST_STEPS)
         made = _strict(schema, schema, steps)
         definitions = {name: _strict(node, schema, steps) for name, node in schema.get("$defs", {}).items()}
-    except (
-        _NotStrict,
-        TooManySteps,
-        RecursionError,
-        TypeError,
-        AttributeError,
-    ):  # the latter where a reference leads astray
+    # The latter two where a reference leads astray.
+    except (_NotStrict, TooManySteps, RecursionError, TypeError, AttributeError):
         return None
     return made | {"$defs": definitions} if definitions else made
 
