@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,11 +13,17 @@ import redis
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from assistant.management.demo_tenants import load_demo_documents
 from assistant.models import Assistant, Provider, Tenant
+from assistant.services.eventlog.log import ThreadLog
+from assistant.services.tenancy.members import Member, find_member
+from assistant.toolkit import ToolContext
 from tests.base import Cast, make_cast
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
+from tests.library.calling import context_of
 from tests.live import KINDS, Server, serve
+from tools.demo import load_demo
 
 # No test fails for the time it takes: the machine may be busy.
 hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -155,3 +162,35 @@ def two_servers(transactional_db: None) -> Iterator[tuple[Server, Server]]:
     """Two processes of their own on one PostgreSQL and one Redis; the test is marked `services`."""
     with serve() as first, serve() as second:
         yield first, second
+
+
+@pytest.fixture
+def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test writes by hand is no run as its readers see it: it is kept from the recordings (RECORD_RUNS)."""
+    monkeypatch.setattr(ThreadLog, "append", inspect.unwrap(ThreadLog.append))
+
+
+@pytest.fixture
+def alice_member(cast: Cast) -> Member:
+    member = find_member(user_id=cast.alice.pk, tenant_slug="acme")
+    assert member is not None
+    return member
+
+
+@pytest.fixture
+def at_acme(cast: Cast) -> ToolContext:
+    """Alice's, of Acme."""
+    return context_of(cast.acme, cast.alice)
+
+
+@pytest.fixture
+def at_globex(cast: Cast) -> ToolContext:
+    """Mallory's, of Globex."""
+    return context_of(cast.globex, cast.mallory)
+
+
+@pytest.fixture
+def demo(cast: Cast) -> None:
+    load_demo(cast.acme, cast.globex)
+    for tenant in (cast.acme, cast.globex):
+        load_demo_documents(tenant)

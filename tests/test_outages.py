@@ -21,7 +21,7 @@ from tests.api.calling import key_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.line import Line
-from tests.test_websocket import in_db, until
+from tests.websocket.test_websocket import in_db, until
 from tests.ws import open_socket, run_input, session_cookie
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.services]

@@ -185,8 +185,8 @@ def load_demo_tenants() -> list[SignIn]:
         if is_new:
             _switches(plan, tenant, assistants)
     load_demo(made["acme"], made["globex"])
-    for slug, tenant in made.items():
-        _documents(tenant, FIXTURES / slug)
+    for tenant in made.values():
+        load_demo_documents(tenant)
     if find_user(OPERATOR) is None:
         get_user_model()._default_manager.create_superuser(OPERATOR, password=password_of(OPERATOR))
     return [*sign_ins, SignIn(OPERATOR, password_of(OPERATOR), "Superuser")]
@@ -229,10 +229,10 @@ def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]
                 set_switch(actor=None, tenant=tenant, assistant=assistants[wanted.slug], tool=name, policy=off)
 
 
-def _documents(tenant: Tenant, folder: Path) -> None:
-    """Store the Markdown and text files of a folder as the tenant's documents, unless a title is there already."""
+def load_demo_documents(tenant: Tenant) -> None:
+    """Store a demo tenant's Markdown and text fixtures as its documents; existing titles stay as they are."""
     existing = set(Document.objects.filter(tenant_id=tenant.pk).values_list("title", flat=True))
-    for path in sorted(folder.iterdir()):
+    for path in sorted((FIXTURES / tenant.slug).iterdir()):
         kind = _DOCUMENT_KINDS.get(path.suffix)
         if kind is None:
             continue

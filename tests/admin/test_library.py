@@ -11,7 +11,7 @@ from assistant.services.knowledge.full_text import search
 from tests.base import Cast
 from tools.models import Customer, Order
 
-DOCUMENTS = "/admin/tools/document/"
+DOCUMENTS = "/admin/assistant/document/"
 
 
 def add(client: Client, cast: Cast, **fields: object) -> int:

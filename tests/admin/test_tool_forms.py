@@ -14,7 +14,7 @@ from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.test_websocket import in_db
+from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket, session_cookie
 
 SETTINGS = "/admin/assistant/toolsetting/"

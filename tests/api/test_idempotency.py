@@ -18,7 +18,7 @@ from assistant.models import Conversation, IdempotentAnswer
 from tests.api.calling import Caller, key_of
 from tests.base import Cast
 from tests.live import Server
-from tests.test_websocket import in_db
+from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db
 BODY = {"assistant": "support", "title": "Once"}

@@ -20,7 +20,7 @@ from tests.base import Cast
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
-from tests.test_websocket import in_db, until
+from tests.websocket.test_websocket import in_db, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

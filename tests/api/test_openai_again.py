@@ -15,7 +15,7 @@ from tests.api.test_openai import HI, PICK, client_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server
-from tests.test_websocket import in_db, until
+from tests.websocket.test_websocket import in_db, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AGAIN = {"Idempotency-Key": "question-1"}

@@ -13,12 +13,12 @@ import pytest
 
 from assistant.models import Provider, Run
 from tests.agui import check_run, text_of
+from tests.api.test_event_streams import RUNS, bearer, events_of, http
 from tests.api.test_openai import HI, client_of
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import Server, serve
-from tests.test_sse import RUNS, bearer, events_of, http
-from tests.test_websocket import until
+from tests.websocket.test_websocket import until
 from tests.ws import run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,12 +16,12 @@ from django.utils import timezone
 from assistant.models import Conversation, IdempotentAnswer, Provider, Run, ToolCall
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from tests.api.calling import key_of
+from tests.api.test_event_streams import events_of
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
-from tests.test_sse import events_of
-from tests.test_websocket import in_db, until
+from tests.websocket.test_websocket import in_db, until
 from tests.ws import run_input
 
 pytestmark = pytest.mark.django_db(transaction=True)

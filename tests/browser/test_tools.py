@@ -13,7 +13,7 @@ from tests.browser.conftest import make_visitor
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import serve
-from tests.test_delegation import summarising
+from tests.services.runs.test_delegation import summarising
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

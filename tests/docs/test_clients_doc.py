@@ -38,9 +38,9 @@ def test_the_client_of_a_document_gets_an_answer(
 
 
 def refusals(name: str, position: int) -> set[str]:
-    """The literal codes with which the API's edge calls `name`."""
+    """The literal codes with which the code calls `name`."""
     found = set()
-    for path in (ROOT / "assistant/api").glob("*.py"):
+    for path in (ROOT / "assistant").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name:
                 values = [item.value for item in node.keywords if item.arg == "code"] or node.args[position:][:1]

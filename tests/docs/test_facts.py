@@ -11,7 +11,7 @@ import pytest
 
 from assistant.core.values import events
 from assistant.websocket import consumer
-from tests.docs.snippets import DOCUMENTS, ROOT, codes, table
+from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
 
 WEBSOCKET = ROOT / "docs/websocket.md"
 
@@ -128,7 +128,14 @@ def test_every_dependency_is_explained() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", (*DOCUMENTS, *DECISIONS, ROOT / "SECURITY.md"), ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_every_decision_is_listed_and_names_tests_that_exist() -> None:
+    index = (ROOT / "docs/index.md").read_text()
+    assert [path.name for path in DECISIONS if f"(decisions/{path.name})" not in index] == []
+    named = {name for path in DECISIONS for name in re.findall(r"`(tests/[\w/]+\.py)", path.read_text())}
+    assert named and [name for name in sorted(named) if not (ROOT / name).is_file()] == []

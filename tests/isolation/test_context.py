@@ -26,7 +26,7 @@ from tests.fake_provider import FakeProvider
 from tests.isolation.planting import CANARY
 from tests.live import Server, serve
 from tests.mcp.talking import MODERN, OLDER, Client
-from tests.test_websocket import in_db
+from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket, run_input
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]

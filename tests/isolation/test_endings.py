@@ -18,11 +18,11 @@ from django.utils import timezone
 from assistant.models import ApiKey, Membership, Provider, Run, Tenant
 from assistant.services.connections import open_connections
 from assistant.services.tenancy.members import create_api_key
+from tests.api.test_event_streams import RUNS
 from tests.base import Cast
 from tests.fake_provider import FakeProvider, Gate
 from tests.live import Server, serve
-from tests.test_sse import RUNS
-from tests.test_websocket import in_db
+from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket, run_input, session_cookie
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]

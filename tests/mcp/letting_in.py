@@ -8,7 +8,7 @@ from assistant.models import McpServer, McpTool, Tenant
 from assistant.services.mcp_servers.health_checks import Examination, examine
 from assistant.services.mcp_servers.tool_listings import decide_tool
 from tests.mcp.outside import Outside
-from tests.test_websocket import in_db
+from tests.websocket.test_websocket import in_db
 
 
 async def add_server(tenant: Tenant, outsider: Outside, **fields: Any) -> McpServer:

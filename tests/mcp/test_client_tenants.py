@@ -33,7 +33,7 @@ from tests.base import Cast
 from tests.factories import switch_tool
 from tests.mcp.letting_in import add_server, let_in, look
 from tests.mcp.outside import Outside, outside
-from tests.test_websocket import in_db
+from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

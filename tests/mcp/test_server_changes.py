@@ -23,7 +23,7 @@ from assistant.services.toolpolicy.switchboard import set_switch
 from tests.base import Cast
 from tests.live import Server, serve
 from tests.mcp.talking import OLDER, Client, Json, events, headers, streaming
-from tests.test_websocket import in_db
+from tests.websocket.test_websocket import in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

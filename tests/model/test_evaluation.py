@@ -18,8 +18,8 @@ from assistant.providers.embedded import EmbeddedModel, EmbeddedServer, is_ready
 from assistant.providers.embedded.fetch import fetch
 from assistant.services.assistants.warm_up_requests import likely_requests
 from assistant.toolkit import TenantInfo, Tool, UserInfo
+from tests.library.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
 from tests.model.prompts import DEMO, PROMPTS, Prompt
-from tests.tools.library.test_weather import PARIS, OpenMeteo, open_meteo  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(1500), pytest.mark.django_db(transaction=True)]
 

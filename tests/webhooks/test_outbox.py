@@ -20,9 +20,9 @@ from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
-from tests.services.test_turns import FINISHED, begin
-from tests.test_websocket import in_db
+from tests.services.runs.test_opening import FINISHED, begin
 from tests.webhooks.conftest import hook
+from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -33,9 +33,9 @@ from assistant.services.webhooks.sender import Courier, send_what_is_due
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import serve
-from tests.test_websocket import in_db
 from tests.webhooks.conftest import hook
 from tests.webhooks.receiver import Received, Receiver
+from tests.websocket.test_websocket import in_db
 from tests.ws import open_socket
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("on_loopback")]

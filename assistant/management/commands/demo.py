@@ -46,9 +46,7 @@ class Command(OperatorCommand):
         if options["model"] not in ("embedded", "none"):
             raise CommandError("The environment variable MODEL is either empty, embedded or none.")
         _check_port(options["port"])
-        if is_old_database():
-            self._save_old_database()
-        call_command("migrate", verbosity=0, interactive=False)
+        self._prepare_database()
         try:
             sign_ins = load_demo_tenants()
         except ImproperlyConfigured as exc:
@@ -67,6 +65,11 @@ class Command(OperatorCommand):
                 ws_per_message_deflate=False,
                 log_level="warning",
             )
+
+    def _prepare_database(self) -> None:
+        if is_old_database():
+            self._save_old_database()
+        call_command("migrate", verbosity=0, interactive=False)
 
     def _save_old_database(self) -> None:
         """Rename an SQLite database from before 0.2.0, so that the demo begins with an empty one."""

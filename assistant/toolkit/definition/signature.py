@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import re
 import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -21,6 +20,7 @@ from assistant.toolkit.calls.arguments import Arguments, coerce, problems_of, re
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import parameter_descriptions
+from assistant.toolkit.definition.names import plain
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
 from assistant.toolkit.schema.json_schema import UNKNOWN, JsonSchema, problems
@@ -31,9 +31,6 @@ from assistant.toolkit.schema.parameters import (
     schema_of,
     type_adapter,
 )
-
-# Where a word begins within a class's name: `HTTPServer`, `OpenTicket2`.
-_WORD_BEGINS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,27 +171,6 @@ def read_input_type(
 def label_of(function: Callable[..., Any]) -> str:
     """A function's name for messages to its author."""
     return str(getattr(plain(function), "__qualname__", repr(function)))
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """The name of a function; of an object that can be called, or a class, that of the class in snake case."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if inspect.isroutine(inspect.unwrap(function)):
-        return str(getattr(plain(function), "__name__", ""))
-    owner = function if isinstance(function, type) else type(function)
-    return _WORD_BEGINS.sub("_", owner.__name__).lower()
-
-
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that stands behind a partial, a decorated function, a method or a callable object."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if isinstance(function, type):
-        return cast(Callable[..., Any], function.__init__)  # type: ignore[misc]
-    if not inspect.isroutine(inspect.unwrap(function)):
-        function = type(function).__call__
-    return cast(Callable[..., Any], inspect.unwrap(function))
 
 
 def is_context(annotation: Any) -> bool:

@@ -18,7 +18,8 @@ from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
 from assistant.toolkit.definition.handwritten import HandWritten, read_handler
-from assistant.toolkit.definition.signature import Signature, name_of, read_input_type, read_signature
+from assistant.toolkit.definition.names import name_of
+from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.json_schema import JsonSchema, mistake_in
 from assistant.toolkit.schema.strict import strict_form

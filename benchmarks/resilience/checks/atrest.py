@@ -13,7 +13,8 @@ HOW = (
     "A secret of its own in every encrypted field of every model, found from the models. Searched for them: a dump and "
     "SQLite's files; every page of the admin, every form that is shown again, the history, sessions and exports. Then "
     "the keys are rotated, also with a stop in the middle, and all is read with the new one alone. On SQLite and "
-    "PostgreSQL: tests/test_encryption.py, tests/admin/test_secrets.py, tests/admin/test_secrets_unseen.py."
+    "PostgreSQL: tests/services/privacy/test_key_rotation.py, tests/admin/test_secrets.py, "
+    "tests/admin/test_secrets_unseen.py."
 )
 DUMPED, UNREAD, SHOWN = (
     "tests that found a secret in a dump or in the database's files",
@@ -21,7 +22,7 @@ DUMPED, UNREAD, SHOWN = (
     "tests that found a secret in the admin or in an export",
 )
 _ENCRYPTION, _ADMIN, _UNSEEN = (
-    "tests/test_encryption.py",
+    "tests/services/privacy/test_key_rotation.py",
     "tests/admin/test_secrets.py",
     "tests/admin/test_secrets_unseen.py",
 )

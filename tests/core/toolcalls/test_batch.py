@@ -1,0 +1,474 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from assistant.core.conversation.transcript import Transcript
+from assistant.core.toolcalls.interceptors import CallTool, Invocation
+from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
+from assistant.core.turn.loop import Limits, run_turn
+from assistant.core.values.events import RunError
+from assistant.core.values.messages import Message, ToolCall
+from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool
+from tests.core.playing import USER, MemoryJournal, arguments_told, check_history, plan_for, play
+
+
+@tool
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@tool
+def fail() -> str:
+    """Fail."""
+    raise ValueError("password=hunter2")
+
+
+@tool
+async def hang() -> str:
+    """Never answer."""
+    await asyncio.Event().wait()
+    return ""
+
+
+def call(name: str, arguments: str = "{}", call_id: str = "") -> ToolCall:
+    return ToolCall(call_id, name, arguments)
+
+
+ADD = call("add", '{"a":1,"b":2}', "c-add")
+
+
+class Switched(FixedToolset):
+    """Tools with policies that a test sets."""
+
+    def __init__(self, *tools: Tool, **policies: Any) -> None:
+        super().__init__(tools)
+        self.policies = policies
+
+    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+        return [
+            Admission(a.tool, self.policies.get(c.name, "on"), "Because.", callable_names=("other",))
+            for c, a in zip(calls, await super().admit(calls), strict=True)
+        ]
+
+
+def waiting_for(*calls: ToolCall) -> tuple[Message, ...]:
+    """The history of a run that ended with calls that wait for approval."""
+    return (USER, Message("assistant", "", id="a1", tool_calls=calls))
+
+
+# Errors
+
+
+async def test_a_failing_tool_does_not_take_its_siblings_down() -> None:
+    played = await play([[call("fail"), ADD], "ok"], fail, add)
+    assert played.results[1] == "3"
+    assert played.journal.statuses == {"fail": "error", "add": "ok"}
+
+
+async def test_the_model_reads_only_that_a_tool_failed(caplog: pytest.LogCaptureFixture) -> None:
+    played = await play([call("fail"), "ok"], fail)
+    (outcome,) = played.journal.outcomes
+    assert played.results == [f"The tool failed (error id {outcome.error_id})."]
+    assert outcome.error_id in caplog.text
+    assert "hunter2" in caplog.text
+
+
+async def test_a_tool_error_is_read_by_the_model() -> None:
+    @tool
+    def refuse() -> str:
+        """Refuse."""
+        raise ToolError("Nobody has the number 7.")
+
+    played = await play([call("refuse"), "ok"], refuse)
+    assert played.results == ["Nobody has the number 7."]
+    assert played.journal.statuses == {"refuse": "error"}
+
+
+async def test_a_tool_can_choose_that_its_failure_ends_the_run() -> None:
+    played = await play([[call("fail"), ADD]], fail.replace(on_error="raise"), add)
+    assert played.error.code == "internal_error"
+    assert played.journal.outcomes[0].error_id in played.error.message
+    assert "hunter2" not in played.error.message
+    assert played.results[1] == "3"
+
+
+async def test_a_tool_that_exits_the_interpreter_only_fails() -> None:
+    @tool
+    def leave() -> str:
+        """Leave."""
+        raise SystemExit(1)
+
+    assert (await play([call("leave"), "ok"], leave)).journal.statuses == {"leave": "error"}
+
+
+async def test_an_unknown_tool_is_answered_with_those_that_may_be_called() -> None:
+    played = await play([call("addd", "{}"), "ok"], add)
+    assert played.results == ["There is no tool named 'addd'. Tools that may be called now: add."]
+
+
+async def test_wrong_arguments_are_named_to_the_model() -> None:
+    played = await play([call("add", '{"a":"x","c":1}'), "ok"], add)
+    assert "a:" in played.results[0] and "b: missing" in played.results[0] and "c: unknown" in played.results[0]
+    assert played.journal.started == []
+
+
+async def test_arguments_that_are_no_json_are_not_guessed_at() -> None:
+    played = await play([call("add", '{"a":1,"b":2'), "ok"], add)
+    assert "not valid JSON" in played.results[0]
+    assert played.journal.started == []
+    assert arguments_told(played) == '{"a":1,"b":null,"__not_json__":"2"}'
+
+
+# Running
+
+
+async def test_results_are_told_in_the_order_of_the_calls() -> None:
+    first_may_end = asyncio.Event()
+
+    @tool
+    async def slow() -> str:
+        """Wait for the other."""
+        await first_may_end.wait()
+        return "slow"
+
+    @tool
+    async def quick() -> str:
+        """Answer."""
+        first_may_end.set()
+        return "quick"
+
+    played = await play([[call("slow"), call("quick")], "ok"], slow, quick)
+    assert played.results == ["slow", "quick"]
+    assert [value["name"] for value in played.custom("tool.finished")] == ["quick", "slow"]
+
+
+async def test_sync_tools_run_side_by_side_too() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    @tool
+    def meet(name: str) -> str:
+        """Meet the other."""
+        both.wait()
+        return name
+
+    played = await play([[call("meet", '{"name":"a"}'), call("meet", '{"name":"b"}')], "ok"], meet)
+    assert played.results == ["a", "b"]
+
+
+async def test_only_so_many_run_at_once() -> None:
+    running = most = 0
+
+    @tool
+    async def count(n: int) -> int:
+        """Count."""
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return n
+
+    calls = [call("count", f'{{"n":{n}}}') for n in range(6)]
+    await play([calls, "ok"], count, parallel=2)
+    assert most == 2
+
+
+async def test_a_barrier_waits_for_those_before_and_holds_up_those_after() -> None:
+    order: list[str] = []
+
+    async def note(name: str) -> str:
+        """Note the order."""
+        order.append(f"{name} begins")
+        await asyncio.sleep(0)
+        order.append(f"{name} ends")
+        return name
+
+    tools = [Tool.from_function(note, name=name, barrier=name == "wall") for name in ("before", "wall", "after")]
+    await play([[call(t.name, f'{{"name":"{t.name}"}}') for t in tools], "ok"], *tools)
+    assert order == ["before begins", "before ends", "wall begins", "wall ends", "after begins", "after ends"]
+
+
+async def test_a_tool_that_takes_too_long_is_stopped() -> None:
+    played = await play([[call("hang"), ADD], "ok"], hang.replace(timeout=0.02), add)
+    assert "longer than 0.02 seconds" in played.results[0]
+    assert played.journal.statuses == {"hang": "timeout", "add": "ok"}
+
+
+async def test_no_tool_may_take_longer_than_the_run() -> None:
+    played = await play([call("hang")], hang, limits=Limits(seconds=0.05))
+    assert played.error.code == "limit_reached"
+    assert played.journal.statuses == {"hang": "timeout"}
+
+
+async def test_a_timeout_of_the_tools_own_making_is_a_failure() -> None:
+    @tool
+    async def give_up() -> str:
+        """Give up."""
+        raise TimeoutError
+
+    assert (await play([call("give_up"), "ok"], give_up)).journal.statuses == {"give_up": "error"}
+
+
+async def test_progress_state_and_duration_are_told() -> None:
+    @tool
+    async def work(context: ToolContext) -> ToolResult:
+        """Work."""
+        await context.report_progress(1, 4, "a quarter")
+        return ToolResult("done", display={"chart": [1, 2]})
+
+    played = await play([call("work", call_id="c1"), "ok"], work)
+    assert played.custom("tool.started") == [{"toolCallId": "c1", "name": "work"}]
+    assert played.custom("tool.progress") == [{"toolCallId": "c1", "done": 1, "total": 4, "message": "a quarter"}]
+    (finished,) = played.custom("tool.finished")
+    assert (finished["status"], finished["display"]) == ("ok", {"chart": [1, 2]})
+    assert finished["durationMs"] >= 0
+
+
+async def test_a_tool_gets_the_context_of_its_call() -> None:
+    seen: list[ToolContext] = []
+
+    @tool
+    async def look(context: ToolContext) -> str:
+        """Look."""
+        seen.append(context)
+        return context.secret("key")
+
+    toolset = FixedToolset([look.replace(secrets=["key"])], secrets={"look": {"key": "s3cret", "other": "x"}})
+    await play([call("look", call_id="c1"), "ok"], toolset=toolset, context=ToolContext(thread_id="t", extra={"x": 1}))
+    (context,) = seen
+    assert (context.tool_call_id, context.idempotency_key, context.extra["x"]) == ("c1", "t:c1", 1)
+    with pytest.raises(Exception, match="other"):
+        context.secret("other")
+    assert context.deadline is not None
+    assert [message.role for message in context.history] == ["user", "assistant"]
+
+
+async def test_what_ran_before_is_not_run_again() -> None:
+    runs: list[int] = []
+
+    @tool
+    async def pay(amount: int) -> str:
+        """Pay."""
+        runs.append(amount)
+        return "paid"
+
+    stored = ToolOutcome(call("pay", call_id="c1"), "ok", "paid (stored)")
+    calls = [call("pay", '{"amount":1}', "c1"), call("pay", '{"amount":2}', "c2")]
+    played = await play([calls, "ok"], pay, journal=MemoryJournal({"c1": stored}))
+    assert played.results == ["paid (stored)", "paid"]
+    assert runs == [2]
+
+
+async def test_what_cannot_be_sent_does_not_end_the_run() -> None:
+    async def odd(invocation: Invocation, call_tool: CallTool) -> ToolResult:
+        return ToolResult("half a smile: \ud83d", display={"at": object(), "n": float("nan")})
+
+    played = await play([ADD, "ok"], add, interceptors=(odd,))
+    assert played.results == ["half a smile: \ufffd"]
+    assert played.custom("tool.finished")[0]["display"]["n"] is None
+
+
+async def test_a_journal_that_fails_ends_the_run_with_an_error() -> None:
+    class Broken(MemoryJournal):
+        async def starting(self, batch: Sequence[PlannedCall]) -> dict[str, ToolOutcome]:
+            raise OSError("disk full")
+
+    played = await play([ADD], add, journal=Broken())
+    assert played.error.code == "internal_error"
+    assert played.results == ["No result: the run ended with an error first."]
+
+
+async def test_any_failure_can_be_made_to_end_the_run() -> None:
+    assert (await play([call("fail")], fail, on_error="raise")).error.code == "internal_error"
+
+
+# Guards
+
+
+async def test_the_third_identical_call_is_refused_and_the_fifth_ends_the_run() -> None:
+    turns = [call("add", text) for text in ('{"a":1,"b":2}', '{"b":2, "a":1}') * 3]
+    played = await play(turns, add)
+    assert played.results[:2] == ["3", "3"]
+    assert "already" in played.results[2]
+    assert played.error.code == "limit_reached"
+    assert len(played.results) == 5
+
+
+async def test_the_calls_of_a_run_are_limited() -> None:
+    calls = [call("add", f'{{"a":{n},"b":0}}') for n in range(4)]
+    played = await play([calls], add, limits=Limits(tool_calls=3))
+    assert played.results[:3] == ["0", "1", "2"]
+    assert "limit of 3 tool calls" in played.error.message
+
+
+async def test_the_calls_of_one_tool_are_limited_and_the_run_goes_on() -> None:
+    calls = [call("add", f'{{"a":{n},"b":0}}') for n in range(3)]
+    played = await play([calls, "ok"], add.replace(max_calls=2))
+    assert "2 times" in played.results[2]
+    assert played.ending.type == "RUN_FINISHED"
+
+
+# Switches and approvals
+
+
+async def test_a_tool_that_was_switched_off_is_refused_and_noted() -> None:
+    played = await play([ADD, "ok"], toolset=Switched(add, add="off"))
+    assert played.results == ["The tool 'add' may not be used now. Tools that may be called now: other."]
+    assert (played.journal.outcomes[0].status, played.journal.outcomes[0].rule) == ("refused", "Because.")
+
+
+async def test_a_tool_that_must_be_asked_for_ends_the_run_after_its_siblings() -> None:
+    risky = add.replace(name="risky")
+    calls = [call("risky", '{"a":1,"b":1}', "c1"), ADD]
+    played = await play([calls], toolset=Switched(add, risky, risky="ask"))
+    (interrupt,) = played.outcome.interrupts
+    assert (interrupt.id, interrupt.reason, interrupt.tool_call_id) == ("c1", "tool_approval", "c1")
+    assert interrupt.response_schema["required"] == ["approved"]
+    assert played.results == ["3"]
+    assert played.journal.statuses == {"risky": "awaiting_approval", "add": "ok"}
+
+
+async def test_a_tool_can_ask_depending_on_its_arguments() -> None:
+    careful = add.replace(requires_approval=lambda arguments, context: arguments["a"] > 10)
+    assert (await play([ADD, "ok"], careful)).results == ["3"]
+    asked = await play([call("add", '{"a":11,"b":2}')], careful)
+    assert asked.journal.statuses == {"add": "awaiting_approval"}
+
+
+async def test_nobody_is_asked_about_a_call_that_could_not_run() -> None:
+    played = await play([call("add", '{"a":"x"}'), "ok"], toolset=Switched(add, add="ask"))
+    assert played.journal.statuses == {"add": "error"}
+
+
+async def test_an_approved_call_runs_and_the_model_is_asked() -> None:
+    played = await play(
+        ["It is 3."],
+        toolset=Switched(add, add="ask"),
+        messages=waiting_for(ADD),
+        decisions={"c-add": Decision(True)},
+    )
+    assert played.results == ["3"]
+    assert [m.role for m in played.model.requests[0].messages] == ["user", "assistant", "tool"]
+
+
+async def test_edited_arguments_run_in_place_of_the_models_and_it_is_told() -> None:
+    decisions = {"c-add": Decision(True, {"a": 40, "b": 2})}
+    played = await play(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
+    assert played.results == ['(The user changed the arguments to {"a": 40, "b": 2})\n42']
+    assert played.custom("tool.finished")[0]["display"] == 42
+
+
+async def test_edited_arguments_are_validated() -> None:
+    decisions = {"c-add": Decision(True, {"a": "many"})}
+    played = await play(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
+    assert "Invalid arguments" in played.results[0]
+
+
+async def test_a_declined_call_is_not_run_and_the_model_reads_why() -> None:
+    decisions = {"c-add": Decision(False, reason="Too dear")}
+    played = await play(["ok"], add, messages=waiting_for(ADD), decisions=decisions)
+    assert "declined" in played.results[0] and "Too dear" in played.results[0]
+    assert played.journal.statuses == {"add": "declined"}
+
+
+async def test_somebody_can_answer_in_the_tools_place() -> None:
+    decisions = {"c-add": Decision(True, response="Three.")}
+    played = await play(["ok"], add, messages=waiting_for(ADD), decisions=decisions)
+    assert played.results == ["Three."]
+    assert played.journal.started == []
+
+
+async def test_an_approval_does_not_outlive_the_permission() -> None:
+    played = await play(
+        ["ok"], toolset=Switched(add, add="off"), messages=waiting_for(ADD), decisions={"c-add": Decision(True)}
+    )
+    assert played.journal.statuses == {"add": "refused"}
+
+
+async def test_calls_without_a_decision_are_declined_when_the_user_goes_on() -> None:
+    messages = (*waiting_for(ADD), Message("user", "Forget it", id="u2"))
+    played = await play(["As you like."], add, messages=messages)
+    assert played.journal.statuses == {"add": "declined"}
+    assert [m.role for m in played.model.requests[0].messages] == ["user", "assistant", "tool", "user"]
+
+
+async def test_several_decisions_are_each_their_own() -> None:
+    other = call("add", '{"a":5,"b":5}', "c2")
+    decisions = {"c2": Decision(True), "c-add": Decision(False)}
+    played = await play(["ok"], add, messages=waiting_for(ADD, other), decisions=decisions)
+    assert [outcome.status for outcome in played.journal.outcomes] == ["declined", "ok"]
+
+
+# Cancelling
+
+
+async def test_cancelling_stops_the_tools_and_loses_nothing() -> None:
+    started, cleaned = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def work() -> str:
+        """Work."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cleaned.set()
+        return ""
+
+    journal, transcript = MemoryJournal(), Transcript()
+    plan = plan_for([[call("work"), ADD]], work, add, journal=journal)
+
+    async def read() -> None:
+        async with aclosing(run_turn(plan, transcript)) as events:
+            async for event in events:
+                if event.type == "CUSTOM" and event.value.get("name") == "add" and "status" in event.value:  # type: ignore[attr-defined]
+                    asyncio.current_task().cancel()  # type: ignore[union-attr]
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(read())
+    assert started.is_set() and cleaned.is_set()
+    assert journal.statuses == {"work": "cancelled", "add": "ok"}
+    transcript.close("cancelled")
+    check_history([USER, *transcript.messages])
+    assert [m.content for m in transcript.messages if m.role == "tool"] == [
+        "Cancelled by the user before there was a result.",
+        "3",
+    ]
+
+
+async def test_results_are_the_answer_only_if_no_other_call_of_the_reply_ran_before() -> None:
+    direct, second = add.replace(return_direct=True), ToolCall("c2", "add", '{"a": 1, "b": 1}')
+    decisions = {"c-add": Decision(True), "c2": Decision(True)}
+    both = await play([], direct, messages=waiting_for(ADD, second), decisions=decisions)
+    assert both.messages[-1].content == "3\n\n2"
+    messages = (*waiting_for(ADD, second), Message("tool", "2", tool_call_id="c2"))
+    rest = await play(["They are 3 and 2."], direct, messages=messages, decisions=decisions)
+    assert rest.messages[-1].content == "They are 3 and 2."
+
+
+async def test_a_history_in_which_two_calls_have_one_id_is_refused() -> None:
+    plan = plan_for([], add, messages=waiting_for(ADD, ADD), decisions={"c-add": Decision(True)})
+    async with asyncio.timeout(5), aclosing(run_turn(plan, Transcript())) as events:
+        *_, ending = [event async for event in events]
+    assert isinstance(ending, RunError) and ending.code == "invalid_input"
+    assert plan.journal.started == []  # type: ignore[attr-defined]
+
+
+async def test_tools_that_are_not_available_are_not_named_as_alternatives() -> None:
+    def broken(context: ToolContext) -> bool:
+        raise ValueError
+
+    tools = [add, *(add.replace(name=f"needy_{n}", needs_context=["region"]) for n in range(2))]
+    tools.append(add.replace(name="broken", available=broken))
+    played = await play([[call("needy_0"), call("made_up")], "ok"], *tools)
+    assert played.results == [
+        "The tool 'needy_0' may not be used now. Tools that may be called now: add.",
+        "There is no tool named 'made_up'. Tools that may be called now: add.",
+    ]

@@ -1,0 +1,162 @@
+"""The documents' search: natural questions find the passage that answers, in the tenant's own documents only."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+
+from assistant.library.knowledge import search_docs
+from assistant.models import Tenant
+from assistant.services.knowledge.documents import DocumentError, add_document, store_document
+from assistant.services.knowledge.full_text import search
+from assistant.toolkit import ToolContext
+from tests.base import Cast
+from tests.library.calling import call
+
+
+@pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize(
+    ("question", "source", "fact"),
+    [
+        ("How do I get a refund?", "Refunds and returns", "Return"),
+        ("refund period", "Refunds and returns", "30 days"),
+        ("When do I get my money back?", "Refunds and returns", "5 working days"),
+        ("what does shipping to Germany cost", "Shipping and delivery", "4.90 EUR"),
+        ("Do you deliver to Norway?", "Shipping and delivery", "Norway"),
+        ("When is the Vienna store open?", "Opening hours and stores", "9:30 to 19:00"),
+        ("are you open on sunday", "Opening hours and stores", "Sunday"),
+        ("Is my tent's zip covered by the warranty?", "Warranty", "free of charge"),
+        ("how do I wash a down jacket", "Size and care guide", "30 degrees"),
+        ("renting an avalanche kit", "Renting gear", "15 EUR a day"),
+        ("Can I pay in instalments?", "Payment and gift cards", "3 instalments"),
+        ("Can you sharpen my skis?", "Repair service", "45 EUR"),
+    ],
+)
+def test_questions_find_the_passage_that_answers(at_acme: ToolContext, question: str, source: str, fact: str) -> None:
+    results = call(search_docs, at_acme, query=question)["results"]
+    assert results[0]["source"] == source
+    assert any(fact in result["text"] for result in results if result["source"] == source)
+
+
+@pytest.mark.usefixtures("demo")
+def test_each_tenant_hears_its_own_rules(at_acme: ToolContext, at_globex: ToolContext) -> None:
+    ours, theirs = (str(call(search_docs, at, query="return for a refund", limit=10)) for at in (at_acme, at_globex))
+    assert "30 days" in ours
+    assert "14 days" in theirs
+    assert "restocking" not in ours
+    assert "Linz" not in theirs
+
+
+def add(tenant: Tenant, title: str, text: str) -> None:
+    add_document(tenant=tenant, title=title, text=text)
+
+
+def titles(tenant: Tenant, query: str) -> list[str]:
+    return [hit.passage.title for hit in search(tenant_id=tenant.pk, query=query, limit=10)]
+
+
+def test_another_tenants_text_is_never_found(cast: Cast) -> None:
+    add(cast.globex, "Plans", "The merger with Initech is secret.")
+    add(cast.acme, "Nothing", "Nothing of the sort.")
+    assert titles(cast.globex, "merger Initech") == ["Plans"]
+    assert titles(cast.acme, "merger Initech secret Plans") == []
+    assert titles(cast.acme, f"tenant_id : {cast.globex.pk} OR merger") == []
+
+
+def test_another_tenants_text_moves_no_ranking(cast: Cast) -> None:
+    for number in range(6):
+        add(cast.acme, f"Pumps {number}", "A pump moves water.")
+    add(cast.acme, "Valves", "A valve stops the water of a pump.")
+    query, scores = "pump valve", []
+    for _ in range(2):
+        scores.append([(hit.passage.pk, hit.score) for hit in search(tenant_id=cast.acme.pk, query=query, limit=10)])
+        for number in range(30):
+            add(cast.globex, f"Valves {len(scores)} {number}", "valve " * 50)
+    assert scores[0] == scores[1]
+    assert titles(cast.acme, query)[0] == "Valves"
+
+
+def test_words_match_in_any_form(cast: Cast) -> None:
+    add(cast.acme, "A", "Refunded orders are shipped back.")
+    for word in ("refund", "REFUNDING", "refunds", "order", "shipping"):
+        assert titles(cast.acme, word) == ["A"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', "'", "')) --", "OR", "NOT refund OR", "refund*", "^refund", "title:refund", "NEAR(refund, 2)", "(",
+     "{a b}:c", "refund & | ! <->", "\\", "%s %(x)s", "\x00refund", "日本語", "🙂", "…", "the of and", "a" * 500],
+)  # fmt: skip
+def test_no_query_is_an_error(cast: Cast, query: str) -> None:
+    add(cast.acme, "Refunds", "How a refund works.")
+    assert set(titles(cast.acme, query)) <= {"Refunds"}
+    assert titles(cast.acme, query) == (["Refunds"] if "refund" in query else [])
+
+
+def test_numbers_and_joined_words_are_found_by_their_parts(cast: Cast) -> None:
+    add(cast.acme, "Parts", "Order code AB-1200/x, see wi-fi manual_v2 or write to help@acme.example.")
+    for word in ("AB-1200", "1200", "wi-fi", "fi", "manual", "acme"):
+        assert titles(cast.acme, word) == ["Parts"], word
+
+
+def test_a_rare_word_outweighs_common_ones(cast: Cast) -> None:
+    for number in range(5):
+        add(cast.acme, f"Common {number}", "Cleaning and care of boots and jackets.")
+    add(cast.acme, "Crampons", "Sharpen them.")
+    assert titles(cast.acme, "care and cleaning of crampons")[0] == "Crampons"
+
+
+def test_a_result_can_be_cited(cast: Cast, at_acme: ToolContext) -> None:
+    text = "# Rules\n\nIntro.\n\n## Dogs\n\n### On trains\n\nDogs ride free."
+    document = add_document(tenant=cast.acme, title="Rules", text=text)
+    assert call(search_docs, at_acme, query="dogs on trains")["results"] == [
+        {
+            "source": "Rules",
+            "heading": "Dogs › On trains",
+            "page": None,
+            "text": "Dogs ride free.",
+            "source_id": f"doc-{document.pk}.2",
+        }
+    ]
+
+
+def test_nothing_found_is_said(at_acme: ToolContext) -> None:
+    assert call(search_docs, at_acme, query="unicorns") == {
+        "results": [],
+        "note": "No document says anything about this.",
+    }
+
+
+def test_a_changed_document_is_found_by_its_new_words_only(cast: Cast) -> None:
+    document = add_document(tenant=cast.acme, title="Colours", text="Red and blue.")
+    document.title, document.text = "Shades", "Green."
+    store_document(document=document)
+    assert [titles(cast.acme, word) for word in ("red", "colour", "green", "shade")] == [[], [], ["Shades"], ["Shades"]]
+
+
+def test_a_deleted_document_is_gone_from_the_index(cast: Cast) -> None:
+    add_document(tenant=cast.acme, title="Colours", text="Red and blue.").delete()
+    assert titles(cast.acme, "red") == []
+    cast.acme.documents.all().delete()
+    add(cast.acme, "Others", "Green.")
+    assert titles(cast.acme, "red colours green") == ["Others"]
+
+
+def test_what_is_rolled_back_is_not_in_the_index(cast: Cast) -> None:
+    with pytest.raises(DocumentError), transaction.atomic():
+        add(cast.acme, "Colours", "Red and blue.")
+        add(cast.acme, "Colours", "Again.")
+    assert titles(cast.acme, "red colours again") == []
+
+
+def test_the_index_holds_after_changes_of_every_kind(cast: Cast) -> None:
+    documents = [add_document(tenant=cast.acme, title=f"{n}", text=f"Pump {n}. " * 200) for n in range(3)]
+    documents[0].text = "Short."
+    store_document(document=documents[0])
+    documents[1].delete()
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO assistant_passage_fts(assistant_passage_fts, rank) VALUES ('integrity-check', 1)"
+            )
+    assert set(titles(cast.acme, "pump")) == {"2"}

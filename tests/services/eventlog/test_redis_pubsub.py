@@ -1,0 +1,47 @@
+"""Threads that are opened while the connection to Redis breaks: nobody fails, and everybody hears all in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+
+import uvloop
+
+from assistant.services.eventlog.log import Position
+from tests.services.eventlog.test_log import REDIS_URL, entries, over_a_line, until, write
+
+THREADS, CUTS, CUT_SECONDS = 100, 5, 0.3
+
+
+async def open_while_it_breaks() -> None:
+    line, here, there = await over_a_line()
+    await here.start()
+    await there.start()
+    try:
+        threads = [uuid.uuid4().hex for _ in range(THREADS)]
+        opening = []
+        for thread in threads:
+            if len(opening) % (THREADS // CUTS) == 0:
+                line.cut()
+                await asyncio.sleep(CUT_SECONDS)
+                line.mend()
+            opening.append(asyncio.create_task(there.open(thread)))
+            await asyncio.sleep(0.002)
+        views = await asyncio.gather(*opening)
+        for thread in threads:
+            await write(here, thread, entries(1, 1, 2))
+        line.drop()
+        for thread in threads:
+            await write(here, thread, entries(1, 3, 3))
+        await until(lambda: all(view.last == Position(1, 3) for view in views))
+    finally:
+        await there.close()
+        await here.close()
+        await line.stop()
+
+
+if REDIS_URL:
+
+    def test_threads_are_opened_and_heard_while_the_connection_breaks() -> None:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as servers run, whose errors are its own
+            runner.run(open_while_it_breaks())

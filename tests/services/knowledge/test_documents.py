@@ -1,0 +1,104 @@
+"""Taking documents in: text, Markdown and PDF, cut into passages, or refused with a reason."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.base import ContentFile
+
+from assistant.library.knowledge import search_docs
+from assistant.models import Tenant
+from assistant.models.knowledge import Document, Passage
+from assistant.services.knowledge import documents
+from assistant.services.knowledge.documents import DocumentError, add_document, store_document
+from assistant.services.knowledge.passages import MAX_PASSAGE, split
+from assistant.toolkit import ToolContext
+from tests.base import Cast
+from tests.library.calling import call
+from tests.services.knowledge.pdf import make_pdf
+
+
+def upload(tenant: Tenant, name: str, content: bytes) -> Document:
+    return add_document(tenant=tenant, title="Upload", file=ContentFile(content, name=name))
+
+
+def test_a_pdf_is_found_with_its_page(acme: Tenant, at_acme: ToolContext) -> None:
+    document = upload(acme, "../manual.pdf", make_pdf("Contents", "Turn the valve twice.", ""))
+    assert (document.kind, document.filename) == ("pdf", "manual.pdf")
+    (result,) = call(search_docs, at_acme, query="how to turn the valve")["results"]
+    assert (result["source"], result["page"], result["text"]) == ("Upload", 2, "Turn the valve twice.")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.md", "markdown"), ("a.MARKDOWN", "markdown"), ("a.txt", "text")])
+def test_a_text_file_is_taken_by_its_name(acme: Tenant, name: str, kind: str) -> None:
+    document = upload(acme, name, b"\xef\xbb\xbf# T\xc3\xb6ne\r\n\r\nLaut.\x00")
+    assert (document.kind, document.text) == (kind, "# Töne\n\nLaut.")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.pdf", make_pdf("Secret", password="x"), "The PDF is encrypted"),
+        ("a.pdf", make_pdf(""), "The PDF holds no text"),
+        ("a.pdf", b"%PDF-1.7\nbroken", "The PDF is broken"),
+        ("a.pdf", b"no PDF at all", "The PDF is broken"),
+        ("a.pdf", make_pdf("Page")[:300], "The PDF is broken"),
+        ("a.docx", b"PK\x03\x04", "Only PDF"),
+        ("a.txt", "Grüße".encode("latin-1"), "The file is not UTF-8 text"),
+        ("a.txt", b" \n ", "The document has no text"),
+        ("a.txt", b"x" * (documents.MAX_CHARACTERS + 1), "longer than 2,000,000 characters"),
+        ("a.txt", b"x" * (documents.MAX_FILE_BYTES + 1), "larger than 20 MB"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
+    acme: Tenant, name: str, content: bytes, problem: str
+) -> None:
+    with pytest.raises(DocumentError, match=problem):
+        upload(acme, name, content)
+    assert not Document.objects.exists()
+
+
+def test_a_title_is_the_tenants_once(cast: Cast) -> None:
+    first = add_document(tenant=cast.acme, title="Rules", text="Old.")
+    add_document(tenant=cast.globex, title="Rules", text="Theirs.")
+    with pytest.raises(DocumentError, match="There is a document titled “Rules” already"):
+        add_document(tenant=cast.acme, title=" Rules ", text="New.")
+    first.text = "Changed."
+    assert store_document(document=first).text == "Changed."
+
+
+@pytest.mark.parametrize("title", ["", " \n", "x" * 201])
+def test_a_document_needs_a_title(acme: Tenant, title: str) -> None:
+    with pytest.raises(DocumentError, match="title of 200 characters at most"):
+        add_document(tenant=acme, title=title, text="Text.")
+
+
+def test_a_document_stored_again_has_its_passages_once(acme: Tenant) -> None:
+    document = add_document(tenant=acme, title="Rules", text="# One\n\nFirst.\n\n# Two\n\nSecond.")
+    store_document(document=document)
+    rows = Passage.objects.filter(document=document).values_list("tenant_id", "position", "heading", "text")
+    assert list(rows) == [(acme.pk, 1, "One", "First."), (acme.pk, 2, "Two", "Second.")]
+
+
+def test_markdown_is_cut_at_headings_but_not_in_code() -> None:
+    text = "Before.\n\n# Guide\n\n## A ##\n\nOne.\n\n```\n# no heading\n```\n\n### B\n\nTwo.\n\n## C\n\nThree."
+    pieces = [(piece.heading, piece.text) for piece in split(text, kind="markdown", title="guide")]
+    assert pieces == [
+        ("", "Before."),
+        ("A", "One.\n\n```\n# no heading\n```"),
+        ("A › B", "Two."),
+        ("C", "Three."),
+    ]
+
+
+def test_long_text_is_cut_at_sentences() -> None:
+    sentences = [f"This is sentence number {number} of a long paragraph." for number in range(60)]
+    pieces = split(" ".join(sentences), kind="text")
+    assert len(pieces) > 3
+    assert all(len(piece.text) <= MAX_PASSAGE and piece.text.endswith(".") for piece in pieces)
+    assert " ".join(piece.text for piece in pieces) == " ".join(sentences)
+
+
+def test_a_text_without_any_break_is_cut_all_the_same() -> None:
+    pieces = split("x" * 5000, kind="text")
+    assert "".join(piece.text for piece in pieces) == "x" * 5000
+    assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE

@@ -1,0 +1,132 @@
+"""Typed answers in tenants' runs: a caller's schema, an assistant's own, and those of assistants that are asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assistant.models import Assistant, Message, Provider, Run, Tenant, UsageEntry
+from tests.base import Cast
+from tests.factories import make_assistant
+from tests.fake_provider import FakeProvider
+from tests.live import Server, serve
+from tests.websocket.test_websocket import in_db
+from tests.ws import Socket, open_socket, run_input
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "title": "trip",
+    "properties": {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["city", "days"],
+}
+ANSWER = '{"city": "Graz", "days": [10, 11, 12, 13, 14, 15, 16]}'
+
+
+async def test_a_caller_gets_an_answer_of_the_schema_it_sent_and_sees_it_grow(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    gate = fake_provider.gate()
+    fake_provider.reply(chunks=[ANSWER[:30], gate, ANSWER[30:]])
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await socket.send(given := run_input("Where to?", forwardedProps={"outputSchema": SCHEMA}))
+        grown = await socket.until_custom("output.partial")
+        assert grown["value"]["value"] == {"city": "Graz", "days": [10]}
+        gate.release()
+        frames = await socket.until_end(given["runId"])
+    assert frames[-1]["result"] == {"city": "Graz", "days": [10, 11, 12, 13, 14, 15, 16]}
+    sent = fake_provider.requests[0].json["response_format"]["json_schema"]
+    assert (sent["name"], sent["schema"]) == ("trip", SCHEMA)
+
+
+@pytest.mark.parametrize("schema", ["text", {"type": "array"}])
+async def test_what_is_no_schema_is_refused(
+    uvicorn_server: Server, cast: Cast, provider: Provider, schema: Any
+) -> None:
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        frames = await socket.ask("Where to?", forwardedProps={"outputSchema": schema})
+    assert frames[-1]["code"] == "invalid_input"
+    assert "outputSchema" in frames[-1]["message"]
+
+
+async def test_an_assistants_answers_fit_its_schema_and_are_mended_where_they_do_not(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(answer_schema=SCHEMA)
+    fake_provider.reply('{"city": "Graz"}')
+    fake_provider.reply(ANSWER)
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        frames = await socket.ask("Where to?")
+    assert frames[-1]["result"]["city"] == "Graz"
+    assert "days: missing" in fake_provider.requests[1].json["messages"][-1]["content"]
+    rows = [row async for row in Message.objects.filter(role="assistant").order_by("position")]
+    assert [row.is_partial for row in rows] == [True, False]
+
+
+async def test_a_provider_that_refuses_structured_output_is_asked_for_a_tool_call_at_once_from_then_on(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    await Assistant.objects.filter(pk=cast.support.pk).aupdate(answer_schema=SCHEMA)
+    fake_provider.respond(400, {"error": {"message": "Unknown parameter: 'response_format'."}})
+    for _ in range(2):
+        fake_provider.call("give_answer", {"city": "Graz", "days": [1]})
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        for _ in range(2):
+            frames = await socket.ask("Where to?")
+            assert frames[-1]["result"] == {"city": "Graz", "days": [1]}
+    assert ["response_format" in request.json for request in fake_provider.requests] == [True, False, False]
+
+
+async def test_an_assistant_that_is_asked_takes_and_gives_what_its_schemas_say(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    task = {"type": "object", "properties": {"nights": {"type": "integer"}}, "required": ["nights"]}
+    expert = await in_db(make_assistant)(cast.acme, "trips", task_schema=task, answer_schema=SCHEMA)
+    await cast.support.delegates.aadd(expert)
+    fake_provider.call("ask_trips", {"nights": 2})
+    fake_provider.reply("I would say Graz.")
+    fake_provider.reply(ANSWER)
+    fake_provider.reply("Go to Graz.")
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        frames = await socket.ask("Where to?")
+    first, second, _, last = (request.json for request in fake_provider.requests)
+    offered = [tool["function"] for tool in first["tools"] if tool["function"]["name"] == "ask_trips"]
+    assert offered[0]["parameters"] == task
+    assert second["messages"][-1]["content"] == '{"nights":2}'
+    assert last["messages"][-1]["content"].startswith('{"city":"Graz"')
+    assert "result" not in frames[-1]
+
+
+async def stop_in_mid_answer(socket: Socket, fake_provider: FakeProvider) -> None:
+    fake_provider.reply(chunks=["This much ", fake_provider.gate(), "and no more"])
+    started = await socket.start("Go on")
+    await socket.until_type("TEXT_MESSAGE_CONTENT")
+    await socket.cancel(started["runId"])
+    await socket.until_end()
+
+
+async def test_tokens_of_a_stopped_answer_count_and_are_marked_as_estimated(
+    uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        await stop_in_mid_answer(socket, fake_provider)
+        assert socket.frames[-1]["usage"][0]["outputTokens"] == 3
+    entry = await UsageEntry.objects.aget()
+    assert entry.is_estimated and entry.input_tokens > 0
+    assert (await Run.objects.aget()).output_tokens == 3
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_a_tool_that_breaks_ends_the_run_where_the_tenant_wants_that(
+    cast: Cast, provider: Provider, fake_provider: FakeProvider, ends: bool
+) -> None:
+    await Tenant.objects.filter(pk=cast.acme.pk).aupdate(ends_runs_on_tool_failure=ends)
+    fake_provider.call("break_down", {})
+    fake_provider.reply("I could not.")
+    with serve(env={"DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool"}) as server:
+        async with open_socket(server.url, user=cast.alice) as socket:
+            last = (await socket.ask("Do it"))[-1]
+    assert last.get("code") == ("internal_error" if ends else None)
+    assert "machine oil" not in str(last)

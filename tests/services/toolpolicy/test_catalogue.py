@@ -1,0 +1,39 @@
+"""The catalogue: apps' tools, and the library as far as ASSISTANT_LIBRARY allows."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import override_settings
+
+from assistant.checks import library
+from assistant.services.toolpolicy.catalogue import is_family_on, library_tools, registry
+
+
+def names(*chosen: str) -> set[str]:
+    return {tool.name for tool in library_tools(chosen)}
+
+
+def test_the_checkout_has_its_own_tools_and_the_whole_library() -> None:
+    offered = {tool.name for tool in registry()}
+    assert {"get_customer", "find_orders"} <= offered
+    assert names("all") <= offered
+
+
+def test_families_and_single_tools_can_be_chosen() -> None:
+    assert names() == names("none") == set()
+    assert names("calculator") == {"calculate"}
+    assert names("calculator", "get_weather") == {"calculate", "get_weather"}
+    assert names("clock") < names("all")
+
+
+@pytest.mark.parametrize(("chosen", "is_on"), [(["all"], True), (["set_alarm"], True), (["clock"], False), ([], False)])
+def test_a_family_is_on_if_any_of_its_tools_is(chosen: list[str], is_on: bool) -> None:
+    with override_settings(ASSISTANT_LIBRARY=chosen):
+        assert is_family_on("reminders") is is_on
+
+
+def test_a_name_that_the_library_lacks_stops_the_start() -> None:
+    with override_settings(ASSISTANT_LIBRARY=["clock", "wether"]):
+        (problem,) = library(None)
+    assert "'wether'" in problem.msg
+    assert problem.level >= 40

@@ -1,0 +1,284 @@
+"""Events that are sent from where they are written, while their reader has nothing else to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+from assistant.services.eventlog.log import Entry, Position, ThreadLog
+from assistant.services.runs.thread_snapshot import Picture
+from assistant.websocket import follower as readers
+from assistant.websocket.eager_step import begin
+from assistant.websocket.follower import Refresh, Send
+from tests.websocket.followers import follower_of, picture_of
+
+# These frames are no events, which clients would verify.
+pytestmark = pytest.mark.usefixtures("unrecorded")
+
+START = Position(1, 0)
+END = '{"type":"RUN_FINISHED"}'
+
+
+@asynccontextmanager
+async def following(
+    log: ThreadLog,
+    send: Send,
+    position: Position | None = START,
+    **options: Any,
+) -> AsyncIterator[asyncio.Task[None]]:
+    """A follower that has reached the end of the log; options are those of `follower_of`."""
+    follower = follower_of(log, send, **options)
+    task = asyncio.create_task(follower.follow(position))
+    await asyncio.sleep(0.01)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def entries(first: int, *frames: str, number: int = 1) -> list[Entry]:
+    return [Entry(number, first + place, frame) for place, frame in enumerate(frames)]
+
+
+async def test_an_event_is_sent_before_its_writer_goes_on() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send):
+        assert sent == ["a"]
+        log.append(entries(2, "b", "c"))
+        log.append(entries(4, "d"))
+        assert sent == ["a", "b", "c", "d"]
+
+
+async def test_the_end_of_a_run_and_the_next_run_follow_in_order() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send):
+        log.append(entries(2, "b"))
+        log.append(entries(3, END))
+        log.append(entries(1, "c", "d", number=2))
+        await asyncio.sleep(0.01)
+        log.append(entries(3, "e", number=2))
+        assert sent == ["a", "b", END, "c", "d", "e"]
+
+
+async def test_an_end_is_told_as_the_client_understands_it() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send, speaks_outcomes=False):
+        log.append(entries(2, '{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}'))
+        await asyncio.sleep(0.01)
+        assert sent == ["a", END]
+
+
+async def test_a_reader_that_does_not_take_it_holds_up_nobody_and_misses_nothing() -> None:
+    log, sent, room = ThreadLog(), [], asyncio.Event()
+
+    async def send(frame: str) -> None:
+        if frame != "a":
+            await room.wait()
+            await asyncio.sleep(0)
+        sent.append(frame)
+
+    log.append(entries(1, "a"))
+    async with following(log, send):
+        log.append(entries(2, "b", "c"))
+        log.append(entries(4, "d"))
+        await asyncio.sleep(0.01)
+        assert sent == ["a"]
+        room.set()
+        await asyncio.sleep(0.01)
+        assert sent == ["a", "b", "c", "d"]
+        log.append(entries(5, "e"))
+        await asyncio.sleep(0.01)
+        assert sent == ["a", "b", "c", "d", "e"]
+
+
+async def test_a_connection_that_breaks_ends_its_reader_and_not_the_writer() -> None:
+    log = ThreadLog()
+
+    async def send(frame: str) -> None:
+        if frame == "b":
+            raise ConnectionError("gone")
+
+    log.append(entries(1, "a"))
+    async with following(log, send) as task:
+        log.append(entries(2, "b"))
+        log.append(entries(3, "c"))
+        with pytest.raises(ConnectionError, match="gone"):
+            await task
+
+
+async def test_who_had_known_less_than_the_log_is_told_the_rest_in_order() -> None:
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+        await asyncio.sleep(0)
+
+    log.append(entries(1, "a", "b", "c"))
+    async with following(log, send, Position(1, 1)):
+        log.append(entries(4, "d"))
+        log.append(entries(4, "d"))
+        await asyncio.sleep(0.01)
+        assert sent == ["b", "c", "d"]
+
+
+def given(*pictures: Picture) -> Refresh:
+    """What is painted one time after the other."""
+    left = iter(pictures)
+
+    async def refresh() -> Picture:
+        return next(left)
+
+    return refresh
+
+
+async def until(sent: list[str], frame: str) -> None:
+    async with asyncio.timeout(20):
+        while frame not in sent:
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("position", "seen"), [(START, ["a", "b", "c", "d"]), (None, ["picture 1-3"])], ids=["seen", "new"]
+)
+async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
+    monkeypatch: pytest.MonkeyPatch, position: Position | None, seen: list[str]
+) -> None:
+    monkeypatch.setattr(readers, "REPAINT_SECONDS", 0.001)
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    before = [picture_of(1, 3)] * (3 if position else 4)
+    log.append(entries(1, "a", "b", "c", "d") if position else entries(7, "g"))
+    async with following(log, send, position, refresh=given(*before, picture_of(1, 7), picture_of(1, 7))):
+        log.append(entries(7, "g"))
+        await until(sent, "picture 1-7")
+        log.append(entries(8, "h"))
+        await until(sent, "h")
+    assert sent == [*seen, "picture 1-7", "h"]
+
+
+async def test_nothing_that_is_left_of_a_run_is_told_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "REPAINT_SECONDS", 0.001)
+    log, sent = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    log.append(entries(1, "a", "b", "c", "d"))
+    pictures = given(picture_of(1, 3, is_end=True), picture_of(2, 1))
+    async with following(log, send, refresh=pictures):
+        log.append(entries(7, "g"))
+        await until(sent, "picture 1-3")
+        await asyncio.sleep(0.02)  # many times as long as a picture that lacks something would stand
+        assert sent[-1] == "picture 1-3"
+        log.append(entries(1, "i", number=2))
+        await until(sent, "picture 2-1")
+        log.append(entries(2, "j", number=2))
+        await until(sent, "j")
+    assert sent == ["a", "b", "c", "d", "picture 1-3", "picture 2-1", "j"]
+
+
+async def test_what_is_left_of_a_coroutine_goes_on_in_another_task() -> None:
+    told: list[str] = []
+    door = asyncio.get_running_loop().create_future()
+
+    async def work() -> None:
+        told.append("begun")
+        try:
+            told.append(await door)
+            await asyncio.sleep(0)
+            told.append("ended")
+        finally:
+            told.append("tidied")
+
+    rest = begin(work())
+    assert rest is not None
+    assert told == ["begun"]
+    asyncio.get_running_loop().call_soon(door.set_result, "opened")
+    await asyncio.create_task(_finish(rest))
+    assert told == ["begun", "opened", "ended", "tidied"]
+
+
+async def test_what_comes_of_the_waiting_is_the_coroutines_own_to_handle() -> None:
+    told: list[str] = []
+    doors = [asyncio.get_running_loop().create_future() for _ in range(2)]
+
+    async def work() -> None:
+        try:
+            await doors[0]
+        except ConnectionError:
+            told.append("mended")
+        await doors[1]
+        told.append("ended")
+
+    rest = begin(work())
+    assert rest is not None
+    loop = asyncio.get_running_loop()
+    loop.call_soon(doors[0].set_exception, ConnectionError())
+    loop.call_later(0.01, doors[1].set_result, None)
+    await asyncio.create_task(_finish(rest))
+    assert told == ["mended", "ended"]
+
+
+async def test_a_send_is_in_the_readers_context_and_not_the_writers() -> None:
+    whose: ContextVar[str] = ContextVar("whose")
+    log, seen = ThreadLog(), []
+
+    async def send(frame: str) -> None:
+        seen.append(whose.get())
+
+    log.append(entries(1, "a"))
+    whose.set("reader")
+    async with following(log, send):
+        whose.set("writer")
+        log.append(entries(2, "b"))
+        assert seen == ["reader", "reader"]
+
+
+async def test_a_coroutine_that_never_waits_has_no_rest_and_one_that_is_given_up_is_tidied() -> None:
+    told: list[str] = []
+
+    async def short() -> None:
+        told.append("short")
+
+    async def long() -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            told.append("tidied")
+
+    assert begin(short()) is None
+    rest = begin(long())
+    assert rest is not None
+    task = asyncio.create_task(_finish(rest))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert told == ["short", "tidied"]
+
+
+async def _finish(rest: Awaitable[None]) -> None:
+    await rest
