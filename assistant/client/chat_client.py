@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import aclosing
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.core.client.reply import CalledTool, ChatReply, Ledger, RunFailed
-from assistant.core.client.stores import ConversationStore, InMemoryStore
+from assistant.core.client.reply import ChatReply, Ledger
+from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_of
 from assistant.core.conversation.summary import HEADING, summarise
@@ -23,8 +23,6 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.toolkit import Registry, Tool, UnknownTool
 from assistant.toolkit.lazy_module import Late
-
-__all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 
 T = TypeVar("T")
 
