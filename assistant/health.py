@@ -44,7 +44,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         checks["redis"] = _redis()
     if not _row_level_security():
         checks["row_level_security"] = False
-    if shutdown.has_begun():
+    if shutdown.is_shutting_down():
         checks["draining"] = False
     is_ready = all(checks.values())
     body = {
@@ -85,8 +85,8 @@ def _migrations() -> bool:
 
 def _row_level_security() -> bool:
     try:
-        row_level_security.need_agreement()
-    except row_level_security.Disagreement as exc:
+        row_level_security.check_setting()
+    except row_level_security.SettingMismatch as exc:
         logger.error("ROW_LEVEL_SECURITY is not what the database does: %s", exc)
         return False
     except DatabaseError:

@@ -144,11 +144,11 @@ class McpServerAdmin(TenantScopedAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         form.put_secrets(obj)
         super().save_model(request, obj, form, change)
-        change_notices.announce()
+        change_notices.notify()
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         super().delete_model(request, obj)
-        change_notices.announce()
+        change_notices.notify()
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Decisions on tools go through the service that checks and audits them."""

@@ -21,7 +21,7 @@ from assistant.admin.tenant_scope import Scoped, TenantForm, TenantScopedAdmin, 
 from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
-from assistant.services.limits.quota_ledger import forget
+from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.limits.quota_report import use_of_member, use_of_members, use_of_tenant
 from assistant.services.privacy import leaving
 from assistant.services.privacy.retention import note_periods
@@ -129,7 +129,7 @@ class TenantAdmin(TenantScopedAdmin):
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         super().save_formset(request, form, formset, change)
         if formset.model is TenantLimits and formset.has_changed():
-            forget(tenant_id=form.instance.pk)
+            reset_use(tenant_id=form.instance.pk)
         if formset.model is Retention and formset.has_changed():
             note_periods(actor=request.user, periods=form.instance.retention)
 

@@ -21,12 +21,12 @@ from assistant.services.tenancy.end_users import (
     MAX_SECONDS,
     MIN_SECONDS,
     has_origins,
-    keep_end_user,
     mint_token,
+    read_token,
+    save_end_user,
     sign_token,
-    values_of_token,
 )
-from assistant.services.tenancy.members import MINT
+from assistant.services.tenancy.members import MINT_SCOPE
 
 MAX_CONTEXT = 8 * 1024
 
@@ -70,11 +70,11 @@ MINTED = {
 class EndUserTokens(TenantView):
     """One assistant, for one end user, for a while."""
 
-    scope_to_write = MINT
+    scope_to_write = MINT_SCOPE
 
     def to_keep(self, body: Any) -> Any:
         """Tokens are kept nowhere: what one is made of is no secret without its signature."""
-        return {**body, "token": values_of_token(body["token"])}
+        return {**body, "token": read_token(body["token"])}
 
     def from_kept(self, kept: Any) -> Any:
         return {**kept, "token": sign_token(kept["token"])}
@@ -103,7 +103,7 @@ class EndUserTokens(TenantView):
                 403, "forbidden", "No page may show this assistant yet: add a widget origin in the admin."
             )
         given = validated(TokenIn, request.data)
-        end_user = keep_end_user(
+        end_user = save_end_user(
             tenant_id=member.tenant_id, external_id=given["user_id"], name=given["name"], context=given["context"]
         )
         token, until = mint_token(end_user=end_user, assistant=found, key_id=member.key_id, seconds=given["seconds"])

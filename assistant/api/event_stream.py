@@ -7,9 +7,8 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 from assistant.api.authentication import HttpRefusal
 from assistant.services.callers.connections import connection_slot, while_access_lasts
-from assistant.services.connections.connection_limits import SEAT_SECONDS, NoSeat
+from assistant.services.connections.connection_limits import SLOT_SECONDS, TooManyConnections
 from assistant.services.eventlog.log import Entry
-from assistant.services.limits.rate_limits import hold_back
 from assistant.services.run_key import RunKey
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.tenancy.authentication import Caller
@@ -29,9 +28,8 @@ async def seated(member: Member) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(connection_slot(member))
-        except NoSeat as exc:
-            await hold_back(member.place)
-            raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SEAT_SECONDS) from exc
+        except TooManyConnections as exc:
+            raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SLOT_SECONDS) from exc
         yield
 
 

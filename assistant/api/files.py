@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from assistant.api.authentication import API, caller_of, not_found, refusal_of_access
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind
-from assistant.services.tenancy.end_users import shows_any
+from assistant.services.tenancy.end_users import is_origin_allowed
 from assistant.services.toolcalls.files import file_response, find_file
 
 # End users read the files of their conversations from pages of an origin that the tenant allows.
@@ -40,7 +40,7 @@ def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpRespons
 
 def _preflight(tenant: str, origin: str) -> HttpResponse:
     """What a browser asks before it sends a token from a page of another origin."""
-    if not shows_any(tenant_slug=tenant, origin=origin):
+    if not is_origin_allowed(tenant_slug=tenant, origin=origin):
         return not_found().response()
     headers = {
         "Access-Control-Allow-Origin": origin,

@@ -175,7 +175,7 @@ async def _events(visit: Visit, key: RunKey, after: int, seat: AsyncExitStack, i
     idle = 0
     async with seat, aclosing(visit.entries(key, after, repaints=True)) as entries:
         async for entry in entries:
-            if shutdown.is_late():
+            if shutdown.must_end_streams():
                 yield RESTARTING
                 return
             idle = 0 if entry else idle + 1

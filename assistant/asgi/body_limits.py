@@ -17,8 +17,6 @@ from django.urls import Resolver404, resolve
 from assistant.api.authentication import HttpRefusal
 from assistant.api.openai.shapes import error_body
 from assistant.api.parsers import MAX_BODY
-from assistant.services.limits.rate_limits import hold_back
-from assistant.services.token_bucket import digest_of
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -67,7 +65,7 @@ def with_bounded_bodies(application: Application) -> Application:
             await application(scope, receive, send)
             return
         if _announced(scope) > MOST and _door(scope):
-            await _refuse(scope, send)
+            await _answer(TOO_LARGE, scope, send)
             return
         has_begun, left = False, MOST
 
@@ -87,7 +85,7 @@ def with_bounded_bodies(application: Application) -> Application:
         try:
             await application(scope, counted, begun)
         except _TooLarge:
-            await _refuse(scope, send)
+            await _answer(TOO_LARGE, scope, send)
 
     return bounded
 
@@ -108,19 +106,6 @@ def _door(scope: Mapping[str, Any]) -> str:
     if "assistant" not in match.app_names:
         return ""
     return next((door for door in (API, OPENAI) if f"/{door}" in f"/{match.route}"), "")
-
-
-def _digest_of(scope: Mapping[str, Any]) -> bytes:
-    """What stands for the sender: what they show to be let in, good or not, or else their address."""
-    given = {bytes(name): bytes(value) for name, value in scope["headers"]}
-    host = (scope.get("client") or ("",))[0]
-    shown = given.get(b"authorization") or given.get(b"cookie") or str(host).encode()
-    return digest_of(shown.decode("latin-1"))
-
-
-async def _refuse(scope: Mapping[str, Any], send: Send) -> None:
-    await hold_back(_digest_of(scope))
-    await _answer(TOO_LARGE, scope, send)
 
 
 async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send) -> None:

@@ -18,7 +18,7 @@ async def lifespan(
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
-            shutdown.notice_signals()
+            shutdown.handle_signals()
             await get_runs().start()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":

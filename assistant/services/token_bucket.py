@@ -1,18 +1,18 @@
-"""Token buckets, one by one and by key."""
+"""Token buckets: one by one, and one for each key."""
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Hashable
 
-# Buckets of members that are kept; one that is forgotten is full again.
-KEPT_BUCKETS = 10_000
+from cachetools import LRUCache
+
+# Buckets that `Buckets` keeps. A key whose bucket was dropped starts with a full one.
+MAX_BUCKETS = 10_000
 
 
 class Bucket:
-    """A token bucket: `burst` at once, then `rate` a second."""
+    """A token bucket that allows a burst of `burst`, refilled at `rate` tokens a second."""
 
     def __init__(self, burst: int, rate: float) -> None:
         self._burst = float(burst)
@@ -21,47 +21,35 @@ class Bucket:
         self._filled_at = time.monotonic()
 
     def take(self) -> bool:
-        """Take one; False if there is none left."""
-        return self.reserve(0.0) is not None
-
-    def reserve(self, patience: float) -> float | None:
-        """Take one, if need be of those to come: seconds until it is there; None if it takes longer than `patience`."""
-        self._fill()
-        missing = 1.0 - self._tokens
-        if missing > patience * self._rate:
-            return None
+        """Take one token; return False if there is none."""
+        self._refill()
+        if self._tokens < 1.0:
+            return False
         self._tokens -= 1.0
-        return missing / self._rate if missing > 0.0 else 0.0
+        return True
 
-    def charge(self, tokens: float, most_owed: float) -> None:
-        """Take so many of what is there or to come, though not so many that more than `most_owed` are missing."""
-        self._fill()
-        self._tokens = max(min(self._tokens, -most_owed), self._tokens - tokens)
+    def reserve(self) -> float:
+        """Take one token now or in advance; return the seconds until it is available."""
+        self._refill()
+        self._tokens -= 1.0
+        return max(0.0, -self._tokens / self._rate)
 
-    def _fill(self) -> None:
+    def _refill(self) -> None:
         now = time.monotonic()
         self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
         self._filled_at = now
 
 
 class Buckets:
-    """A bucket for each key; the one that was used longest ago makes room, and is full when it comes again."""
+    """A token bucket for each key; beyond `MAX_BUCKETS` the least recently used one is dropped."""
 
     def __init__(self, burst: int, rate: float) -> None:
         self._burst, self._rate = burst, rate
-        self._kept: OrderedDict[Hashable, Bucket] = OrderedDict()
+        self._buckets: LRUCache[Hashable, Bucket] = LRUCache(MAX_BUCKETS)
 
-    def of(self, key: Hashable) -> Bucket:
-        """The key's own."""
-        bucket = self._kept.get(key)
+    def get(self, key: Hashable) -> Bucket:
+        """Return the key's bucket."""
+        bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = self._kept[key] = Bucket(self._burst, self._rate)
-            if len(self._kept) > KEPT_BUCKETS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
+            bucket = self._buckets[key] = Bucket(self._burst, self._rate)
         return bucket
-
-
-def digest_of(credential: str) -> bytes:
-    """What stands for a credential, which itself is a secret."""
-    return hashlib.sha256(credential.encode("utf-8", "surrogatepass")).digest()

@@ -12,28 +12,28 @@ from assistant.core.values.events import Custom
 from assistant.services.callers.connections import connection_slot, while_access_lasts
 from assistant.services.callers.doors import aadmit
 from assistant.services.connections import shutdown
-from assistant.services.connections.connection_limits import NoSeat
+from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES, Refused, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, Refused, note_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import (
     CONNECTION_BURST,
     CONNECTION_RATE,
+    HANDSHAKE_RATE,
     MEMBER_RATE,
-    Arrival,
-    hold_back,
     member_bucket,
+    take_handshake,
 )
 from assistant.services.run_key import key_of
-from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
 from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
 from assistant.services.tenancy.authentication import AccessDenied, Caller
 from assistant.services.tenancy.members import Member
-from assistant.services.text import BeyondBounds, read_json
+from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
 from assistant.websocket.authentication import PROTOCOL, SCOPES, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import LeanConsumer
@@ -50,6 +50,8 @@ TOO_MANY_FRAMES = (
     f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
     "Come back in a second."
 )
+TOO_MANY_HANDSHAKES = f"Too many connections: {HANDSHAKE_RATE:.0f} a second with one key. Try again in a second."
+SERVER_FULL = "Too many connections to this server. Try again in a minute."
 
 
 class ChatConsumer(LeanConsumer):
@@ -66,17 +68,16 @@ class ChatConsumer(LeanConsumer):
         # What is to be given back when the connection closes.
         self._held = AsyncExitStack()
         credentials = credentials_of(self.scope)
-        # Before anything is asked of the database: this is what a flood of connections costs.
-        self._arrival = Arrival(credential_text(self.scope, credentials))
-        if not await self._arrival.may_knock() or is_full():
-            await hold_back(self._arrival.digest)
-            await self._turn_away("Too many connections. Try again in a minute.")
+        # Before the database is queried, so that a flood of handshakes does not reach it.
+        has_token = take_handshake(credential_text(self.scope, credentials))
+        if not has_token or is_full():
+            await self._turn_away(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
             return
         try:
             caller = await aadmit(
                 credentials, WEBSOCKET, scopes=SCOPES, tenant_slug=route["tenant"], assistant_slug=self._assistant
             )
-        except OUTAGES as exc:
+        except OUTAGE_ERRORS as exc:
             await self._put_off(exc)
             return
         except AccessDenied:
@@ -91,13 +92,12 @@ class ChatConsumer(LeanConsumer):
         async with AsyncExitStack() as held:
             try:
                 await held.enter_async_context(connection_slot(self.member))
-            except NoSeat as exc:
+            except TooManyConnections as exc:
                 await self._turn_away(str(exc))
                 return
             await self._welcome()
             self._stay_open(caller, held)
             self._held = held.pop_all()
-        self._arrival.begin()
 
     async def _turn_away(self, reason: str) -> None:
         """Only an open connection has a close code, which says more than a refused one."""
@@ -121,7 +121,7 @@ class ChatConsumer(LeanConsumer):
     def _stay_open(self, caller: Caller, held: AsyncExitStack) -> None:
         """Follow threads, and close when the caller loses access or the server shuts down, until `held` is closed."""
         held.push_async_callback(self._threads.close)
-        held.callback(shutdown.listen(lambda: self._close_soon(CLOSE_RESTART)))
+        held.callback(shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART)))
         held.enter_context(while_access_lasts(caller, lambda: self._close_soon(CLOSE_NOT_WELCOME)))
 
     def _close_soon(self, code: int) -> None:
@@ -136,7 +136,6 @@ class ChatConsumer(LeanConsumer):
             await self.close(code)
 
     async def disconnect(self, code: int) -> None:
-        self._arrival.end()
         await self._held.aclose()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -144,7 +143,6 @@ class ChatConsumer(LeanConsumer):
             return
         if not self._may_send():
             self._is_closing = True
-            await hold_back(self.member.place)
             await self.close(CLOSE_TOO_MANY, TOO_MANY_FRAMES)
             return
         if text_data is None:
@@ -155,7 +153,7 @@ class ChatConsumer(LeanConsumer):
             return
         try:
             frame = read_json(text_data)
-        except BeyondBounds as exc:
+        except JSONOutOfBounds as exc:
             await self._protocol_error("invalid_json", f"The frame {exc}.")
             return
         except ValueError:
@@ -182,7 +180,6 @@ class ChatConsumer(LeanConsumer):
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
-            self._arrival.is_of_use = True  # it would have been
             failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
             await self._refuse(frame, failure.refusal)
 
@@ -196,7 +193,6 @@ class ChatConsumer(LeanConsumer):
         if renders:
             self._threads.render(given.thread_id)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
-        self._arrival.is_of_use = True
         start = Position(opened.key.number, 0)
         # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
         is_new_thread = opened.setup is not None and opened.key.number == 1
@@ -205,7 +201,7 @@ class ChatConsumer(LeanConsumer):
             if opened.is_fresh:
                 await log.begun(opened.key.number)
             elif opened.setup is None and log.last is not None:
-                await tell_stored_end(key=opened.key, log=get_runs().log)
+                await append_missing_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
             await self._threads.follow(given.thread_id, start if is_whole else None, renders=renders)
 
@@ -216,7 +212,6 @@ class ChatConsumer(LeanConsumer):
             await self._protocol_error("forbidden", "This key may not chat.")
             return
         await get_runs().cancel(member=self.member, run_id=run_id)
-        self._arrival.is_of_use = True
 
     async def _attach(self, frame: Mapping[str, Any]) -> None:
         thread_id = parse_thread_id(frame.get("threadId"))
@@ -228,12 +223,11 @@ class ChatConsumer(LeanConsumer):
         )
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")
-        self._arrival.is_of_use = True
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
             await log.begun(state.run.number)
         if state.after is not None and not state.is_running and log.last is not None:
-            await tell_stored_end(key=key_of(state.run, ""), log=get_runs().log)
+            await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
         position = state.after if can_catch_up(state, log) else None
         renders = frame.get("render") == "html"
         await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end)

@@ -2,6 +2,6 @@
 
 from assistant.services.connections import shutdown
 
-shutdown.STREAM_SECONDS = 1.0
+shutdown.MAX_STREAM_SECONDS = 1.0
 
 from config.asgi import application  # noqa: E402, F401

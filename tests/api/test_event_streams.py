@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from assistant.models import Provider, Run, TenantLimits
 from assistant.services.connections import open_connections
-from assistant.services.connections.open_connections import Presence
+from assistant.services.connections.open_connections import OpenConnection
 from assistant.services.tenancy.members import create_api_key, find_member
 from tests.agui import Frame, check_run, text_of
 from tests.api.calling import Caller
@@ -54,7 +54,7 @@ async def silent_run(cast: Cast) -> str:
     return f"/api/v1/tenants/acme/runs/{run.run_id}/events/"
 
 
-async def give_seats(cast: Cast, number: int) -> None:
+async def limit_connections(cast: Cast, number: int) -> None:
     await TenantLimits.objects.acreate(tenant=cast.acme, member_connections=number)
 
 
@@ -260,7 +260,7 @@ async def test_a_form_is_no_way_in(uvicorn_server: Server, cast: Cast) -> None:
 async def test_a_stream_too_many_is_refused_until_another_ends(
     uvicorn_server: Server, cast: Cast, provider: Provider
 ) -> None:
-    await give_seats(cast, 2)
+    await limit_connections(cast, 2)
     address = await silent_run(cast)
     async with http(uvicorn_server, **await bearer(cast)) as client, AsyncExitStack() as streams:
         for _ in range(2):
@@ -283,8 +283,8 @@ async def until_let_in(client: httpx2.AsyncClient, address: str) -> None:
                     return
 
 
-async def test_a_stream_and_a_websocket_share_their_seats(uvicorn_server: Server, cast: Cast) -> None:
-    await give_seats(cast, 1)
+async def test_a_stream_and_a_websocket_share_one_limit(uvicorn_server: Server, cast: Cast) -> None:
+    await limit_connections(cast, 1)
     address, headers = await silent_run(cast), await bearer(cast)
     async with http(uvicorn_server, **headers) as client, client.stream("GET", address) as answer:
         assert answer.status_code == 200
@@ -297,15 +297,15 @@ async def test_a_process_that_is_full_lets_no_stream_in(cast: Cast, monkeypatch:
     address, headers = await silent_run(cast), await bearer(cast)
     member = await in_db(find_member)(user_id=cast.alice.pk, tenant_slug="acme")
     assert member is not None
-    other = Presence(member, leave=lambda: None)
-    open_connections.enter(other)
+    other = OpenConnection(member, close=lambda: None)
+    open_connections.register(other)
     assert (await AsyncClient().get(address, headers=headers)).status_code == 429
-    open_connections.leave(other)
+    open_connections.unregister(other)
     assert await go_while_answered(address, headers) == 200
 
 
-async def test_refused_runs_and_streams_whose_reading_never_began_keep_no_seat(cast: Cast, provider: Provider) -> None:
-    await give_seats(cast, 1)
+async def test_refused_runs_and_streams_whose_reading_never_began_keep_no_slot(cast: Cast, provider: Provider) -> None:
+    await limit_connections(cast, 1)
     address, headers = await silent_run(cast), await bearer(cast)
     body = json.dumps(run_input("Hi", thread="no-uuid"))
     refused = await AsyncClient().post(RUNS.format(tenant="acme"), body, "application/json", headers=headers)

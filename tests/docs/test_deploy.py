@@ -43,6 +43,24 @@ def test_proxies_keep_inside_what_is_for_machines(name: str) -> None:
     assert "/metrics" in text and "/readyz" in text
 
 
+@pytest.mark.parametrize(
+    ("path", "is_limited"),
+    [
+        ("/ws/acme/support/", True),
+        ("/api/v1/tenants/acme/conversations/", True),
+        ("/v1/chat/completions", True),
+        ("/mcp/", True),
+        ("/t/acme/", False),
+        ("/static/assistant/chat.css", False),
+    ],
+)
+def test_nginx_limits_handshakes_and_api_requests(path: str, is_limited: bool) -> None:
+    text = (DEPLOY / "nginx.conf").read_text()
+    limited = re.findall(r"location ~ (\S+) \{\n\s+limit_req +zone=assistant_requests\b", text)
+    assert "limit_req_zone  $binary_remote_addr zone=assistant_requests:" in text
+    assert any(re.search(pattern, path) for pattern in limited) == is_limited
+
+
 def test_every_file_is_told_of() -> None:
     told = (ROOT / "docs/production.md").read_text()
     assert [path.name for path in DEPLOY.iterdir() if path.name not in told and path.suffix != ".service"] == []

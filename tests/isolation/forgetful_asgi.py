@@ -6,4 +6,4 @@ from assistant.services.connections import open_connections  # isort: skip
 
 __all__ = ["application"]
 
-open_connections.unwelcome = lambda present: []
+open_connections.without_access = lambda present: []

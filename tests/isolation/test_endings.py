@@ -195,7 +195,7 @@ async def test_without_the_sweep_nothing_ends(cast: Cast, provider: Provider, fa
             for loss in ("password changed", "key revoked"):
                 await in_db(LOSSES[loss][0])(cast)
             tasks = [asyncio.create_task(everything[door]()) for door in ("websocket by session", "SSE by key")]
-            done, _ = await asyncio.wait(tasks, timeout=2 * open_connections.SWEEP_SECONDS)
+            done, _ = await asyncio.wait(tasks, timeout=2 * open_connections.CHECK_SECONDS)
             assert not done
             gate.release()
             for task in tasks:

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from assistant.mcp_client import ToolDefinition
 from assistant.models import McpServer, McpTool, ToolCall, ToolSetting
-from assistant.services.limits.rate_limits import MCP_BURST, may_request
+from assistant.services.limits.rate_limits import MCP_BURST, take_mcp_request
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolcalls.direct_call import MAX_CALLS
@@ -254,8 +254,8 @@ def test_an_outside_tool_that_the_caller_cannot_use_anyway_does_not_exist(
 
 
 def test_a_member_who_sends_too_much_waits_and_others_do_not() -> None:
-    assert not all(may_request(tenant_id=1, user_id=1) for _ in range(MCP_BURST + 1000))
-    assert may_request(tenant_id=1, user_id=2) and may_request(tenant_id=2, user_id=1)
+    assert not all(take_mcp_request(tenant_id=1, user_id=1) for _ in range(MCP_BURST + 1000))
+    assert take_mcp_request(tenant_id=1, user_id=2) and take_mcp_request(tenant_id=2, user_id=1)
 
 
 def test_a_member_runs_so_many_calls_at_once(uvicorn_served: Server, alice_key: str, mallory_key: str) -> None:

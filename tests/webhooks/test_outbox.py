@@ -14,7 +14,7 @@ from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.leases import LostRun
 from assistant.services.runs.opening import OpenedRun
 from assistant.services.tenancy.members import find_member
-from assistant.services.webhooks.events import run_url, tell
+from assistant.services.webhooks.events import record_event, run_url
 from tests.api.calling import Caller
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -85,9 +85,9 @@ def test_a_run_and_its_message_are_stored_together_or_not_at_all(cast: Cast) -> 
 def test_what_is_told_twice_is_one_message(cast: Cast) -> None:
     hook(cast.acme, URL)
     for _ in range(2):
-        tell(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once="key 1 of today")
+        record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once="key 1 of today")
     assert WebhookDelivery.objects.count() == 1
-    tell(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once="key 1 of tomorrow")
+    record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once="key 1 of tomorrow")
     assert WebhookDelivery.objects.count() == 2
 
 

@@ -28,7 +28,7 @@ from assistant.services.webhooks.deliveries import (
     resend,
     settle,
 )
-from assistant.services.webhooks.events import OVERLAP, rotate_secret, send_test, tell
+from assistant.services.webhooks.events import OVERLAP, record_event, rotate_secret, send_test
 from assistant.services.webhooks.sender import Courier, send_what_is_due
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 def happen(tenant: Tenant, number: int = 1) -> None:
     for _ in range(number):
-        tell(tenant_id=tenant.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once=uuid.uuid4().hex)
+        record_event(tenant_id=tenant.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once=uuid.uuid4().hex)
 
 
 def send() -> int:

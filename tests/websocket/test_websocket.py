@@ -16,7 +16,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from assistant.models import ApiKey, Membership, Message, Provider, Run, Tenant, ToolCall
+from assistant.services.limits import rate_limits
 from assistant.services.tenancy.members import create_api_key, find_member
+from assistant.services.token_bucket import Buckets
 from assistant.websocket.consumer import ChatConsumer
 from assistant.websocket.followed_threads import FollowedThreads
 from config.asgi import application
@@ -542,6 +544,26 @@ async def test_a_flood_of_frames_ends_in_4429(uvicorn_server: Server, cast: Cast
                 await socket.next()
         assert socket.close_code == 4429
         assert socket.close_reason.endswith("Come back in a second.")
+
+
+async def test_too_many_handshakes_with_one_key_end_in_4429(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limits, "_handshakes", Buckets(2, 0.0))
+    key = (await in_db(create_api_key)(tenant=cast.acme, user=cast.alice, name="k"))[1]
+
+    async def open_as(key: str) -> WebsocketCommunicator:
+        headers = [(b"authorization", f"Bearer {key}".encode()), (b"host", b"localhost")]
+        socket = WebsocketCommunicator(application, "/ws/acme/support/", headers=headers)
+        assert (await socket.connect())[0]
+        return socket
+
+    neighbours = [await open_as(key) for _ in range(2)]
+    refused = await open_as(key)
+    closed = await refused.receive_output()
+    assert (closed["code"], closed["reason"][-22:]) == (4429, "Try again in a second.")
+    for socket in neighbours:
+        await socket.send_json_to({"type": "ping"})
+        assert (await socket.receive_json_from())["name"] == "pong"
+        await socket.disconnect()
 
 
 async def test_rendered_blocks_come_for_whoever_asks(

@@ -215,7 +215,7 @@ async def _texts(
             raise
         finally:
             # The server's own end is nobody's going away: its runs are given a while.
-            if not ended and not goes_on and not shutdown.has_begun():
+            if not ended and not goes_on and not shutdown.is_shutting_down():
                 _soon(get_runs().cancel(member=member, run_id=opened.key.run_id))
         kept = 200, heading.whole(answer)
     finally:
@@ -231,7 +231,7 @@ async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGe
     """
     async with aclosing(Visit(caller).entries(opened.key)) as entries:
         async for entry in entries:
-            if shutdown.is_late():
+            if shutdown.must_end_streams():
                 raise CompletionFailed("interrupted", RESTARTING)
             if entry is None or (opened.setup is None and not entry.is_end):
                 continue

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from assistant.services.callers.doors import Door, aadmit
-from assistant.services.errors import OUTAGES, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, note_failure
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
 from assistant.toolkit.lazy_module import Late
@@ -43,7 +43,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
             caller = await aadmit(Credentials(bearer_of(headers)), MCP, scopes=(SCOPE,))
         except AccessDenied as denied:
             await _refuse_caller(scope, headers, denied)(scope, receive, send)
-        except OUTAGES as exc:
+        except OUTAGE_ERRORS as exc:
             await _unavailable(exc)(scope, receive, send)
         else:
             answering = await _answering.get()

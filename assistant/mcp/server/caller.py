@@ -10,7 +10,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 
 _MEMBER = "assistant.mcp.member"
 
@@ -33,7 +33,7 @@ def member_of(context: Context) -> Member:
     if context.request is None:
         raise LookupError("the request has no scope")
     member: Member = context.request.scope[_MEMBER]
-    enter(member.tenant_id)
+    set_tenants(member.tenant_id)
     return member
 
 

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from assistant.services.db.threads import in_database
-from assistant.services.limits.api_key_requests import TooManyRequests, spend
-from assistant.services.limits.rate_limits import may_request
+from assistant.services.limits.api_key_requests import TooManyRequests, count_request
+from assistant.services.limits.rate_limits import take_mcp_request
 from assistant.services.tenancy.authentication import (
     AccessDenied,
     Caller,
@@ -20,7 +20,7 @@ from assistant.services.tenancy.authentication import (
     require_address,
     require_scope,
 )
-from assistant.services.tenancy.row_scope import all_tenants, enter
+from assistant.services.tenancy.row_scope import all_tenants, set_tenants
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def admit(
         require_scope(caller, scopes)
         _apply_limits(caller, door)
         require_address(caller, tenant_slug=tenant_slug, assistant_slug=assistant_slug)
-    enter(caller.member.tenant_id)
+    set_tenants(caller.member.tenant_id)
     return caller
 
 
@@ -77,16 +77,16 @@ async def aadmit(
         admit, credentials, door, scopes=scopes, tenant_slug=tenant_slug, assistant_slug=assistant_slug
     )
     # What a thread enters is not seen by the task that waited for it.
-    enter(caller.member.tenant_id)
+    set_tenants(caller.member.tenant_id)
     return caller
 
 
 def _apply_limits(caller: Caller, door: Door) -> None:
     member = caller.member
-    if door.limits_members and not may_request(tenant_id=member.tenant_id, user_id=member.user_id):
+    if door.limits_members and not take_mcp_request(tenant_id=member.tenant_id, user_id=member.user_id):
         raise AccessDenied("too_many_requests", "Too many requests; wait a moment.", retry_after=1)
     if door.counts_requests:
         try:
-            spend(member=member)
+            count_request(member=member)
         except TooManyRequests as exc:
             raise AccessDenied("too_many_requests", str(exc), retry_after=exc.retry_after) from exc

@@ -1,4 +1,7 @@
-"""How many websockets and event streams are open: in this process, or in all of them where there is Redis."""
+"""Limits how many websockets and event streams a tenant and a member may have open.
+
+They are counted over all processes if Redis is configured, and in this process alone otherwise.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from typing import Protocol
 from redis.asyncio import Redis
 
 from assistant.core.values.quota_kinds import Quota
-from assistant.services.errors import REDIS_AWAY
+from assistant.services.errors import REDIS_ERRORS
 from assistant.services.tenancy.members import Member
 
 logger = logging.getLogger(__name__)
 
-SEATS = "assistant:seats:"
-# A process that died holds its seats for so long; one that lives renews them with its housekeeping, every 5 s.
-SEAT_SECONDS = 20
-REDIS_PATIENCE_SECONDS = 2.0
+KEY_PREFIX = "assistant:connections:"
+# How long the slots of a process that died stay taken. A live process renews its own in the runs' housekeeping.
+SLOT_SECONDS = 20
+REDIS_TIMEOUT_SECONDS = 2.0
 
-# One script, so that two processes never take the last seat together. The clock is Redis' own.
-TAKE = """
+# One script, so that two processes never take the last slot together. The clock is Redis' own.
+ACQUIRE_SCRIPT = """
 local now = tonumber(redis.call('TIME')[1])
 for i = 1, 2 do
   redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now)
@@ -35,60 +38,60 @@ for i = 1, 2 do
 end
 return 0
 """
-RENEW = """
-local until_then = tonumber(redis.call('TIME')[1]) + tonumber(ARGV[1])
-for i = 2, #ARGV do redis.call('ZADD', KEYS[1], until_then, ARGV[i]) end
+RENEW_SCRIPT = """
+local expires = tonumber(redis.call('TIME')[1]) + tonumber(ARGV[1])
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], expires, ARGV[i]) end
 redis.call('EXPIRE', KEYS[1], 2 * tonumber(ARGV[1]))
 """
 
 
-class NoSeat(Exception):
-    """There are too many connections; the sentence can be shown."""
+class TooManyConnections(Exception):
+    """The limit of open connections is reached; the message can be shown to the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """A connection's place; `keys` are the tenant's and the member's."""
+class Slot:
+    """One counted connection; `keys` are the counters of its tenant and of its member."""
 
     id: str
     keys: tuple[str, str]
 
 
-class Seats(Protocol):
-    """Gives connections their seats."""
+class ConnectionLimiter(Protocol):
+    """Counts open connections against the limits of tenants and members."""
 
-    async def take(self, member: Member) -> Seat:
-        """A seat for one more connection. Raises `NoSeat`."""
+    async def acquire(self, member: Member) -> Slot:
+        """Count one more connection. Raises `TooManyConnections`."""
 
-    async def leave(self, seat: Seat) -> None:
-        """The connection is closed."""
+    async def release(self, slot: Slot) -> None:
+        """Stop counting a connection that was closed."""
 
     async def renew(self) -> None:
-        """Say that this process still holds its seats."""
+        """Extend the slots of this process, which otherwise expire after `SLOT_SECONDS`."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections to Redis."""
 
 
-class LocalSeats:
-    """The connections of this process."""
+class LocalConnectionLimiter:
+    """Counts the connections of this process."""
 
     def __init__(self) -> None:
-        self._taken: Counter[str] = Counter()
+        self._open: Counter[str] = Counter()
 
-    async def take(self, member: Member) -> Seat:
-        seat = _seat(member)
-        for key, quota in zip(seat.keys, _quotas(member), strict=True):
-            if quota.connections and self._taken[key] >= quota.connections:
-                raise no_seat(quota)
-        self._taken.update(seat.keys)
-        return seat
+    async def acquire(self, member: Member) -> Slot:
+        slot = _slot(member)
+        for key, quota in zip(slot.keys, _quotas(member), strict=True):
+            if quota.connections and self._open[key] >= quota.connections:
+                raise _too_many(quota)
+        self._open.update(slot.keys)
+        return slot
 
-    async def leave(self, seat: Seat) -> None:
-        for key in seat.keys:
-            self._taken[key] -= 1
-            if not self._taken[key]:
-                del self._taken[key]
+    async def release(self, slot: Slot) -> None:
+        for key in slot.keys:
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
 
     async def renew(self) -> None:
         return None
@@ -97,69 +100,69 @@ class LocalSeats:
         return None
 
 
-class RedisSeats:
-    """The connections of all processes. While Redis is away, those of this one are counted, and nobody waits."""
+class RedisConnectionLimiter:
+    """Counts the connections of all processes; those of this process alone while Redis cannot be reached."""
 
     def __init__(self, url: str) -> None:
-        patience = REDIS_PATIENCE_SECONDS
-        self._redis: Redis = Redis.from_url(url, socket_timeout=patience, socket_connect_timeout=patience)
-        self._take = self._redis.register_script(TAKE)
-        self._renew = self._redis.register_script(RENEW)
-        self._local = LocalSeats()
-        self._held: dict[str, Seat] = {}
+        timeout = REDIS_TIMEOUT_SECONDS
+        self._redis: Redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
+        self._acquire = self._redis.register_script(ACQUIRE_SCRIPT)
+        self._renew = self._redis.register_script(RENEW_SCRIPT)
+        self._local = LocalConnectionLimiter()
+        self._slots: dict[str, Slot] = {}
 
-    async def take(self, member: Member) -> Seat:
-        seat = await self._local.take(member)
+    async def acquire(self, member: Member) -> Slot:
+        slot = await self._local.acquire(member)
         try:
             quotas = _quotas(member)
             limits = [quota.connections for quota in quotas]
-            full = int(await self._take(keys=list(seat.keys), args=[seat.id, SEAT_SECONDS, *limits]))
-        except REDIS_AWAY:
-            logger.warning("Connections are counted in this process alone: Redis is away")
+            full = int(await self._acquire(keys=list(slot.keys), args=[slot.id, SLOT_SECONDS, *limits]))
+        except REDIS_ERRORS:
+            logger.warning("Redis cannot be reached: connections are limited for each process")
             full = 0
         except BaseException:
-            await self._local.leave(seat)
+            await self._local.release(slot)
             raise
         if full:
-            await self._local.leave(seat)
-            raise no_seat(quotas[full - 1])
-        self._held[seat.id] = seat
-        return seat
+            await self._local.release(slot)
+            raise _too_many(quotas[full - 1])
+        self._slots[slot.id] = slot
+        return slot
 
-    async def leave(self, seat: Seat) -> None:
-        self._held.pop(seat.id, None)
-        await self._local.leave(seat)
+    async def release(self, slot: Slot) -> None:
+        self._slots.pop(slot.id, None)
+        await self._local.release(slot)
         try:
-            for key in seat.keys:
-                await self._redis.zrem(key, seat.id)
-        except REDIS_AWAY:
-            logger.info("A seat is given up when its time is over: Redis is away")
+            for key in slot.keys:
+                await self._redis.zrem(key, slot.id)
+        except REDIS_ERRORS:
+            logger.info("Redis cannot be reached: the slot of a closed connection stays taken until it expires")
 
     async def renew(self) -> None:
         by_key: dict[str, list[str]] = {}
-        for seat in list(self._held.values()):
-            for key in seat.keys:
-                by_key.setdefault(key, []).append(seat.id)
+        for slot in list(self._slots.values()):
+            for key in slot.keys:
+                by_key.setdefault(key, []).append(slot.id)
         try:
             for key, ids in by_key.items():
-                await self._renew(keys=[key], args=[SEAT_SECONDS, *ids])
-        except REDIS_AWAY:
-            logger.warning("Seats could not be renewed: Redis is away")
+                await self._renew(keys=[key], args=[SLOT_SECONDS, *ids])
+        except REDIS_ERRORS:
+            logger.warning("Redis cannot be reached: the slots of open connections are not renewed")
 
     async def close(self) -> None:
         await self._redis.aclose()
 
 
-def _seat(member: Member) -> Seat:
-    tenant = f"{SEATS}{member.tenant_id}"
-    return Seat(uuid.uuid4().hex, (tenant, f"{tenant}:{member.user_id}"))
+def _slot(member: Member) -> Slot:
+    tenant = f"{KEY_PREFIX}{member.tenant_id}"
+    return Slot(uuid.uuid4().hex, (tenant, f"{tenant}:{member.user_id}"))
 
 
 def _quotas(member: Member) -> tuple[Quota, Quota]:
     return member.quotas.tenant, member.quotas.member
 
 
-def no_seat(quota: Quota) -> NoSeat:
-    """What is told of a connection too many; it has to fit into a websocket's reason of 123 bytes."""
+def _too_many(quota: Quota) -> TooManyConnections:
+    """The refusal; its message has to fit into the 123 bytes of a websocket's close reason."""
     whose = "your organisation" if quota.scope == "tenant" else "you"
-    return NoSeat(f"Too many connections: {whose} may have {quota.connections} open. Close one first.")
+    return TooManyConnections(f"Too many connections: {whose} may have {quota.connections} open. Close one first.")

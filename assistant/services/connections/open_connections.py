@@ -1,4 +1,4 @@
-"""Which connections are open in this process, and whether those behind them are still welcome."""
+"""Keeps track of the connections open in this process, and closes those that have lost access."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -25,25 +24,27 @@ from assistant.models import Membership, WidgetOrigin
 from assistant.services import metrics
 from assistant.services.db.threads import in_database
 from assistant.services.db.value_lists import any_of
-from assistant.services.tenancy.members import Member, good_keys
+from assistant.services.tenancy.members import Member, active_keys
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
-# Whoever loses the right to be here is out within 5 s: this, plus the time that the look takes.
-SWEEP_SECONDS = 3.0
+# A connection that has lost access is closed within 5 s: this interval plus the time of a check.
+CHECK_SECONDS = 3.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Presence:
-    """One open connection of a member; `leave` closes it.
+class OpenConnection:
+    """One open connection of a member; `close` is called when it loses access.
 
-    An end user is welcome at `assistant_id`, in pages of `origin`, and `until` their token ends.
+    A browser's has the session's key and hash. An end user's is allowed with `assistant_id`, from pages of `origin`,
+    `until` their token expires.
     """
 
     member: Member
-    leave: Callable[[], None]
+    close: Callable[[], None]
     session_key: str = ""
     session_hash: str = ""
     assistant_id: int | None = None
@@ -51,132 +52,134 @@ class Presence:
     until: datetime | None = None
 
     @property
-    def right(self) -> tuple[Any, ...]:
-        """By what it may be here; connections with the same are welcome together, or not at all."""
+    def access(self) -> tuple[Any, ...]:
+        """All that access depends on: connections for which it is equal lose access together."""
         who = (self.member.tenant_id, self.member.user_id, self.member.key_id)
         return (*who, self.session_key, self.session_hash, self.assistant_id, self.origin, self.until)
 
 
 @dataclass(slots=True)
-class _Room:
-    """Those who are connected here, by their rights: a thousand open tabs are looked at every few seconds."""
+class _Registry:
+    """The connections of one event loop by `access`, so that a thousand tabs of one session are checked once."""
 
-    present: dict[tuple[Any, ...], set[Presence]] = field(default_factory=dict)
-    sweeper: asyncio.Task[None] | None = None
-
-
-_rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = WeakKeyDictionary()
+    connections: dict[tuple[Any, ...], set[OpenConnection]] = field(default_factory=dict)
+    checker: asyncio.Task[None] | None = None
 
 
-def _room() -> _Room:
-    return _rooms.setdefault(asyncio.get_running_loop(), _Room())
+_registries = PerLoop(_Registry)
 
 
-def enter(presence: Presence) -> None:
-    """Keep an eye on a connection until it leaves."""
-    room = _room()
-    room.present.setdefault(presence.right, set()).add(presence)
-    if room.sweeper is None or room.sweeper.done():
-        # In a context of its own: it looks after everybody, not only after whoever came first.
-        room.sweeper = asyncio.create_task(_sweep(room), name="presence-sweeper", context=contextvars.Context())
+def register(connection: OpenConnection) -> None:
+    """Check a connection's access every `CHECK_SECONDS` until it is unregistered."""
+    registry = _registries.get()
+    registry.connections.setdefault(connection.access, set()).add(connection)
+    if registry.checker is None or registry.checker.done():
+        # An empty context: the task must not inherit the tenant of the request that starts it.
+        registry.checker = asyncio.create_task(
+            _check(registry), name="connection-checks", context=contextvars.Context()
+        )
 
 
-def leave(presence: Presence) -> None:
-    """The connection is closed."""
-    present, right = _room().present, presence.right
-    alike = present.get(right, set())
-    alike.discard(presence)
-    if not alike:
-        present.pop(right, None)
+def unregister(connection: OpenConnection) -> None:
+    """Forget a connection that was closed; one that is not registered is ignored."""
+    connections, access = _registries.get().connections, connection.access
+    same = connections.get(access, set())
+    same.discard(connection)
+    if not same:
+        connections.pop(access, None)
 
 
-async def _sweep(room: _Room) -> None:
-    while room.present:
-        await asyncio.sleep(SWEEP_SECONDS)
+async def _check(registry: _Registry) -> None:
+    while registry.connections:
+        await asyncio.sleep(CHECK_SECONDS)
         began = time.perf_counter()
         try:
-            for refused in await in_database(unwelcome, [next(iter(alike)) for alike in room.present.values()]):
-                for presence in room.present.pop(refused.right, ()):
-                    presence.leave()
+            one_of_each = [next(iter(same)) for same in registry.connections.values()]
+            for lost in await in_database(without_access, one_of_each):
+                for connection in registry.connections.pop(lost.access, ()):
+                    connection.close()
         except Exception:
-            # Whatever it was: nobody would be shown out any more.
-            logger.warning("Open connections could not be checked", exc_info=True)
+            # Any error: a checker that ended would leave connections open that have lost access.
+            logger.warning("The access of open connections could not be checked", exc_info=True)
         else:
-            metrics.note_sweep(time.perf_counter() - began)
+            metrics.record_connection_check(time.perf_counter() - began)
 
 
-def open_connections() -> int:
-    """How many connections are open in this process."""
-    return sum(len(alike) for room in list(_rooms.values()) for alike in list(room.present.values()))
+def count_open() -> int:
+    """Return the number of connections open in this process."""
+    return sum(len(same) for registry in _registries.values() for same in list(registry.connections.values()))
 
 
 def is_full() -> bool:
-    """Whether this process has as many open connections as it may."""
-    return bool(settings.MAX_CONNECTIONS) and open_connections() >= settings.MAX_CONNECTIONS
+    """Return whether this process has reached MAX_CONNECTIONS."""
+    return bool(settings.MAX_CONNECTIONS) and count_open() >= settings.MAX_CONNECTIONS
 
 
-metrics.watch("assistant_open_connections", "Open websockets and event streams.", open_connections)
+metrics.watch("assistant_open_connections", "Open websockets and event streams.", count_open)
 
 
 @all_tenants()
-def unwelcome(present: list[Presence]) -> list[Presence]:
-    """Those whose tenant, user, membership, key, token or session has ended; four queries for any number."""
+def without_access(connections: list[OpenConnection]) -> list[OpenConnection]:
+    """Return the connections whose tenant, user, membership, key, token or session is no longer valid.
+
+    Runs a fixed number of queries.
+    """
     now = timezone.now()
     members = _session_hashes(
         Membership.objects.filter(
-            tenant_id__in={p.member.tenant_id for p in present},
-            user_id__in=any_of({p.member.user_id for p in present}),
+            tenant_id__in={c.member.tenant_id for c in connections},
+            user_id__in=any_of({c.member.user_id for c in connections}),
             tenant__is_active=True,
             user__is_active=True,
         )
     )
-    given = {p.member.key_id for p in present if p.member.key_id}
-    keys = set(good_keys().filter(pk__in=given).values_list("tenant_id", "pk")) if given else set()
-    origins = _allowed_origins([p for p in present if p.origin])
-    with_session = [p for p in present if p.session_key]
+    key_ids = {c.member.key_id for c in connections if c.member.key_id}
+    keys = set(active_keys().filter(pk__in=key_ids).values_list("tenant_id", "pk")) if key_ids else set()
+    origins = _allowed_origins([c for c in connections if c.origin])
+    session_keys = {c.session_key for c in connections if c.session_key}
     sessions = set(
-        Session.objects.filter(
-            session_key__in=any_of({p.session_key for p in with_session}), expire_date__gt=now
-        ).values_list("session_key", flat=True)
+        Session.objects.filter(session_key__in=any_of(session_keys), expire_date__gt=now).values_list(
+            "session_key", flat=True
+        )
     )
 
-    def is_in_time_and_place(p: Presence) -> bool:
-        if p.until is not None and p.until <= now:
+    def is_token_valid(c: OpenConnection) -> bool:
+        if c.until is not None and c.until <= now:
             return False
-        return not p.origin or (p.member.tenant_id, p.assistant_id, p.origin) in origins
+        return not c.origin or (c.member.tenant_id, c.assistant_id, c.origin) in origins
 
-    def is_welcome(p: Presence) -> bool:
-        place = p.member.tenant_id, p.member.user_id
-        if place not in members:
+    def has_access(c: OpenConnection) -> bool:
+        membership = c.member.tenant_id, c.member.user_id
+        if membership not in members:
             return False
-        if p.member.key_id is not None:
-            return (p.member.tenant_id, p.member.key_id) in keys and is_in_time_and_place(p)
-        return p.session_key in sessions and constant_time_compare(members[place], p.session_hash)
+        if c.member.key_id is not None:
+            return (c.member.tenant_id, c.member.key_id) in keys and is_token_valid(c)
+        return c.session_key in sessions and constant_time_compare(members[membership], c.session_hash)
 
-    return [p for p in present if not is_welcome(p)]
+    return [c for c in connections if not has_access(c)]
 
 
 def _session_hashes(members: QuerySet[Membership]) -> dict[tuple[int, UserId], str]:
-    """What a session's hash must be, by tenant and user."""
+    """Return the hash that a valid session of a member has, by tenant and user."""
     if get_user_model().get_session_auth_hash is AbstractBaseUser.get_session_auth_hash:
         rows = members.values_list("tenant_id", "user_id", "user__password")
-        return {(tenant, user): _hash_of(password) for tenant, user, password in rows}
-    # A user model of the project's own may make it of anything.
+        return {(tenant, user): _session_hash(password) for tenant, user, password in rows}
+    # A custom user model may compute it from any field.
     found = members.select_related("user")
     return {(member.tenant_id, member.user_id): member.user.get_session_auth_hash() for member in found}
 
 
-# A thousand of them take longer to make than all else that is done for who is open.
+# Cached, because a thousand of these hashes take longer than the rest of the check.
 @lru_cache(maxsize=20_000)
-def _hash_of(password: str) -> str:
+def _session_hash(password: str) -> str:
     return get_user_model()(password=password).get_session_auth_hash()
 
 
-def _allowed_origins(visiting: list[Presence]) -> set[tuple[int, int | None, str]]:
-    """Tenants, assistants and origins that are still on the lists of those that end users came by."""
-    if not visiting:
+def _allowed_origins(connections: list[OpenConnection]) -> set[tuple[int, int | None, str]]:
+    """Return the (tenant, assistant, origin) from which end users are still allowed."""
+    if not connections:
         return set()
     found = WidgetOrigin.objects.filter(
-        tenant_id__in={p.member.tenant_id for p in visiting}, assistant__is_active=True
-    ).filter(assistant_id__in={p.assistant_id for p in visiting})
+        tenant_id__in={c.member.tenant_id for c in connections}, assistant__is_active=True
+    ).filter(assistant_id__in={c.assistant_id for c in connections})
     return set(found.values_list("tenant_id", "assistant_id", "origin"))

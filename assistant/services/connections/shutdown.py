@@ -1,4 +1,4 @@
-"""The end of this process: it is no longer ready, those who are connected are told, and its runs are seen to an end."""
+"""The shutdown of this process: readiness ends, listeners close their connections, runs are given time to finish."""
 
 from __future__ import annotations
 
@@ -11,49 +11,52 @@ from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import Any
 
-# How long streams may still go on. After 10 s uvicorn cuts them (docs/production.md), in the middle of what they say.
-STREAM_SECONDS = 8.0
+# How long event streams may go on during a shutdown: after 10 s uvicorn cuts them off (docs/production.md).
+MAX_STREAM_SECONDS = 8.0
 
 _listeners: set[Callable[[], object]] = set()
 _began_at: float | None = None
 
 
-def has_begun() -> bool:
-    """Whether the process was asked to end."""
+def is_shutting_down() -> bool:
+    """Return whether the process was asked to end."""
     return _began_at is not None
 
 
-def is_late() -> bool:
-    """Whether it was asked so long ago that streams have to end now."""
-    return _began_at is not None and time.monotonic() - _began_at >= STREAM_SECONDS
+def must_end_streams() -> bool:
+    """Return whether the process was asked to end so long ago that event streams have to end now."""
+    return _began_at is not None and time.monotonic() - _began_at >= MAX_STREAM_SECONDS
 
 
-def listen(listener: Callable[[], object]) -> Callable[[], None]:
-    """Have `listener` called, in the event loop, when the process is asked to end; returns what takes that back."""
+def add_listener(listener: Callable[[], object]) -> Callable[[], None]:
+    """Call `listener` in the event loop when the process is asked to end; return a function that removes it."""
     _listeners.add(listener)
     return lambda: _listeners.discard(listener)
 
 
 def begin() -> None:
-    """The process was asked to end."""
-    global _began_at  # noqa: PLW0603 - the process ends once
+    """Mark the process as shutting down and call the listeners."""
+    global _began_at  # noqa: PLW0603 - a process ends once
     if _began_at is None:
         _began_at = time.monotonic()
     for listener in list(_listeners):
         listener()
 
 
-def notice_signals() -> None:
-    """Begin when the process is asked to end, before the server does what it does then (uvicorn: stops listening)."""
+def handle_signals() -> None:
+    """Call `begin` on SIGTERM and SIGINT, before the server's own handler (uvicorn's closes its listening socket).
+
+    Does nothing outside the main thread, where signal handlers cannot be set.
+    """
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()
 
-    def end_with(servers_own: Callable[[int, FrameType | None], Any] | int | None) -> Callable[..., None]:
+    def end_with(server_handler: Callable[[int, FrameType | None], Any] | int | None) -> Callable[..., None]:
         def end(number: int, frame: FrameType | None) -> None:
             loop.call_soon_threadsafe(begin)
-            if callable(servers_own):
-                servers_own(number, frame)
+            if callable(server_handler):
+                server_handler(number, frame)
 
         return end
 
@@ -62,7 +65,7 @@ def notice_signals() -> None:
 
 
 def stop_with_daphne(stop: Callable[[], Awaitable[None]]) -> None:
-    """Under daphne, which knows no lifespan: have `stop` awaited before the process ends."""
+    """Under daphne, which has no ASGI lifespan: await `stop` before the process ends."""
     reactor = sys.modules.get("twisted.internet.reactor")
     if reactor is None or not reactor.running:
         return

@@ -15,7 +15,7 @@ from assistant.core.values.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.db.prepared_writes import PreparedInsert
 
 # More than any model is sent (its token budget cuts further), and constant however long the thread is.
@@ -91,7 +91,7 @@ def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
     return _unsummarised(**parameters).order_by("-position")[:RECENT]
 
 
-_RECENT = Prepared(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
+_RECENT = PreparedQuery(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
 
 
 def _lean(rows: Iterable[_Row]) -> list[Message]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -176,7 +175,7 @@ class Rounds:
     async def _write(self) -> None:
         try:
             while self._due:
-                if pause := self._bucket.reserve(math.inf):
+                if pause := self._bucket.reserve():
                     await asyncio.sleep(pause)
                 writers, batches = self._next_round()
                 try:

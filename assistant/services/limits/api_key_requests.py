@@ -1,6 +1,6 @@
-"""How many requests an API key may send in a minute and in a day, counted in the database for all processes.
+"""Counts the requests of API keys against their limits a minute and a day, in the database for all processes.
 
-A request is one over HTTP at any door, or a run that is started over a websocket.
+A request is an HTTP request to any API, or a run started over a websocket.
 """
 
 from __future__ import annotations
@@ -14,35 +14,37 @@ from django.utils import timezone
 from assistant.models import ApiKey, ApiKeyUse, Webhook
 from assistant.services.errors import Refused
 from assistant.services.tenancy.members import KeyLimits, Member
-from assistant.services.tenancy.row_scope import tenants
-from assistant.services.text import written
-from assistant.services.webhooks.events import tell
+from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.services.text import format_timestamp
+from assistant.services.webhooks.events import record_event
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 class TooManyRequests(Refused):
-    """The key has sent all that it may, until `resets_at`; the sentence says so, and can be shown."""
+    """The key has reached a limit until `resets_at`; the message says so and can be shown to the user."""
 
     def __init__(self, limit: int, window: str, resets_at: datetime) -> None:
-        sentence = f"This key may send {limit} requests a {window}. It may send more from {written(resets_at)} on."
+        sentence = (
+            f"This key may send {limit} requests a {window}. It can send more from {format_timestamp(resets_at)} on."
+        )
         super().__init__("quota_exceeded", sentence, resets_at=resets_at)
 
 
-def spend(*, member: Member) -> None:
-    """Count a request of the key that speaks for a member; one that is refused is not counted.
+def count_request(*, member: Member) -> None:
+    """Count a request that a member makes with an API key. A refused request is not counted.
 
     Raises:
-        TooManyRequests: the key has none left in this minute or day.
+        TooManyRequests: the key has reached its limit for this minute or day.
     """
     if member.limits is None or member.key_id is None:
         return
-    # It is counted before the request enters the tenant.
-    with tenants(member.tenant_id):
-        _spend(member, member.key_id, member.limits)
+    # The request has not entered its tenant yet.
+    with tenant_scope(member.tenant_id):
+        _count(member, member.key_id, member.limits)
 
 
-def _spend(member: Member, key_id: int, limits: KeyLimits) -> None:
+def _count(member: Member, key_id: int, limits: KeyLimits) -> None:
     now = timezone.now()
     minute, day = now.replace(second=0, microsecond=0), now.replace(hour=0, minute=0, second=0, microsecond=0)
     if _take(key_id, limits, minute, day):
@@ -50,34 +52,34 @@ def _spend(member: Member, key_id: int, limits: KeyLimits) -> None:
     use = ApiKeyUse.objects.get(key=key_id, key__tenant_id=member.tenant_id)
     per_day = limits.per_day
     if per_day is not None and use.day_at == day and use.day_count >= per_day:
-        _tell(key_id, member.tenant_id, per_day, day)
+        _record_event(key_id, member.tenant_id, per_day, day)
         raise TooManyRequests(per_day, "day", day + DAY)
     raise TooManyRequests(limits.per_minute or 0, "minute", minute + MINUTE)
 
 
-def spend_on_run(*, member: Member, limits: KeyLimits) -> None:
-    """As `spend`, by the limits that the key has now: for connections, which outlive a change of them."""
+def count_run(*, member: Member, limits: KeyLimits) -> None:
+    """Count a run, against the key's current `limits`: those of `member` are as old as its connection."""
     if member.key_id is not None:
-        _spend(member, member.key_id, limits)
+        _count(member, member.key_id, limits)
 
 
 def _take(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bool:
-    """Count one, in one statement; False if there is none left."""
-    if _count(key_id, limits, minute, day):
+    """Count one request in one statement; return False if the limit is reached."""
+    if _update(key_id, limits, minute, day):
         return True
     if ApiKeyUse.objects.filter(key=key_id).exists():
-        # Another request's may have come first in this moment, and left room.
-        return _count(key_id, limits, minute, day)
+        # Another request may have created the row since, with room for more.
+        return _update(key_id, limits, minute, day)
     try:
         with transaction.atomic():
             ApiKeyUse.objects.create(key_id=key_id, minute_at=minute, minute_count=1, day_at=day, day_count=1)
     except IntegrityError:
-        # Another request's came first.
-        return _count(key_id, limits, minute, day)
+        # Another request created the row first.
+        return _update(key_id, limits, minute, day)
     return True
 
 
-def _count(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bool:
+def _update(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> bool:
     rows = ApiKeyUse.objects.filter(key=key_id)
     if limits.per_minute is not None:
         rows = rows.filter(~Q(minute_at=minute) | Q(minute_count__lt=limits.per_minute))
@@ -94,12 +96,12 @@ def _count(key_id: int, limits: KeyLimits, minute: datetime, day: datetime) -> b
 
 
 @transaction.atomic
-def _tell(key_id: int, tenant_id: int, limit: int, day: datetime) -> None:
+def _record_event(key_id: int, tenant_id: int, limit: int, day: datetime) -> None:
     prefix = ApiKey.objects.values_list("prefix", flat=True).get(pk=key_id, tenant_id=tenant_id)
-    facts = {"quota": "requests_per_day", "limit": limit, "resets_at": (day + DAY).isoformat(), "api_key": prefix}
-    tell(
+    payload = {"quota": "requests_per_day", "limit": limit, "resets_at": (day + DAY).isoformat(), "api_key": prefix}
+    record_event(
         tenant_id=tenant_id,
         event=Webhook.Event.QUOTA_REACHED,
-        facts=facts,
+        facts=payload,
         once=f"key {key_id} {day:%Y-%m-%d}",
     )

@@ -1,7 +1,7 @@
-"""Counts what tenants and members use against their quotas, in the database, for all processes.
+"""Counts the use of tenants and members against their quotas, in the database for all processes.
 
-Every change locks the tenant's row first and the member's second, and both before the rows of conversations and runs,
-so that nobody waits in a circle. Without a quota nothing is counted, and nothing asked.
+Each change locks the tenant's row first, the member's second, and both before rows of conversations and runs, so that
+transactions cannot deadlock. A tenant without quotas costs no queries.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ from assistant.core.values.limits import Allowance
 from assistant.core.values.quota_kinds import COUNTED, WINDOWS, Quota, Window, Windows, window_of
 from assistant.models import QuotaUse, Run, ToolCall, UsageEntry, Webhook
 from assistant.services.tenancy.quotas import QuotaReached, Quotas
-from assistant.services.text import written
-from assistant.services.webhooks.events import tell
+from assistant.services.text import format_timestamp
+from assistant.services.webhooks.events import record_event
 from assistant.toolkit.context import UserId
 
-# By the name of a limit: the column that is held against it, and its window.
+# Name of a limit -> the column that counts it, and its window.
 COLUMNS: Mapping[str, tuple[str, Window]] = {
     name: (f"{window}_{what}", window) for name in COUNTED for what, window in [window_of(name)]
 }
 _BY_WINDOW: Mapping[Window, tuple[str, ...]] = {
     window: tuple(column for column, own in COLUMNS.values() if own == window) for window in WINDOWS
 }
-# What a run takes at the very least before anything of it is known, and what its first answer is expected to have.
-EXPECTED_OUTPUT = 1_000
+# Assumed for an answer that has not begun.
+EXPECTED_OUTPUT_TOKENS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What a run is expected to take, which its quotas hold until it has ended. `messages` is 1 or 0."""
+class Estimate:
+    """What a run will probably use, reserved until it ends: `messages` (1 or 0), `tokens`, and `cost` in millionths."""
 
     messages: int
     tokens: int
     cost: int
 
 
-def take_run(*, tenant_id: int, user_id: UserId, quotas: Quotas, expected: Expected) -> tuple[Allowance, ...]:
+def reserve_run(*, tenant_id: int, user_id: UserId, quotas: Quotas, expected: Estimate) -> tuple[Allowance, ...]:
     """Count a run that is about to begin, in the caller's transaction.
 
-    A quota of tokens or cost lets a run in as long as anything is left of it that no running run is expected to take.
+    A quota of tokens or cost admits a run while any of it is neither used nor reserved.
 
     Returns:
-        What is left of each quota of tokens or cost to this run.
+        What this run may use of each quota of tokens or cost.
 
     Raises:
-        QuotaReached: something is used up; of several that which lasts longest. The caller's transaction must not stay.
+        QuotaReached: a quota is used up; of several, the one that resets last. The caller must roll back.
     """
     now = timezone.now()
-    uses = _locked(tenant_id, user_id, quotas.counted, now)
+    uses = _lock(tenant_id, user_id, quotas.counted, now)
     reached = [one for quota, use in uses for one in _reached(quota, use, now, messages=expected.messages)]
     if reached:
         raise max(reached, key=lambda one: one.resets_at or now)
@@ -71,17 +71,17 @@ def take_run(*, tenant_id: int, user_id: UserId, quotas: Quotas, expected: Expec
     return allowances
 
 
-def take_calls(*, tenant_id: int, user_id: UserId, quotas: Quotas, count: int) -> tuple[int, QuotaReached | None]:
-    """Count tool calls that are about to run, in the caller's transaction, as many of `count` as there are left.
+def reserve_calls(*, tenant_id: int, user_id: UserId, quotas: Quotas, count: int) -> tuple[int, QuotaReached | None]:
+    """Count up to `count` tool calls that are about to run, in the caller's transaction.
 
     Returns:
-        How many may run, and why no more.
+        How many may run, and the quota that prevents more, or None.
     """
     counted = tuple(quota for quota in quotas.counted if quota.tool_calls_per_day)
     if not counted or not count:
         return count, None
     now = timezone.now()
-    uses = _locked(tenant_id, user_id, quotas.counted, now)
+    uses = _lock(tenant_id, user_id, quotas.counted, now)
     left = {
         quota.scope: max(0, quota.tool_calls_per_day - use.day_tool_calls) for quota, use in uses if quota in counted
     }
@@ -98,9 +98,9 @@ def take_calls(*, tenant_id: int, user_id: UserId, quotas: Quotas, count: int) -
 def settle(
     *, tenant_id: int, user_id: UserId, began_at: datetime, reserved: tuple[int, int], spent: tuple[int, int]
 ) -> None:
-    """Replace what a run was expected to take by what it took, each as (tokens, cost), where it is still counted.
+    """Replace what was reserved for a run by what it used, each as (tokens, cost), in windows that are still current.
 
-    A run counts to the day and the month that it began in.
+    A run counts towards the day and month in which it began.
     """
     windows = Windows.at(began_at)
     tokens, cost = spent[0] - reserved[0], spent[1] - reserved[1]
@@ -109,14 +109,14 @@ def settle(
     of_tenant, of_member = Q(user=None), Q(user=user_id)
     for scope in (of_tenant, of_member):
         QuotaUse.objects.filter(scope, tenant_id=tenant_id).update(
-            day_tokens=_if("day", windows.day, "day_tokens", tokens),
-            day_cost=_if("day", windows.day, "day_cost", cost),
-            month_tokens=_if("month", windows.month, "month_tokens", tokens),
-            month_cost=_if("month", windows.month, "month_cost", cost),
+            day_tokens=_add_if_current("day", windows.day, "day_tokens", tokens),
+            day_cost=_add_if_current("day", windows.day, "day_cost", cost),
+            month_tokens=_add_if_current("month", windows.month, "month_tokens", tokens),
+            month_cost=_add_if_current("month", windows.month, "month_cost", cost),
         )
 
 
-def _if(window: str, began: datetime, column: str, more: int) -> Case:
+def _add_if_current(window: str, began: datetime, column: str, more: int) -> Case:
     return Case(
         When(Q(**{f"{window}_at": began}), then=F(column) + Value(more)),
         default=F(column),
@@ -124,33 +124,33 @@ def _if(window: str, began: datetime, column: str, more: int) -> Case:
     )
 
 
-def forget(*, tenant_id: int) -> None:
-    """Let a tenant's uses be counted anew from what is stored, as its limits have changed."""
+def reset_use(*, tenant_id: int) -> None:
+    """Delete a tenant's counters, to be recomputed from its stored runs: after a change of its limits."""
     QuotaUse.objects.filter(tenant_id=tenant_id).delete()
 
 
 @transaction.atomic
-def tell_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReached) -> None:
-    """Tell the tenant's webhooks, once in each window; in a transaction of its own, as what was refused has none."""
-    resets_at = written(reached.resets_at or timezone.now())
-    facts: dict[str, Any] = {"quota": reached.quota, "scope": reached.scope, "limit": reached.limit}
+def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReached) -> None:
+    """Record a webhook event, once per quota and window, in a transaction of its own: the refused one rolled back."""
+    resets_at = format_timestamp(reached.resets_at or timezone.now())
+    payload: dict[str, Any] = {"quota": reached.quota, "scope": reached.scope, "limit": reached.limit}
     whose = "" if reached.scope == "tenant" else str(user_id)
     if whose:
-        facts["user"] = user_id
-    tell(
+        payload["user"] = user_id
+    record_event(
         tenant_id=tenant_id,
         event=Webhook.Event.QUOTA_REACHED,
-        facts={**facts, "resets_at": resets_at},
+        facts={**payload, "resets_at": resets_at},
         once=f"{reached.scope} {whose} {reached.quota} {resets_at}",
     )
 
 
-def present_use(use: QuotaUse, now: datetime) -> QuotaUse:
-    """The same with what was counted in windows that are over set to nothing."""
+def current_use(use: QuotaUse, now: datetime) -> QuotaUse:
+    """Return `use` with the counters of windows that have ended set to 0."""
     windows = Windows.at(now)
     for window, columns in _BY_WINDOW.items():
         began = getattr(windows, window)
-        # Never backwards: who waited for the row's lock may still be in the window before.
+        # Only forwards: `now` was read before waiting for the row's lock.
         if getattr(use, f"{window}_at") < began:
             setattr(use, f"{window}_at", began)
             for column in columns:
@@ -158,18 +158,18 @@ def present_use(use: QuotaUse, now: datetime) -> QuotaUse:
     return use
 
 
-def _locked(tenant_id: int, user_id: UserId, quotas: Sequence[Quota], now: datetime) -> list[tuple[Quota, QuotaUse]]:
-    """The rows of these quotas as they are now, locked until the transaction ends; made where there are none."""
+def _lock(tenant_id: int, user_id: UserId, quotas: Sequence[Quota], now: datetime) -> list[tuple[Quota, QuotaUse]]:
+    """Return the counters of these quotas, created if missing and locked until the transaction ends."""
     whose: dict[str, UserId | None] = {"tenant": None, "member": user_id}
     users = [whose[quota.scope] for quota in quotas]
     rows = _rows(tenant_id, users)
     for user in users:
         if user not in rows:
-            # The tenant's is locked before a member's is made: who makes that too, and holds the tenant's, would wait
-            # for us, and we for him.
-            QuotaUse.objects.bulk_create([_counted_anew(tenant_id, user, now)], ignore_conflicts=True)
+            # The tenant's row is locked before a member's is created: another transaction that created the same member
+            # row while holding the tenant's lock would deadlock with this one.
+            QuotaUse.objects.bulk_create([_recounted(tenant_id, user, now)], ignore_conflicts=True)
             rows |= _rows(tenant_id, [user])
-    return [(quota, present_use(rows[whose[quota.scope]], now)) for quota in quotas]
+    return [(quota, current_use(rows[whose[quota.scope]], now)) for quota in quotas]
 
 
 def _rows(tenant_id: int, users: Sequence[UserId | None]) -> dict[UserId | None, QuotaUse]:
@@ -180,8 +180,8 @@ def _rows(tenant_id: int, users: Sequence[UserId | None]) -> dict[UserId | None,
     return {row.user_id: row for row in rows.select_for_update()}
 
 
-def _counted_anew(tenant_id: int, user_id: UserId | None, now: datetime) -> QuotaUse:
-    """A row as what is stored says: limits can be set in the middle of a month."""
+def _recounted(tenant_id: int, user_id: UserId | None, now: datetime) -> QuotaUse:
+    """Return counters computed from stored runs, because a limit can be set in the middle of a month."""
     windows = Windows.at(now)
     runs, usage = Run.objects.filter(tenant_id=tenant_id), UsageEntry.objects.filter(tenant_id=tenant_id)
     calls = ToolCall.objects.filter(tenant_id=tenant_id, started_at__gte=windows.day)
@@ -217,7 +217,7 @@ def _sums(rows: QuerySet[Any], *columns: str) -> list[int]:
 
 
 def _reached(quota: Quota, use: QuotaUse, now: datetime, *, messages: int) -> list[QuotaReached]:
-    """What is used up for a run with so many messages; calls of tools are asked for when they are made."""
+    """Return the quotas that are used up for a run with `messages`; tool calls are counted when they are made."""
     names = [name for name in COLUMNS if getattr(quota, name) and name != "tool_calls_per_day"]
     if not messages:
         names = [name for name in names if not name.startswith("messages")]

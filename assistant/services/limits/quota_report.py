@@ -1,4 +1,4 @@
-"""How much of which limit is used, for people."""
+"""How much of each limit is used, for the pages of the admin."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from django.utils import timezone
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.quota_kinds import Quota, Windows
 from assistant.models import QuotaUse, Tenant
-from assistant.services.limits.quota_ledger import COLUMNS, present_use
+from assistant.services.limits.quota_ledger import COLUMNS, current_use
 from assistant.services.tenancy.quotas import quotas_of
 from assistant.toolkit.context import UserId
 
-# Members who are listed, those with the most messages of the day first.
-LISTED = 10
+# Members listed on a tenant's page, those with the most messages of the day first.
+MAX_LISTED_MEMBERS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """One limit: its name for people, what is used of how much, and when it begins anew.
+class QuotaUsage:
+    """The use of one limit, as a page shows it: its name, what is used, and when it resets.
 
-    `share` is a whole number of per cent, 100 at most.
+    `share` is a whole percentage, at most 100.
     """
 
     name: str
@@ -36,50 +36,50 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class MemberUse:
-    """A member and what they have used of the limits of each member."""
+    """A member's name and use."""
 
     name: str
-    use: tuple[Used, ...]
+    use: tuple[QuotaUsage, ...]
 
 
-def use_of_tenant(*, tenant: Tenant) -> list[Used]:
-    """What all members together have used; nothing where nothing is limited."""
+def use_of_tenant(*, tenant: Tenant) -> list[QuotaUsage]:
+    """Return the use of the limits of all members together; empty if the tenant has none."""
     quota = quotas_of(tenant).tenant
-    return _used(quota, _uses(tenant).filter(user=None).first())
+    return _usage(quota, _uses(tenant).filter(user=None).first())
 
 
-def use_of_member(*, tenant: Tenant, user_id: UserId) -> list[Used]:
-    """What one member has used."""
-    return _used(quotas_of(tenant).member, _uses(tenant).filter(user=user_id).first())
+def use_of_member(*, tenant: Tenant, user_id: UserId) -> list[QuotaUsage]:
+    """Return one member's use of the limits for each member; empty if the tenant has none."""
+    return _usage(quotas_of(tenant).member, _uses(tenant).filter(user=user_id).first())
 
 
 def use_of_members(*, tenant: Tenant) -> list[MemberUse]:
-    """Those who have used most today, where each member has limits."""
+    """Return the members with the highest use today; empty if members have no limits."""
     quota, now = quotas_of(tenant).member, timezone.now()
     if not quota.is_counted:
         return []
     today = _uses(tenant).filter(day_at=Windows.at(now).day).exclude(user=None).select_related("user")
-    busiest = today.order_by("-day_messages", "-day_tokens", "pk")[:LISTED]
-    return [MemberUse(use.user.get_username(), tuple(_used(quota, use))) for use in busiest if use.user is not None]
+    busiest = today.order_by("-day_messages", "-day_tokens", "pk")[:MAX_LISTED_MEMBERS]
+    return [MemberUse(use.user.get_username(), tuple(_usage(quota, use))) for use in busiest if use.user is not None]
 
 
 def _uses(tenant: Tenant) -> QuerySet[QuotaUse]:
     return QuotaUse.objects.filter(tenant=tenant)
 
 
-def _used(quota: Quota, use: QuotaUse | None) -> list[Used]:
+def _usage(quota: Quota, use: QuotaUse | None) -> list[QuotaUsage]:
     now = timezone.now()
-    present = None if use is None else present_use(use, now)
+    present = None if use is None else current_use(use, now)
     return list(_lines(quota, present, Windows.at(now)))
 
 
-def _lines(quota: Quota, use: QuotaUse | None, windows: Windows) -> Iterable[Used]:
+def _lines(quota: Quota, use: QuotaUse | None, windows: Windows) -> Iterable[QuotaUsage]:
     for name, (column, window) in COLUMNS.items():
         if limit := getattr(quota, name):
             used = 0 if use is None else getattr(use, column)
             share = min(100, 100 * used // limit)
             is_cost = name.startswith("cost")
-            yield Used(
+            yield QuotaUsage(
                 name=name.replace("_per_", " a ").replace("_", " "),
                 used=_number(used, is_cost=is_cost),
                 limit=_number(limit, is_cost=is_cost),

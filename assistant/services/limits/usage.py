@@ -1,4 +1,4 @@
-"""What was used: written down run by run, and counted by day, by model and by assistant."""
+"""Stores the tokens and cost that runs used, and sums them by day, model or assistant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assistant.services.limits.quota_ledger import settle
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.members import Member
 
-# Beyond these nothing was used, and some moments have no name in some time zones.
+# Dates beyond these overflow in some time zones.
 FIRST_DAY, LAST_DAY = date(1970, 1, 2), date(9998, 12, 30)
 _ENTRIES = PreparedInsert(UsageEntry)
 By = Literal["day", "model", "assistant"]
@@ -33,7 +33,7 @@ _NAMES: Mapping[By, Callable[[ZoneInfo], Combinable]] = {
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """What one day, model or assistant took; `name` is its ISO date, its name or its slug."""
+    """The usage of one day, model or assistant; `name` is the ISO date, model name or slug."""
 
     name: str
     runs: int
@@ -44,7 +44,7 @@ class UsageLine:
 
 
 def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
-    """Write down what models took for a run, by provider and model."""
+    """Store what a run used, by provider and model."""
     _ENTRIES.insert_all(
         [
             UsageEntry(
@@ -67,7 +67,7 @@ def write_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
 
 
 def settle_usage(*, key: RunKey, total: Usage) -> None:
-    """Put what a run took in the place of what its quotas held for it, if they do; in the transaction that ends it."""
+    """Replace what was reserved for a run, if anything, by what it used; in the transaction that ends the run."""
     if any(key.reserved):
         settle(
             tenant_id=key.tenant_id,
@@ -80,7 +80,7 @@ def settle_usage(*, key: RunKey, total: Usage) -> None:
 
 @transaction.atomic
 def add_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
-    """Count what was taken for a run after its end, such as for a summary."""
+    """Add usage to a run that has ended, such as that of a summary."""
     total = sum(usage.values(), Usage())
     if any(key.reserved):
         spent = (total.total_tokens, total.cost)
@@ -92,9 +92,9 @@ def add_usage(*, key: RunKey, usage: Mapping[tuple[str, str], Usage]) -> None:
 
 
 def usage_lines(*, member: Member, since: date, until: date, by: By, of_tenant: bool = False) -> list[UsageLine]:
-    """The usage from `since` to `until`, both days included, in the tenant's time zone.
+    """Return the usage from `since` to `until`, both included, as days of the tenant's time zone.
 
-    It is the member's own, or the whole tenant's, which the caller lets only its admins ask for.
+    `of_tenant` sums all members' usage, which the caller may only show to the tenant's admins.
     """
     zone = ZoneInfo(member.tenant.timezone)
     since, until = max(since, FIRST_DAY), min(until, LAST_DAY)

@@ -152,7 +152,7 @@ def _headers(entry: Entry) -> str:
 
 def _record(actor: audit_trail.Actor, server: McpServer, action: str) -> None:
     audit_trail.record(actor=actor, action=action, target=str(server), tenant=server.tenant)
-    change_notices.announce()
+    change_notices.notify()
 
 
 def _host(url: str) -> str:

@@ -65,7 +65,7 @@ def store_listing(
             _record_quarantine(server, row.name)
     note_answer(server=server, credential_id=credential_id)
     if gone or new or changed:
-        change_notices.announce()
+        change_notices.notify()
 
 
 def _withdraw(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
@@ -151,4 +151,4 @@ def decide_tool(
         tenant=row.server.tenant,
         details={"let in": is_let_in, "asks first": needs_approval, "definition": row.accepted_digest[:12]},
     )
-    change_notices.announce()
+    change_notices.notify()

@@ -19,7 +19,7 @@ from assistant.services.db.prepared_writes import PreparedUpdate
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
-from assistant.services.webhooks.events import tell_of_run
+from assistant.services.webhooks.events import record_run_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def close_run(
     store_messages(conversation_id=key.conversation_id, run_id=key.pk, messages=messages, first_position=position)
     write_usage(key=key, usage=usage)
     if has_webhooks:
-        tell_of_run(
+        record_run_event(
             key=key,
             status=ending.status,
             error_code=ending.error_code,

@@ -11,31 +11,29 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.services import metrics
-from assistant.services.connections.connection_limits import LocalSeats, RedisSeats, Seats
+from assistant.services.connections.connection_limits import (
+    ConnectionLimiter,
+    LocalConnectionLimiter,
+    RedisConnectionLimiter,
+)
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES
-from assistant.services.eventlog.file import FileLog, events_folder
-from assistant.services.eventlog.log import EventLog
-from assistant.services.eventlog.memory import MemoryLog
-from assistant.services.eventlog.redis import RedisLog
-from assistant.services.limits.quota_ledger import tell_reached
-from assistant.services.limits.rate_limits import hold_back
-from assistant.services.limits.refusal_cache import Refusals
+from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.eventlog.configured import configured_log
+from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
-from assistant.services.runs.cancelling import halt_runs
-from assistant.services.runs.checkpoints import Checkpoints
+from assistant.services.runs.cancelling import cancel_runs_without_access
+from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.leases import release, renew_leases, request_cancel
-from assistant.services.runs.log_end_repair import tell_end_before
+from assistant.services.runs.log_end_repair import append_missing_end_before_run
 from assistant.services.runs.opening import OpenedRun, RunSetup, open_run
 from assistant.services.runs.plan_builder import plan_of
 from assistant.services.runs.recovery import recover_dead_runs
@@ -46,16 +44,17 @@ from assistant.services.runs.stateless_input import StatelessInput
 from assistant.services.runs.warm_up import warm
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
-from assistant.services.tenancy.row_scope import enter, enter_all
+from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 from assistant.services.webhooks.sender import Courier
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
 # Leases last three of these, so two missed turns do not cost a run.
 HOUSEKEEPING_SECONDS = 5.0
 # How often runs whose process died are looked for in that time: whoever finishes one may die over it too.
-LOOKS_FOR_DEAD_RUNS = 2
+RECOVERIES_PER_ROUND = 2
 # Approvals wait for a day, and who answers one is asked how old it is.
 EXPIRY_SECONDS = 60.0
 # A log that is longer in the way than this has failed; until then it was tried again and again.
@@ -75,12 +74,12 @@ class Runs:
         self._housekeeping: asyncio.Task[None] | None = None
         self._recovery: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
-        self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
-        self.log: EventLog = self._redis_log or _log_of_one_process()
-        self._checkpoints = Checkpoints()
+        self.log = configured_log(self._on_control)
+        self._checkpoints = CheckpointWriter()
         self._courier = Courier()
-        self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
-        self._refusals = Refusals()
+        self.connection_limiter: ConnectionLimiter = (
+            RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
+        )
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -93,8 +92,7 @@ class Runs:
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
                 self._courier.start()
-            if self._redis_log is not None:
-                await self._redis_log.start()
+            await self.log.start()
 
     async def open(
         self,
@@ -130,21 +128,16 @@ class Runs:
         )
 
     async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
-        if (known := self._refusals.last(member)) is not None:
-            await hold_back(member.place)
-            raise known
         return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="opening-a-run"))
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         await self.start()
-        enter(member.tenant_id)
+        set_tenants(member.tenant_id)
         try:
             opened = await in_database(opener)
         except QuotaReached as reached:
-            if self._refusals.note(member, reached):
-                await in_database(tell_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
+            await in_database(record_quota_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
             raise
-        self._refusals.lift(member)
         if opened.setup is not None:
             try:
                 run = await self._begin(opened.key, opened.setup, member)
@@ -163,7 +156,7 @@ class Runs:
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
                 thread_log = await self.log.start_run(key.thread, key.number)
-                await tell_end_before(key=key, log=self.log, thread_log=thread_log)
+                await append_missing_end_before_run(key=key, log=self.log, thread_log=thread_log)
             return RunTask(
                 key,
                 plan_of(key=key, setup=setup, member=member),
@@ -202,7 +195,7 @@ class Runs:
         await asyncio.gather(*self._work, return_exceptions=True)
         await self._courier.stop()
         await session_pool().close()
-        await self.seats.close()
+        await self.connection_limiter.close()
         await self.log.close()
 
     def _forget(self, run: RunTask, task: asyncio.Task[None]) -> None:
@@ -229,31 +222,31 @@ class Runs:
 
     async def _keep_house(self) -> None:
         # Of all tenants: this is the deployment's own housekeeping.
-        enter_all()
+        set_all_tenants()
         expiries_at = 0.0
         for turn in itertools.count():
             try:
-                began, is_due = timezone.now(), turn % LOOKS_FOR_DEAD_RUNS == 0
+                began, is_due = timezone.now(), turn % RECOVERIES_PER_ROUND == 0
                 if alive := self._alive():
                     if is_due:
                         for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
                             self._cancel_here(pk)
-                    for pk in await in_database(halt_runs, owner=self.owner, runs=alive):
+                    for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=alive):
                         self._cancel_here(pk)
                 if self._recovery is None or self._recovery.done():
                     self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
                 # Where Redis is away this takes longer than leases last.
-                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
+                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
                 if time.monotonic() >= expiries_at:
                     await in_database(expire_approvals)
                     expiries_at = time.monotonic() + EXPIRY_SECONDS
                 if is_due:
-                    await self.seats.renew()
+                    await self.connection_limiter.renew()
             except (DatabaseError, OSError):
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:
                 logger.exception("Housekeeping failed")
-            await asyncio.sleep(HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
+            await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
 
     async def _recover(self, began: datetime) -> None:
         """End the runs of processes that died, and let go of events that nobody reads."""
@@ -261,29 +254,23 @@ class Runs:
             # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
             await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
             await self.log.tidy()
-        except (*OUTAGES, DatabaseError, OSError):
+        except (*OUTAGE_ERRORS, DatabaseError, OSError):
             logger.warning("Dead runs could not be ended", exc_info=True)
         except Exception:
             logger.exception("The look for dead runs failed")
 
 
-def _log_of_one_process() -> EventLog:
-    """Without Redis: in memory, and beside a SQLite file what a killed process must not take with it."""
-    folder = events_folder()
-    return FileLog(folder) if folder else MemoryLog()
-
-
-_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = WeakKeyDictionary()
+_runs = PerLoop(Runs)
 
 
 def _held(which: int) -> int:
-    return sum(runs.log.size()[which] for runs in list(_by_loop.values()))
+    return sum(runs.log.size()[which] for runs in _runs.values())
 
 
 metrics.watch(
     "assistant_running_runs",
     "Runs that this process works on.",
-    lambda: sum(len(runs._tasks) for runs in list(_by_loop.values())),
+    lambda: sum(len(runs._tasks) for runs in _runs.values()),
 )
 metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _held(0))
 metrics.watch("assistant_event_log_bytes", "What the events held in memory take.", lambda: _held(1))
@@ -291,7 +278,4 @@ metrics.watch("assistant_event_log_bytes", "What the events held in memory take.
 
 def get_runs() -> Runs:
     """The runs of the event loop that is running."""
-    loop = asyncio.get_running_loop()
-    if loop not in _by_loop:
-        _by_loop[loop] = Runs()
-    return _by_loop[loop]
+    return _runs.get()

@@ -10,9 +10,9 @@ from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Su
 
 from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
 from assistant.services.assistants.configuration import with_prompt
-from assistant.services.db.prepared_queries import Prepared, UserKey
-from assistant.services.tenancy.members import KeyLimits, Member, membership_of
-from assistant.services.toolpolicy.policy import Standing
+from assistant.services.db.prepared_queries import PreparedQuery, UserKey
+from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
+from assistant.services.toolpolicy.policy import MemberSwitches
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
 from assistant.toolkit.context import UserId
 
@@ -20,7 +20,7 @@ NO_LIMITS = KeyLimits(None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpeningState:
     """An active assistant of an active member's tenant, and what of a thread's past matters to a new run.
 
     `conversation` is None if the member has none of that id with this assistant. `same_run` is the run that has the new
@@ -29,7 +29,7 @@ class Place:
     """
 
     assistant: Assistant
-    standing: Standing
+    switches: MemberSwitches
     has_webhooks: bool
     key_limits: KeyLimits | None = None
     conversation: Conversation | None = None
@@ -38,9 +38,9 @@ class Place:
     has_message: bool = False
 
 
-def find_place(
+def read_opening_state(
     member: Member, assistant_slug: str, thread_id: uuid.UUID, *, run_id: str = "", message_id: str = ""
-) -> Place | None:
+) -> OpeningState | None:
     """The place of a new run; None if there is no such assistant, or the member is none any more.
 
     It is the picture of one moment, and nothing is locked: whoever begins a run on a picture that is no longer true
@@ -58,9 +58,9 @@ def find_place(
     )
     if row is None or row.is_superuser is None:
         return None
-    standing = Standing(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
+    switches = MemberSwitches(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
     limits = KeyLimits(row.key_per_minute, row.key_per_day)
-    place = Place(row, standing, row.has_webhooks, None if limits == NO_LIMITS else limits)
+    place = OpeningState(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
     conversation = getattr(row, "thread", None)  # not set where there is none
     if conversation is None:
         return place
@@ -90,7 +90,7 @@ def _place(
         with_prompt(assistants)
         .annotate(
             thread=FilteredRelation("conversations", condition=own),
-            is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
+            is_superuser=superuser_subquery(tenant_id=tenant_id, user_id=user_id),
             same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
             is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
             has_message=Exists(messages.filter(message_id=message_id)),
@@ -105,7 +105,7 @@ def _place(
     )
 
 
-_PLACE = Prepared(
+_PLACE = PreparedQuery(
     _place,
     tenant_id=int,
     user_id=UserKey,

@@ -18,8 +18,8 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db.models import QuerySet
 
 from assistant.models import Assistant
-from assistant.services.db.prepared_queries import Prepared
-from assistant.services.tenancy.end_users import is_token, visitor_by_token
+from assistant.services.db.prepared_queries import PreparedQuery
+from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 
 BEARER_SUBPROTOCOL = "bearer."
@@ -162,7 +162,9 @@ def _no_credentials() -> AccessDenied:
 
 
 def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
-    found = visitor_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug or None, origin=origin)
+    found = end_user_by_token(
+        token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug or None, origin=origin
+    )
     if found is None:
         raise AccessDenied("bad_credentials", "The token has ended, or does not count from this page.")
     return Caller(found.member, origin=origin, until=found.until)
@@ -184,4 +186,4 @@ def _active_assistant(*, tenant_id: int, slug: str) -> QuerySet[Assistant, tuple
     return Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True).values_list("pk")
 
 
-_ACTIVE_ASSISTANT = Prepared(_active_assistant, tenant_id=int, slug=str)
+_ACTIVE_ASSISTANT = PreparedQuery(_active_assistant, tenant_id=int, slug=str)

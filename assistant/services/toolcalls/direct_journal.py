@@ -14,7 +14,7 @@ from assistant.core.values.messages import ToolCall as Call
 from assistant.models import ToolCall
 from assistant.services import metrics
 from assistant.services.db.threads import in_database
-from assistant.services.limits.quota_ledger import take_calls, tell_reached
+from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.toolcalls.run_journal import KEPT_CHARACTERS, above_quota, ending_of
@@ -59,7 +59,7 @@ def note_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> dict[str
     """
     above, reached = _note_call_start(member, batch)
     if reached is not None:
-        tell_reached(tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
+        record_quota_reached(tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
     return above
 
 
@@ -67,7 +67,7 @@ def note_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> dict[str
 def _note_call_start(
     member: Member, batch: Sequence[PlannedCall]
 ) -> tuple[dict[str, ToolOutcome], QuotaReached | None]:
-    taken, reached = take_calls(
+    taken, reached = reserve_calls(
         tenant_id=member.tenant_id, user_id=member.user_id, quotas=member.quotas, count=len(batch)
     )
     for planned in batch[:taken]:

@@ -9,7 +9,7 @@ from django.db import transaction
 from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.models import Incident, Webhook
 from assistant.services.db.threads import in_database
-from assistant.services.webhooks.events import tell
+from assistant.services.webhooks.events import record_event
 from assistant.toolkit import ForeignRow, ToolResult
 from assistant.toolkit.context import UserId
 
@@ -39,7 +39,7 @@ def record_incident(*, invocation: Invocation, description: str) -> Incident:
         call_id=context.tool_call_id,
         description=description,
     )
-    tell(
+    record_event(
         tenant_id=incident.tenant_id,
         event=Webhook.Event.TOOL_INCIDENT,
         facts={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},

@@ -17,8 +17,8 @@ from assistant.core.values.messages import ToolCall as Call
 from assistant.models import ToolCall
 from assistant.services import metrics
 from assistant.services.db.prepared_writes import PreparedInsert, PreparedUpdate
-from assistant.services.db.threads import in_database, in_database_patiently
-from assistant.services.limits.quota_ledger import take_calls, tell_reached
+from assistant.services.db.threads import in_database, in_database_with_retry
+from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
 from assistant.services.toolcalls.files import keep_files
@@ -55,7 +55,7 @@ class AuditJournal:
         self._rows: dict[str, int] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        rows, known = await in_database_patiently(note_start, key=self._key, batch=batch, quotas=self._quotas)
+        rows, known = await in_database_with_retry(note_start, key=self._key, batch=batch, quotas=self._quotas)
         self._rows |= rows
         return known
 
@@ -65,7 +65,7 @@ class AuditJournal:
         )
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        await in_database_patiently(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        await in_database_with_retry(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
         catalogue = registry()
         metrics.count_calls(
             tenant=self._tenant_slug,
@@ -85,7 +85,7 @@ def note_start(
     """
     rows, known, reached = _note_start(key, batch, quotas)
     if reached is not None:
-        tell_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
+        record_quota_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
     return rows, known
 
 
@@ -94,7 +94,7 @@ def _note_start(
     key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas
 ) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
     # Before any other row is locked.
-    taken, reached = take_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
+    taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
     above = above_quota(batch[taken:], reached)
     batch = batch[:taken]
     found = {row.call_id: row for row in _rows_of(key, batch).select_for_update()}

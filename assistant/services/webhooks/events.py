@@ -23,7 +23,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from assistant.models import Assistant, Tenant, ToolCall, Webhook, WebhookDelivery
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
 
@@ -36,7 +36,7 @@ MAX_PER_TENANT = 20
 TEST = "webhook.test"
 
 
-def tell(*, tenant_id: int, event: str, facts: Mapping[str, Any], once: str) -> int:
+def record_event(*, tenant_id: int, event: str, facts: Mapping[str, Any], once: str) -> int:
     """Write down an event for each of the tenant's webhooks that want it; returns how many do.
 
     To be called in the transaction of what happened. `once` names what happened among all events of the kind: told a
@@ -51,7 +51,7 @@ def _active(*, tenant_id: int) -> QuerySet[Webhook]:
 
 
 # Asked at the end of every run, and most tenants have none.
-_ACTIVE = Prepared(_active, tenant_id=int)
+_ACTIVE = PreparedQuery(_active, tenant_id=int)
 
 
 def _wanting(tenant_id: int, event: str) -> list[int]:
@@ -87,7 +87,7 @@ def _message_id(tenant_id: int, event: str, once: str) -> str:
     )
 
 
-def tell_of_run(*, key: RunKey, status: str, error_code: str, input_tokens: int, output_tokens: int) -> None:
+def record_run_event(*, key: RunKey, status: str, error_code: str, input_tokens: int, output_tokens: int) -> None:
     """A run has ended: `run.finished`, or `approval.wanted` if it waits for a person. In its own transaction."""
     waits = status == "waiting"
     event = Webhook.Event.APPROVAL_WANTED if waits else Webhook.Event.RUN_FINISHED

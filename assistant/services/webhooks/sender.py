@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.services.db.threads import in_database
-from assistant.services.tenancy.row_scope import enter, tenants
+from assistant.services.tenancy.row_scope import set_tenants, tenant_scope
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.services.webhooks.deliveries import Attempt, Claimed, claim_due, give_back, settle
 from assistant.services.webhooks.events import signed_headers
@@ -62,7 +62,7 @@ class Courier:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
         for work in left.values():
-            with contextlib.suppress(DatabaseError), tenants(work.tenant_id):
+            with contextlib.suppress(DatabaseError), tenant_scope(work.tenant_id):
                 await in_database(give_back, work=work)
         await self._client.aclose()
 
@@ -109,7 +109,7 @@ class Courier:
             logger.error("What came of message %s could not be kept", work.pk, exc_info=task.exception())
 
     async def _send(self, work: Claimed) -> None:
-        enter(work.tenant_id)
+        set_tenants(work.tenant_id)
         attempt = await try_once(self._client, work)
         await in_database(settle, work=work, attempt=attempt)
 

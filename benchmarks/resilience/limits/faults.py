@@ -1,4 +1,4 @@
-"""What is broken on purpose, to show that the check of limits sees it."""
+"""The planted faults of the check `limits`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from datetime import timedelta
 from typing import Any
 
 
-def ask_no_limit() -> None:
-    """Whether something is used up is not asked."""
+def check_no_limit() -> None:
+    """No limit is ever reached."""
     from assistant.services.limits import quota_ledger
 
     quota_ledger._reached = lambda *_, **__: []
 
 
-def write_no_count() -> None:
-    """What was counted is not written."""
+def store_no_count() -> None:
+    """Counts are not stored."""
     from assistant.models import QuotaUse
 
     QuotaUse.save = lambda *_, **__: None  # type: ignore[method-assign]
@@ -33,41 +33,41 @@ def count_twice() -> None:
     """Each message counts as two."""
     from assistant.services.runs import opening
 
-    take = opening.take_run  # type: ignore[attr-defined]
+    take = opening.reserve_run  # type: ignore[attr-defined]
 
     def careless(*, expected: Any, **about: Any) -> Any:
         return take(expected=replace(expected, messages=2 * expected.messages), **about)
 
-    opening.take_run = careless  # type: ignore[attr-defined]
+    opening.reserve_run = careless  # type: ignore[attr-defined]
 
 
 def count_without_locking() -> None:
-    """Two processes read the same count and both write the next one: on PostgreSQL, for SQLite has one writer."""
+    """Counts are read without a lock, so that two processes store the same next one. SQLite has only one writer."""
     from django.db.models.query import QuerySet
 
     QuerySet.select_for_update = lambda self, **_: self.all()  # type: ignore[method-assign]
     from assistant.services.limits import quota_ledger
 
-    locked = quota_ledger._locked
+    locked = quota_ledger._lock
 
     def slow(*args: Any) -> Any:
         found = locked(*args)
         time.sleep(0.05)
         return found
 
-    quota_ledger._locked = slow  # type: ignore[assignment]
+    quota_ledger._lock = slow  # type: ignore[assignment]
 
 
-def tell_the_wrong_time() -> None:
-    """Refusals name a moment half a minute too early."""
+def name_wrong_retry_time() -> None:
+    """The retry time of refusals is half a minute too early."""
     from assistant.core.values.quota_kinds import Windows
 
     end = Windows.end
     Windows.end = lambda self, window: end(self, window) - timedelta(seconds=30)  # type: ignore[method-assign]
 
 
-def tell_no_time() -> None:
-    """Refusals do not say when to ask again."""
+def leave_out_retry_time() -> None:
+    """Refusals have no retry time."""
     from assistant.services.errors import Refused
     from assistant.websocket import consumer
 
@@ -75,18 +75,18 @@ def tell_no_time() -> None:
     consumer.refusal_frame = lambda given, refusal: told(given, Refused(refusal.code, "No."))  # type: ignore[attr-defined]
 
 
-def give_seats_away() -> None:
+def count_no_connections() -> None:
     """Connections are not counted."""
-    from assistant.services.connections.connection_limits import LocalSeats, RedisSeats, _seat
+    from assistant.services.connections.connection_limits import LocalConnectionLimiter, RedisConnectionLimiter, _slot
 
-    async def take(self: Any, member: Any) -> Any:
-        return _seat(member)
+    async def acquire(self: Any, member: Any) -> Any:
+        return _slot(member)
 
-    async def leave(self: Any, seat: Any) -> None:
+    async def release(self: Any, slot: Any) -> None:
         return None
 
-    for kind in (LocalSeats, RedisSeats):
-        kind.take, kind.leave = take, leave  # type: ignore[method-assign]
+    for kind in (LocalConnectionLimiter, RedisConnectionLimiter):
+        kind.acquire, kind.release = acquire, release  # type: ignore[method-assign]
 
 
 def count_no_calls() -> None:

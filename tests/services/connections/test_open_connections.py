@@ -15,23 +15,23 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from assistant.services.connections import open_connections
-from assistant.services.connections.open_connections import Presence, unwelcome
+from assistant.services.connections.open_connections import OpenConnection, without_access
 from assistant.services.tenancy.members import find_member
 from tests.base import Cast
 
 
-def connections(user: AbstractBaseUser, tenant: str, count: int) -> list[Presence]:
+def connections(user: AbstractBaseUser, tenant: str, count: int) -> list[OpenConnection]:
     """So many connections of one browser in which somebody is signed in."""
     client = Client()
     client.force_login(user)
     key, session_hash = client.session.session_key or "", client.session[HASH_SESSION_KEY]
     member = find_member(user_id=user.pk, tenant_slug=tenant)
     assert member is not None
-    return [Presence(member, lambda: None, key, session_hash) for _ in range(count)]
+    return [OpenConnection(member, lambda: None, key, session_hash) for _ in range(count)]
 
 
 @pytest.fixture
-def open_tabs(cast: Cast) -> dict[str, list[Presence]]:
+def open_tabs(cast: Cast) -> dict[str, list[OpenConnection]]:
     return {
         "alice": connections(cast.alice, "acme", 3),
         "alice elsewhere": connections(cast.alice, "acme", 2),
@@ -39,86 +39,88 @@ def open_tabs(cast: Cast) -> dict[str, list[Presence]]:
     }
 
 
-def test_who_has_lost_a_right_goes_and_no_others(cast: Cast, open_tabs: dict[str, list[Presence]]) -> None:
+def test_who_has_lost_a_right_goes_and_no_others(cast: Cast, open_tabs: dict[str, list[OpenConnection]]) -> None:
     alice, elsewhere, mallory = (tabs[0] for tabs in open_tabs.values())
     present = [alice, elsewhere, mallory]
-    assert unwelcome(present) == []
+    assert without_access(present) == []
     Session.objects.filter(session_key=alice.session_key).delete()
-    assert unwelcome(present) == [alice]
+    assert without_access(present) == [alice]
     cast.mallory.memberships.all().delete()
-    assert unwelcome(present) == [alice, mallory]
+    assert without_access(present) == [alice, mallory]
     cast.alice.set_password("another")
     cast.alice.save()
-    assert unwelcome(present) == present
+    assert without_access(present) == present
 
 
-def test_a_hash_of_another_password_is_not_welcome_beside_a_good_one(open_tabs: dict[str, list[Presence]]) -> None:
+def test_a_hash_of_another_password_is_not_welcome_beside_a_good_one(
+    open_tabs: dict[str, list[OpenConnection]],
+) -> None:
     good = open_tabs["alice"][0]
     stale = replace(good, session_hash="of an older password")
-    assert unwelcome([good, stale]) == [stale]
+    assert without_access([good, stale]) == [stale]
 
 
-def test_more_connections_cost_no_queries(open_tabs: dict[str, list[Presence]]) -> None:
-    def cost(present: list[Presence]) -> int:
+def test_more_connections_cost_no_queries(open_tabs: dict[str, list[OpenConnection]]) -> None:
+    def cost(present: list[OpenConnection]) -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert unwelcome(present) == []
+            assert without_access(present) == []
         return len(queries)
 
     assert cost(open_tabs["alice"][:1]) == cost([tabs[0] for tabs in open_tabs.values()])
 
 
 async def test_all_of_a_session_are_looked_at_once_and_go_together(
-    open_tabs: dict[str, list[Presence]], monkeypatch: pytest.MonkeyPatch
+    open_tabs: dict[str, list[OpenConnection]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[Presence]] = []
+    asked: list[list[OpenConnection]] = []
     left: list[str] = []
     tabs = {
-        name: [replace(tab, leave=partial(left.append, name)) for tab in several] for name, several in open_tabs.items()
+        name: [replace(tab, close=partial(left.append, name)) for tab in several] for name, several in open_tabs.items()
     }
 
-    def refuse_one_tab(present: list[Presence]) -> list[Presence]:
+    def refuse_one_tab(present: list[OpenConnection]) -> list[OpenConnection]:
         asked.append(present)
         return [one for one in present if one in tabs["alice"]]
 
-    monkeypatch.setattr(open_connections, "SWEEP_SECONDS", 0.01)
-    monkeypatch.setattr(open_connections, "unwelcome", refuse_one_tab)
+    monkeypatch.setattr(open_connections, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(open_connections, "without_access", refuse_one_tab)
     for tab in (tab for several in tabs.values() for tab in several):
-        open_connections.enter(tab)
-    before = open_connections.open_connections()
+        open_connections.register(tab)
+    before = open_connections.count_open()
     async with asyncio.timeout(20):
         while len(asked) < 2:
             await asyncio.sleep(0.01)
     assert [len(present) for present in asked[:2]] == [3, 2]
     assert left == ["alice"] * 3
-    assert open_connections.open_connections() == before - 3
+    assert open_connections.count_open() == before - 3
     for tab in (*tabs["alice elsewhere"], *tabs["mallory"]):
-        open_connections.leave(tab)
-    assert open_connections.open_connections() == before - 7
+        open_connections.unregister(tab)
+    assert open_connections.count_open() == before - 7
 
 
 async def test_a_look_that_fails_is_not_the_last(
-    open_tabs: dict[str, list[Presence]], monkeypatch: pytest.MonkeyPatch
+    open_tabs: dict[str, list[OpenConnection]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[object] = []
     left = asyncio.Event()
-    alice = replace(open_tabs["alice"][0], leave=left.set)
+    alice = replace(open_tabs["alice"][0], close=left.set)
 
-    def look(present: list[Presence]) -> list[Presence]:
+    def look(present: list[OpenConnection]) -> list[OpenConnection]:
         looks.append(present)
         if len(looks) == 1:
             raise InterfaceError("the connection is closed")
         return present
 
-    monkeypatch.setattr(open_connections, "SWEEP_SECONDS", 0.01)
-    monkeypatch.setattr(open_connections, "unwelcome", look)
-    open_connections.enter(alice)
+    monkeypatch.setattr(open_connections, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(open_connections, "without_access", look)
+    open_connections.register(alice)
     await asyncio.wait_for(left.wait(), 10)
-    open_connections.leave(alice)
+    open_connections.unregister(alice)
 
 
 def test_a_user_model_may_make_hashes_of_anything(
-    cast: Cast, open_tabs: dict[str, list[Presence]], monkeypatch: pytest.MonkeyPatch
+    cast: Cast, open_tabs: dict[str, list[OpenConnection]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(cast.alice), "get_session_auth_hash", lambda user: f"{user.username}'s own")
     alice, mallory = open_tabs["alice"][0], open_tabs["mallory"][0]
-    assert unwelcome([alice, replace(mallory, session_hash="mallory's own")]) == [alice]
+    assert without_access([alice, replace(mallory, session_hash="mallory's own")]) == [alice]

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from assistant.models import ApiKey, ApiKeyUse, Provider, WebhookDelivery
-from assistant.services.limits.api_key_requests import TooManyRequests, spend
+from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.tenancy.members import create_api_key, member_by_key
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
@@ -50,7 +50,7 @@ def spending(key: str) -> str:
     member = member_by_key(key=key)
     assert member is not None
     try:
-        spend(member=member)
+        count_request(member=member)
     except TooManyRequests as exc:
         return "day" if "a day" in str(exc) else "minute"
     return "ok"

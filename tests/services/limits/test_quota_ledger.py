@@ -18,8 +18,7 @@ from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.core.values.quota_kinds import NAMES, Windows
 from assistant.models import Provider, QuotaUse, Run, TenantLimits, UsageEntry, WebhookDelivery
 from assistant.models.limits import OF_MEMBER, OF_TENANT
-from assistant.services.limits.quota_ledger import forget, present_use, tell_reached
-from assistant.services.limits.refusal_cache import LOOKS_BURST, Refusals
+from assistant.services.limits.quota_ledger import current_use, record_quota_reached, reset_use
 from assistant.services.limits.usage import add_usage
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.opening import OpenedRun, open_run
@@ -43,7 +42,7 @@ def member(user_id: int) -> Member:
 
 def limit(cast: Cast, **limits: object) -> None:
     TenantLimits.objects.update_or_create(tenant=cast.acme, defaults=limits)
-    forget(tenant_id=cast.acme.pk)
+    reset_use(tenant_id=cast.acme.pk)
 
 
 def begin(who: int) -> OpenedRun:
@@ -209,7 +208,7 @@ def test_webhooks_are_told_once_in_a_window(cast: Cast) -> None:
     limit(cast, member_messages_per_day=1)
     begin(cast.alice.pk)
     for _ in range(2):
-        tell_reached(tenant_id=cast.acme.pk, user_id=cast.alice.pk, reached=refused(cast.alice.pk))
+        record_quota_reached(tenant_id=cast.acme.pk, user_id=cast.alice.pk, reached=refused(cast.alice.pk))
     data = json.loads(WebhookDelivery.objects.get().body)["data"]
     assert (data["quota"], data["scope"], data["limit"], data["user"]) == (
         "messages_per_day",
@@ -260,20 +259,6 @@ def test_of_many_at_once_exactly_so_many_are_let_in(cast: Cast) -> None:
     assert QuotaUse.objects.get(user=None).day_messages == 7
 
 
-def test_who_asks_on_and_on_is_answered_from_memory(cast: Cast) -> None:
-    limit(cast, member_messages_per_day=1)
-    begin(cast.alice.pk)
-    refusals, reached, alice = Refusals(), refused(cast.alice.pk), member(cast.alice.pk)
-    assert refusals.note(alice, reached)
-    assert not refusals.note(alice, reached)
-    for _ in range(LOOKS_BURST):
-        assert refusals.last(alice) is None
-    assert refusals.last(alice) is reached
-    assert refusals.last(member(cast.amy.pk)) is None
-    refusals.lift(alice)
-    assert refusals.last(alice) is None
-
-
 def test_a_price_is_found_by_the_beginning_of_a_models_name(cast: Cast) -> None:
     prices = {"gpt": {"input": 1, "output": 1}, "gpt-4.1": {"input": 2, "output": 8, "cached_input": 0.5}}
     row = Provider.objects.create(
@@ -296,5 +281,5 @@ def test_who_waited_over_midnight_does_not_bring_yesterday_back() -> None:
     midnight = datetime(2026, 11, 24, tzinfo=UTC)
     windows = Windows.at(midnight)
     use = QuotaUse(day_messages=3, minute_at=windows.minute, day_at=windows.day, month_at=windows.month)
-    assert present_use(use, midnight - timedelta(seconds=1)).day_messages == 3
-    assert (use.day_at, present_use(use, midnight + timedelta(days=1)).day_messages) == (windows.day, 0)
+    assert current_use(use, midnight - timedelta(seconds=1)).day_messages == 3
+    assert (use.day_at, current_use(use, midnight + timedelta(days=1)).day_messages) == (windows.day, 0)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from assistant.asgi.body_limits import MOST
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry, WebhookDelivery
-from assistant.services.limits.quota_ledger import forget
+from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def limit(cast: Cast, **limits: object) -> None:
     TenantLimits.objects.update_or_create(tenant=cast.acme, defaults=limits)
-    forget(tenant_id=cast.acme.pk)
+    reset_use(tenant_id=cast.acme.pk)
 
 
 def key_of_alice(cast: Cast) -> str:

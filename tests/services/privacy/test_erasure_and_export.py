@@ -22,14 +22,15 @@ from django.db import connection, models
 from django.test import Client
 
 from assistant.models import AuditEntry, Conversation, EndUser, Message, Tenant, ToolCall, ToolFile, UsageEntry
-from assistant.services.eventlog import file as filelog
+from assistant.services.eventlog import configured
+from assistant.services.eventlog.file import SUFFIX
 from assistant.services.eventlog.redis import STREAM
 from assistant.services.privacy import erasure
 from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
 from assistant.services.privacy.ownership import belongings
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.end_users import keep_end_user
+from assistant.services.tenancy.end_users import save_end_user
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
@@ -156,7 +157,7 @@ def test_names_in_any_script_go_from_the_audit(cast: Cast) -> None:
 
 
 def test_an_end_user_is_found_by_the_tenant_s_id_of_them(cast: Cast) -> None:
-    keep_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
+    save_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
     run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
     assert not EndUser.objects.exists()
     assert found_in("anary") == []
@@ -197,10 +198,11 @@ def test_event_logs_go_with_their_conversations(cast: Cast) -> None:
 
 
 def test_event_logs_on_the_disk_go_too(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filelog, "events_folder", lambda: tmp_path)
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+    monkeypatch.setattr(configured, "events_folder", lambda: tmp_path)
     mine, hers = make_conversation(cast.alice, cast.support), make_conversation(cast.amy, cast.support)
     for thread in (mine, hers):
-        (tmp_path / f"{thread.pk}{filelog.SUFFIX}").write_text(CANARY)
+        (tmp_path / f"{thread.pk}{SUFFIX}").write_text(CANARY)
     erase_user(user=cast.alice, actor=cast.root)
     assert [path.stem for path in tmp_path.iterdir()] == [str(hers.pk)]
 
