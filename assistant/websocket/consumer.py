@@ -199,7 +199,7 @@ class ChatConsumer(LeanConsumer):
         if is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)
             if opened.is_fresh:
-                await log.begun(opened.key.number)
+                await log.wait_for_run(opened.key.number)
             elif opened.setup is None and log.last is not None:
                 await append_missing_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
@@ -225,7 +225,7 @@ class ChatConsumer(LeanConsumer):
             raise Refused("thread_not_found", "There is no such conversation.")
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
-            await log.begun(state.run.number)
+            await log.wait_for_run(state.run.number)
         if state.after is not None and not state.is_running and log.last is not None:
             await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
         position = state.after if can_catch_up(state, log) else None

@@ -93,7 +93,7 @@ class Follower:
         with self._log.watching(self._take) as changed, closing(silence) as self._silence:
             self._changed = changed
             if position is not None and not position.seq:
-                self._told_summaries = self._log.summaries  # a run that begins has its summary from before
+                self._told_summaries = self._log.summary_changes  # a run that begins has its summary from before
             if position is None:
                 await self._send_picture()
             else:
@@ -206,7 +206,7 @@ class Follower:
 
     async def _tell_summary(self, position: Position) -> None:
         """Tell the thread's summary at first, and whenever it is another; repeats the number of the event before it."""
-        told = self._log.summaries
+        told = self._log.summary_changes
         if self._renderer is None or told == self._told_summaries or not position.seq:
             return
         self._told_summaries = told
