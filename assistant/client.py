@@ -6,6 +6,7 @@ import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from assistant.core.client.reply import CalledTool, ChatReply, Ledger, RunFailed
@@ -21,6 +22,7 @@ from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.plan import Plan
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
+from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Registry, Tool, UnknownTool
 from assistant.toolkit.lazy_module import Late
 
@@ -110,9 +112,7 @@ class ChatClient:
         self._resolvers = tuple(resolvers)
         self._tools = self._resolve(tools)
         self._context = dict(context or {})
-        self._limits = limits or Limits()
-        self._options = dict(options or {})
-        self._history_tokens, self._history_messages = history_tokens, history_messages
+        self._settings = AssistantSettings(limits or Limits(), dict(options or {}), history_tokens, history_messages)
         self._configs, self._secrets = configs, secrets
         self._store = store
         self._search_over = search_over
@@ -238,19 +238,20 @@ class ChatClient:
             messages=self._with_system(sent, settings.get("system", self.system)),
             toolset=self._toolset(tools),
             context=context_of({**self._context, **(settings.get("context") or {})}, thread_id, run_id),
-            limits=settings.get("limits", self._limits),
-            options={**self._options, **settings.get("options", {})},
+            settings=replace(
+                self._settings,
+                limits=settings.get("limits", self._settings.limits),
+                options={**self._settings.options, **settings.get("options", {})},
+                on_error=settings.get("on_error", "model"),
+            ),
             client_tools=settings.get("client_tools", ()),
             execute_tools=settings.get("execute_tools", True),
             decisions=settings.get("decisions", {}),
             journal=ledger,
             thread_id=thread_id,
             run_id=run_id,
-            history_tokens=self._history_tokens,
-            history_messages=self._history_messages,
             keep_call_ids=True,
             interceptors=self._interceptors,
-            on_error=settings.get("on_error", "model"),
             output=output,
             output_mode=mode or self._output_mode,
         )

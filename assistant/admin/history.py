@@ -19,6 +19,7 @@ from assistant.admin.tenant_scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
 from assistant.services.conversations.stored_messages import delegated_messages, text_of, to_message
 from assistant.services.toolcalls.files import file_response
+from assistant.toolkit.bounded_json import load_json
 
 SHOWN_MESSAGES = 50
 
@@ -26,7 +27,7 @@ SHOWN_MESSAGES = 50
 def pretty(text: str) -> SafeString:
     """A text as it is, or indented if it is JSON."""
     try:
-        shown = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        shown = json.dumps(load_json(text), indent=2, ensure_ascii=False)
     except ValueError:
         shown = text
     return format_html("<pre>{}</pre>", shown)

@@ -11,7 +11,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 
 from assistant.api.authentication import HttpRefusal
-from assistant.services.text import BeyondBounds, read_json
+from assistant.services.text import JSONOutOfBounds, read_json
 
 MAX_BODY = 256 * 1024
 
@@ -37,7 +37,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _too_large()
     try:
         parsed = read_json(body.decode())
-    except BeyondBounds as exc:
+    except JSONOutOfBounds as exc:
         raise HttpRefusal(400, "invalid_input", f"The body {exc}.") from None
     except ValueError:
         raise HttpRefusal(400, "invalid_input", "The body is not valid JSON in UTF-8.") from None

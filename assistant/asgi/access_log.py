@@ -82,7 +82,7 @@ class _Visit:
         level = logging.DEBUG if self._path in _QUIET else logging.INFO
         # Without an answer: whoever asked went away first.
         status, seconds = self._status or 499, time.perf_counter() - self._began
-        metrics.count_answer(self._method, status)
+        metrics.count_response(self._method, status)
         if logger.isEnabledFor(level):
             fields = {
                 "method": self._method,

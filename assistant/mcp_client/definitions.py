@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.bounded_json import is_deeper
 
 if TYPE_CHECKING:
     from mcp_types import Tool as ListedTool
@@ -86,6 +87,8 @@ def _read(tool: ListedTool) -> ToolDefinition | None:
     """One tool's definition; None for one that could never be called, or that is too long to be read."""
     if not 0 < len(tool.name) <= MAX_NAME or visible(tool.name) != tool.name:
         return None
+    if is_deeper(tool.input_schema) or is_deeper(tool.output_schema):
+        return None
     hints = tool.annotations
     definition = ToolDefinition(
         name=tool.name,
@@ -103,7 +106,7 @@ def _read(tool: ListedTool) -> ToolDefinition | None:
             return None
         # A probe: what is no schema is found here, and not by a run.
         Tool.client_side(name="probe", description="x", parameters=dict(definition.input_schema))
-    except (InvalidTool, RecursionError, ValueError):
+    except (InvalidTool, ValueError):
         return None
     return definition
 

@@ -7,6 +7,8 @@ from collections.abc import Hashable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from cachetools import LRUCache
+
 from assistant.mcp_client.connecting import connect
 from assistant.mcp_client.definitions import OnTools
 from assistant.mcp_client.endpoint import Endpoint
@@ -28,16 +30,13 @@ class SessionPool:
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, most: int = MAX_SESSIONS) -> None:
         self._idle_seconds = idle_seconds
-        self._most = most
-        self._kept: dict[Hashable, _Kept] = {}
+        self._kept = _Sessions(most)
 
     async def session(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None) -> RemoteSession:
         """The open session of this key, or a new one. Raises `RemoteFailure`."""
-        kept = self._kept.pop(key, None)
+        kept = self._kept.get(key)
         if kept is None or kept.task.done():
-            self._make_room()
-            kept = self._open(key, endpoint, on_tools)
-        self._kept[key] = kept  # the most recently used stand last
+            kept = self._kept[key] = self._open(key, endpoint, on_tools)
         return await kept.use()
 
     def drop(self, key: Hashable) -> None:
@@ -48,15 +47,12 @@ class SessionPool:
 
     async def close(self) -> None:
         """Close all sessions."""
-        kept, self._kept = list(self._kept.values()), {}
+        kept = list(self._kept.values())
+        self._kept.clear()
         await asyncio.gather(*(one.close() for one in kept))
 
     def __len__(self) -> int:
         return len(self._kept)
-
-    def _make_room(self) -> None:
-        while len(self._kept) >= self._most:
-            self._kept.pop(next(iter(self._kept))).task.cancel()
 
     def _open(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None) -> _Kept:
         kept = _Kept(endpoint, on_tools, self._idle_seconds)
@@ -66,6 +62,15 @@ class SessionPool:
     def _forget(self, key: Hashable, kept: _Kept) -> None:
         if self._kept.get(key) is kept:
             del self._kept[key]
+
+
+class _Sessions(LRUCache[Hashable, "_Kept"]):
+    """Closes the session that makes room for another."""
+
+    def popitem(self) -> tuple[Hashable, _Kept]:
+        key, kept = super().popitem()
+        kept.task.cancel()
+        return key, kept
 
 
 class _Kept:

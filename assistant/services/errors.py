@@ -14,9 +14,9 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 # Raised while the database is away.
-DATABASE_AWAY = (OperationalError, InterfaceError)
+DATABASE_ERRORS = (OperationalError, InterfaceError)
 # Raised while Redis is away. uvloop raises RuntimeError for a write to a connection that was closed.
-REDIS_AWAY = (RedisError, OSError, RuntimeError)
+REDIS_ERRORS = (RedisError, OSError, RuntimeError)
 
 
 class Refused(Exception):
@@ -39,7 +39,7 @@ class Refused(Exception):
 
 
 # The database or Redis is away, or too busy to answer: the same may go well in a moment.
-OUTAGES = (*DATABASE_AWAY, redis.ConnectionError, redis.TimeoutError)
+OUTAGE_ERRORS = (*DATABASE_ERRORS, redis.ConnectionError, redis.TimeoutError)
 # When to try again, in seconds.
 RETRY_AFTER = 2
 
@@ -76,7 +76,7 @@ def note_failure(logger: logging.Logger, exc: Exception, what: str, *args: objec
     """Log an exception under a new id; `what` and its arguments say what failed. Returns what may be told of it."""
     error_id = uuid.uuid4().hex[:12]
     logger.error("%s [%s]", what % args, error_id, exc_info=exc)
-    if isinstance(exc, OUTAGES):
+    if isinstance(exc, OUTAGE_ERRORS):
         sentence = "The service is temporarily unavailable. Try again in a moment"
         return Failure("unavailable", f"{sentence} (error {error_id}).")
     return Failure("internal_error", f"Something went wrong on our side (error {error_id}).")

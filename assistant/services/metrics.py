@@ -23,7 +23,7 @@ UNKNOWN = "unknown"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET"})
 
 
-class Bounded:
+class BoundedLabel:
     """Lets the first `limit` values of a label through, and calls every later one `other`."""
 
     def __init__(self, limit: int) -> None:
@@ -38,7 +38,12 @@ class Bounded:
         return value
 
 
-_tenant, _model, _tool, _provider = Bounded(settings.METRICS_TENANTS), Bounded(100), Bounded(500), Bounded(100)
+_tenant, _model, _tool, _provider = (
+    BoundedLabel(settings.METRICS_TENANTS),
+    BoundedLabel(100),
+    BoundedLabel(500),
+    BoundedLabel(100),
+)
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 
@@ -99,7 +104,7 @@ def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], is_known: Calla
             _tool_seconds.labels(tool).observe(outcome.duration_ms / 1000)
 
 
-def count_answer(method: str, status: int) -> None:
+def count_response(method: str, status: int) -> None:
     """A request has been answered, or a connection's handshake."""
     _answers.labels(method if method in METHODS else OTHER, str(status)).inc()
 
@@ -109,7 +114,7 @@ def count_delivery(outcome: str) -> None:
     _deliveries.labels(outcome).inc()
 
 
-def note_sweep(seconds: float) -> None:
+def record_connection_check(seconds: float) -> None:
     """Open connections have been looked at, which took so long."""
     _sweep_seconds.set(seconds)
     _swept_at.set(time.time())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import datetime
 from typing import Any
+
+from assistant.toolkit.bounded_json import TooDeep, load_json
 
 MAX_TEXT = 200_000
 # What 64 bits hold, databases and encoders included; and how many characters that is, at most.
@@ -19,32 +20,32 @@ def format_timestamp(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-class BeyondBounds(ValueError):
+class JSONOutOfBounds(ValueError):
     """JSON that is valid, and not taken; the text says what it does or has."""
 
 
 def read_json(text: str | bytes) -> Any:
     """A client's JSON.
 
-    Raises `ValueError` for what is none, NaN and Infinity included; `BeyondBounds` for what is nested too deeply, or
+    Raises `ValueError` for what is none, NaN and Infinity included; `JSONOutOfBounds` for what is nested too deeply, or
     holds a number that does not fit into 64 bits.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
-    except RecursionError as exc:
-        raise BeyondBounds("is nested too deeply") from exc
+        return load_json(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
+    except TooDeep as exc:
+        raise JSONOutOfBounds("is nested too deeply") from exc
 
 
 def _parse_int(text: str) -> int:
     if len(text) <= MAX_DIGITS and (number := int(text)) in INTEGERS:
         return number
-    raise BeyondBounds(TOO_LARGE)
+    raise JSONOutOfBounds(TOO_LARGE)
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise BeyondBounds(TOO_LARGE)
+        raise JSONOutOfBounds(TOO_LARGE)
     return number
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Hashable
+
+from cachetools import LRUCache
 
 # Buckets that `Buckets` keeps. A key whose bucket was dropped starts with a full one.
 MAX_BUCKETS = 10_000
@@ -44,14 +45,11 @@ class Buckets:
 
     def __init__(self, burst: int, rate: float) -> None:
         self._burst, self._rate = burst, rate
-        self._buckets: OrderedDict[Hashable, Bucket] = OrderedDict()
+        self._buckets: LRUCache[Hashable, Bucket] = LRUCache(MAX_BUCKETS)
 
     def get(self, key: Hashable) -> Bucket:
         """Return the key's bucket."""
         bucket = self._buckets.get(key)
         if bucket is None:
             bucket = self._buckets[key] = Bucket(self._burst, self._rate)
-            if len(self._buckets) > MAX_BUCKETS:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(key)
         return bucket

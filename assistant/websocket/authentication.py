@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.http.request import HttpRequest
 
 from assistant.models import Assistant
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 from assistant.services.tenancy.origins import headers_of, is_allowed_origin
@@ -80,7 +80,7 @@ def _assistant(*, tenant_id: int, slug: str) -> QuerySet[Assistant, tuple[int]]:
     return Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True).values_list("pk")
 
 
-_ASSISTANT = Prepared(_assistant, tenant_id=int, slug=str)
+_ASSISTANT = PreparedQuery(_assistant, tenant_id=int, slug=str)
 
 
 def _by_key(key: str, tenant_slug: str) -> Caller | None:

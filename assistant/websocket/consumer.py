@@ -13,7 +13,7 @@ from assistant.services.connections import open_connections, shutdown
 from assistant.services.connections.connection_limits import Slot, TooManyConnections
 from assistant.services.connections.open_connections import OpenConnection, is_full
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES, Refused, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, Refused, note_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import (
@@ -25,13 +25,13 @@ from assistant.services.limits.rate_limits import (
     take_handshake,
 )
 from assistant.services.run_key import key_of
-from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
 from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import set_tenants
-from assistant.services.text import BeyondBounds, read_json
+from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
 from assistant.websocket.authentication import PROTOCOL, Caller, identify, shown_credential
 from assistant.websocket.base_consumer import LeanConsumer
@@ -72,7 +72,7 @@ class ChatConsumer(LeanConsumer):
             return
         try:
             caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
-        except OUTAGES as exc:
+        except OUTAGE_ERRORS as exc:
             await self._put_off(exc)
             return
         if caller is None:
@@ -165,7 +165,7 @@ class ChatConsumer(LeanConsumer):
             return
         try:
             frame = read_json(text_data)
-        except BeyondBounds as exc:
+        except JSONOutOfBounds as exc:
             await self._protocol_error("invalid_json", f"The frame {exc}.")
             return
         except ValueError:
@@ -213,7 +213,7 @@ class ChatConsumer(LeanConsumer):
             if opened.is_fresh:
                 await log.begun(opened.key.number)
             elif opened.setup is None and log.last is not None:
-                await tell_stored_end(key=opened.key, log=get_runs().log)
+                await append_missing_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
             await self._threads.follow(given.thread_id, start if is_whole else None, renders=renders)
 
@@ -239,7 +239,7 @@ class ChatConsumer(LeanConsumer):
         if state.run.is_fresh:
             await log.begun(state.run.number)
         if state.after is not None and not state.is_running and log.last is not None:
-            await tell_stored_end(key=key_of(state.run, ""), log=get_runs().log)
+            await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
         position = state.after if can_catch_up(state, log) else None
         renders = frame.get("render") == "html"
         await self._threads.follow(thread_id, position, renders=renders, is_at_end=state.is_at_end)

@@ -8,13 +8,19 @@ import uuid
 from collections.abc import Callable
 
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES, Refused
+from assistant.services.errors import OUTAGE_ERRORS, Refused
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import snapshot_semaphore
 from assistant.services.run_key import key_of
-from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.thread_snapshot import Picture, paint, stored_thread, thread_state, thread_summary
+from assistant.services.runs.thread_snapshot import (
+    Snapshot,
+    build_snapshot,
+    stored_thread,
+    thread_state,
+    thread_summary,
+)
 from assistant.services.tenancy.members import Member
 from assistant.websocket.follower import Follower, LatePicture, Send
 
@@ -103,19 +109,19 @@ class FollowedThreads:
         # The client reconnects and attaches again; a silent connection would look alive for ever.
         self._on_failure()
 
-    async def _picture(self, thread_id: uuid.UUID) -> Picture:
+    async def _picture(self, thread_id: uuid.UUID) -> Snapshot:
         state = await in_database(thread_state, member=self._member, thread_id=thread_id)
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")
         stored = await in_database(stored_thread, member=self._member, thread_id=thread_id)
-        return paint(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
+        return build_snapshot(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
 
     async def _settle(self, thread_id: uuid.UUID) -> Position | None:
         try:
             state = await in_database(thread_state, member=self._member, thread_id=thread_id)
             if state is None:
                 return Position(0, 0)
-            end = await tell_stored_end(key=key_of(state.run, ""), log=get_runs().log)
-        except OUTAGES:
+            end = await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
+        except OUTAGE_ERRORS:
             return None  # away for a moment: it is asked again
         return end.position if end is not None else None

@@ -13,13 +13,13 @@ import msgspec
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.idle_timer import Silence
 from assistant.markdown.stream import BlockRenderer
-from assistant.services.eventlog.frames import Numbering, decode_event, without_cancelled
+from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
-from assistant.services.runs.thread_snapshot import REPAINT_SECONDS, Picture
+from assistant.services.runs.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
 from assistant.websocket.eager_step import Rest, begin
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
-Refresh = Callable[[], Awaitable[Picture]]
+Refresh = Callable[[], Awaitable[Snapshot]]
 Settle = Callable[[], Awaitable[Position | None]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 
@@ -190,7 +190,7 @@ class Follower:
         entries = self._log.read(self._position)
         if not entries or self._is_reachable(entries[0]):
             return
-        await asyncio.sleep(REPAINT_SECONDS)
+        await asyncio.sleep(SNAPSHOT_RETRY_SECONDS)
         if self._is_at_end:  # what is left of the run is not to be told: only another one brings news
             await changed.wait()
 
@@ -200,7 +200,7 @@ class Follower:
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:
             run = msgspec.json.decode(entry.frame)["metadata"]["run"]
-            numbering = Numbering(run_id=run["id"], thread=run["thread"])
+            numbering = FrameEncoder(run_id=run["id"], thread=run["thread"])
             for block in blocks:
                 await self._send(numbering.frame(block, entry.seq))
 
@@ -213,12 +213,12 @@ class Follower:
         found = await self._summary(position.number)
         if found is not None:
             run_id, summary = found
-            numbering = Numbering(run_id=run_id, thread=self.thread)
+            numbering = FrameEncoder(run_id=run_id, thread=self.thread)
             await self._send(numbering.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
     async def _send_picture(self, *, beyond: Position | None = None) -> None:
         """Send a picture and go on from it; with `beyond` only one that shows more than what came until then."""
-        picture: Picture | None = None
+        picture: Snapshot | None = None
         async with self._gate:
             try:
                 async with asyncio.timeout(PICTURE_SECONDS) as limit:
@@ -231,7 +231,7 @@ class Follower:
                     raise
                 raise LatePicture(f"the picture was not taken in {PICTURE_SECONDS:g} s") from exc
 
-    async def _paint(self, picture: Picture) -> None:
+    async def _paint(self, picture: Snapshot) -> None:
         for frame in picture.frames[: picture.head]:
             await self._send(frame)
         if self._renderer is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOu
 from assistant.core.turn.loop import Plan, run_turn
 from assistant.core.values.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
 from assistant.core.values.messages import Message, ToolCall, unanswered_calls
+from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Media, Tool
 from tests.agui import check_run
 
@@ -89,18 +90,19 @@ def arguments_told(played: Played) -> str:
     return "".join(event.delta for event in played.events if isinstance(event, ToolCallArgs))
 
 
-def plan_for(turns: Sequence[Turn], *tools: Tool, **settings: Any) -> Plan:
-    """A plan of a scripted turn; `settings` are fields of it."""
-    settings.setdefault("messages", (USER,))
-    settings.setdefault("toolset", FixedToolset(tools))
-    settings.setdefault("journal", MemoryJournal())
-    settings.setdefault("keep_call_ids", True)
-    return Plan(model=ScriptedModel(turns), thread_id="t", run_id="r", **settings)
+def plan_for(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Plan:
+    """A plan of a scripted turn; `given` are fields of it, or of its assistant's settings."""
+    settings = {one.name: given.pop(one.name) for one in fields(AssistantSettings) if one.name in given}
+    given.setdefault("messages", (USER,))
+    given.setdefault("toolset", FixedToolset(tools))
+    given.setdefault("journal", MemoryJournal())
+    given.setdefault("keep_call_ids", True)
+    return Plan(model=ScriptedModel(turns), thread_id="t", run_id="r", settings=AssistantSettings(**settings), **given)
 
 
-async def play(turns: Sequence[Turn], *tools: Tool, **settings: Any) -> Played:
+async def play(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Played:
     """Play a turn to its end."""
-    plan = plan_for(turns, *tools, **settings)
+    plan = plan_for(turns, *tools, **given)
     transcript = Transcript()
     async with aclosing(run_turn(plan, transcript)) as events:
         played = Played([event async for event in events], transcript, plan.model, plan.journal)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet  # isort: skip
 from django.contrib.auth.models import User  # isort: skip
 
 from assistant.models import ApiKey, Membership, WidgetOrigin  # isort: skip
-from assistant.services.db.prepared_queries import Prepared  # isort: skip
+from assistant.services.db.prepared_queries import PreparedQuery  # isort: skip
 from assistant.services.db.prepared_writes import PreparedUpdate  # isort: skip
 
 __all__ = ["application"]
@@ -50,7 +50,7 @@ def _without_owner(condition: Any) -> Any:
     return Q(*kept, _connector=condition.connector, _negated=condition.negated)
 
 
-def _rows(self: Prepared[Any], **values: Any) -> list[Any]:
+def _rows(self: PreparedQuery[Any], **values: Any) -> list[Any]:
     return list(self._build(**values))
 
 
@@ -62,4 +62,4 @@ def _update(self: PreparedUpdate, *, to: dict[str, Any], **values: Any) -> int:
 
 QuerySet._filter_or_exclude = _forgetful  # type: ignore[method-assign]
 # What is prepared refuses to lose a parameter, so it is written anew each time.
-Prepared.rows, PreparedUpdate.update = _rows, _update  # type: ignore[method-assign]
+PreparedQuery.rows, PreparedUpdate.update = _rows, _update  # type: ignore[method-assign]

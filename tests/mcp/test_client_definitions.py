@@ -16,8 +16,19 @@ from assistant.mcp_client import ToolDefinition, remote_tool
 from assistant.mcp_client.definitions import difference, read_listing
 from assistant.mcp_client.remote_tool import prefixed
 from assistant.toolkit import InvalidArguments, ToolContext, ToolResult
+from assistant.toolkit.bounded_json import MAX_DEPTH
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+
+
+def deep(levels: int) -> dict[str, Any]:
+    """A schema of so many levels, its own among them."""
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels - 1):
+        schema = {"type": "object", "not": schema}
+    return schema
+
+
 PLAIN = ToolDefinition("get", description="Get it.", input_schema=SCHEMA)
 
 
@@ -68,6 +79,8 @@ def test_a_difference_names_both_sides() -> None:
         ListedTool(name="list", input_schema={"type": "array"}),
         ListedTool(name="wrong", input_schema={"type": "object", "properties": []}),
         ListedTool(name="huge", input_schema={"type": "object", "description": "x" * 50_000}),
+        *(ListedTool(name="deep", input_schema=deep(levels)) for levels in (MAX_DEPTH + 1, 900, 5000)),
+        ListedTool(name="deep", input_schema=SCHEMA, output_schema=deep(MAX_DEPTH + 1)),
     ],
 )
 def test_what_cannot_be_used_is_left_out(unusable: ListedTool) -> None:
@@ -75,6 +88,11 @@ def test_what_cannot_be_used_is_left_out(unusable: ListedTool) -> None:
     assert [(one.name, one.title, one.is_idempotent) for one in read_listing([unusable, good, good])] == [
         ("get", "Get", True)
     ]
+
+
+def test_a_schema_is_taken_down_to_the_deepest_level() -> None:
+    (taken,) = read_listing([ListedTool(name="deep", input_schema=deep(MAX_DEPTH), output_schema=deep(MAX_DEPTH))])
+    assert taken.input_schema == deep(MAX_DEPTH)
 
 
 @given(st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=20))

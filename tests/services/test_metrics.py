@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 
 from assistant.models import Provider, ToolSetting
-from assistant.services.metrics import Bounded
+from assistant.services.metrics import BoundedLabel
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
@@ -98,5 +98,5 @@ async def test_calls_that_did_not_run_are_counted_under_the_tool_that_they_are_f
 
 
 def test_a_label_is_bounded() -> None:
-    label = Bounded(2)
+    label = BoundedLabel(2)
     assert [label(value) for value in ("a", "b", "c", "a", "d")] == ["a", "b", "other", "a", "other"]

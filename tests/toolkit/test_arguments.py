@@ -29,7 +29,7 @@ class Step(BaseModel):
 
 
 @dataclass
-class Place:
+class OpeningState:
     street: str
     number: int | None = None
 
@@ -67,7 +67,7 @@ def take(
     day: dt.date | None = None,
     money: Decimal = Decimal(0),
     step: Step | None = None,
-    place: Place | None = None,
+    place: OpeningState | None = None,
     pair: Pair | None = None,
     free: Free | None = None,
     pet: Cat | Dog | None = None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from assistant.services.eventlog.frames import Numbering
+from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Position, ThreadLog
-from assistant.services.runs.thread_snapshot import Picture
+from assistant.services.runs.thread_snapshot import Snapshot
 from assistant.websocket.follower import Follower, Refresh, Send
 
 
@@ -15,12 +15,12 @@ async def _never(*_: object) -> Any:
     raise AssertionError("nothing is to be asked for")
 
 
-def picture_of(number: int, seq: int, *, is_end: bool = False) -> Picture:
+def picture_of(number: int, seq: int, *, is_end: bool = False) -> Snapshot:
     """A picture of a run up to an event, in one frame that says so."""
-    return Picture(
+    return Snapshot(
         frames=[f"picture {number}-{seq}"],
         head=1,
-        numbering=Numbering(run_id="r", thread="t"),
+        numbering=FrameEncoder(run_id="r", thread="t"),
         position=Position(number, seq),
         texts=[],
         is_end=is_end,

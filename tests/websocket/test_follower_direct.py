@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
-from assistant.services.runs.thread_snapshot import Picture
+from assistant.services.runs.thread_snapshot import Snapshot
 from assistant.websocket import follower as readers
 from assistant.websocket.eager_step import begin
 from assistant.websocket.follower import Refresh, Send
@@ -142,11 +142,11 @@ async def test_who_had_known_less_than_the_log_is_told_the_rest_in_order() -> No
         assert sent == ["b", "c", "d"]
 
 
-def given(*pictures: Picture) -> Refresh:
+def given(*pictures: Snapshot) -> Refresh:
     """What is painted one time after the other."""
     left = iter(pictures)
 
-    async def refresh() -> Picture:
+    async def refresh() -> Snapshot:
         return next(left)
 
     return refresh
@@ -164,7 +164,7 @@ async def until(sent: list[str], frame: str) -> None:
 async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
     monkeypatch: pytest.MonkeyPatch, position: Position | None, seen: list[str]
 ) -> None:
-    monkeypatch.setattr(readers, "REPAINT_SECONDS", 0.001)
+    monkeypatch.setattr(readers, "SNAPSHOT_RETRY_SECONDS", 0.001)
     log, sent = ThreadLog(), []
 
     async def send(frame: str) -> None:
@@ -181,7 +181,7 @@ async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
 
 
 async def test_nothing_that_is_left_of_a_run_is_told_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "REPAINT_SECONDS", 0.001)
+    monkeypatch.setattr(readers, "SNAPSHOT_RETRY_SECONDS", 0.001)
     log, sent = ThreadLog(), []
 
     async def send(frame: str) -> None:

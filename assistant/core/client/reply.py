@@ -15,6 +15,7 @@ from assistant.core.turn.plan import Plan
 from assistant.core.values.events import Interrupted, RunError
 from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.toolkit import Media
+from assistant.toolkit.bounded_json import load_json
 
 T = TypeVar("T")
 
@@ -129,8 +130,8 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, ledger
 def called(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:
     """A call as its caller sees it, from what came of it (None: nothing yet)."""
     try:
-        arguments = msgspec.json.decode(call.arguments or "{}", type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        arguments = load_json(call.arguments or "{}", loads=msgspec.json.decode, type=dict[str, Any])
+    except ValueError:
         arguments = {}
     if outcome is None or outcome.status == "awaiting_approval":
         return CalledTool(call.id, call.name, arguments, status=outcome.status if outcome else "pending")

@@ -130,8 +130,9 @@ async def execute_calls(
     transcript = Transcript()
     ledger = plan.journal if isinstance(plan.journal, Ledger) else Ledger()
     calls = unanswered_calls(reply.messages)
-    deadline = Deadline(plan.limits.seconds)
-    guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
+    limits = plan.settings.limits
+    deadline = Deadline(limits.seconds)
+    guard = Guard(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
     shop = Workshop(
         toolset=plan.toolset,
         journal=ledger,
@@ -142,7 +143,7 @@ async def execute_calls(
         parallel=plan.parallel,
         default_timeout=plan.default_timeout,
         interceptors=plan.interceptors,
-        on_error=plan.on_error,
+        on_error=plan.settings.on_error,
         observe=plan.observe,
         asked=since_asked(reply.messages),
     )

@@ -1,0 +1,1 @@
+"""A conversation's messages: the transcript of a turn, summaries, AG-UI's view of them."""

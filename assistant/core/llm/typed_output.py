@@ -11,6 +11,7 @@ import pydantic_core
 from pydantic import TypeAdapter, ValidationError
 
 from assistant.toolkit import InvalidArguments, Tool, ToolError
+from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.arguments import coerce, parse_arguments, unique
 from assistant.toolkit.definition.handwritten import HandWritten
 from assistant.toolkit.schema.json_schema import mistake_in
@@ -73,8 +74,8 @@ class OutputType(Generic[T]):
         if len(fenced) > 1:
             raise InvalidOutput("It has more than one code fence, and may mean either.")
         try:
-            value = json.loads(fenced[0] if fenced else text, object_pairs_hook=unique)
-        except (ValueError, RecursionError) as exc:
+            value = load_json(fenced[0] if fenced else text, object_pairs_hook=unique)
+        except ValueError as exc:
             raise InvalidOutput(f"It is not JSON: {exc}.") from exc
         return self._validate(value)
 
@@ -151,10 +152,7 @@ class SchemaOutput(OutputType[Any]):
 
 def check_schema(schema: Any) -> dict[str, Any]:
     """The schema itself, if an answer can be held to it. Raises `ValueError` with what is wrong with it."""
-    try:
-        return SchemaOutput(schema).schema
-    except RecursionError as exc:
-        raise ValueError("it is nested too deeply") from exc
+    return SchemaOutput(schema).schema
 
 
 def output_of(wanted: Any) -> OutputType[Any]:

@@ -1,0 +1,1 @@
+"""Writes the events of an answer while it arrives."""

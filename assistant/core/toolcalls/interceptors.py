@@ -6,7 +6,6 @@ than once, or change the result. The first in the list is the outermost.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
@@ -14,6 +13,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+
+from cachetools import TTLCache
 
 from assistant.core.llm.protocol import Delta, Model, ModelRequest
 from assistant.core.llm.typed_output import Mode
@@ -122,10 +123,9 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A result that is good `until` then, for exactly these circumstances."""
+    """A result, good for exactly these circumstances."""
 
     result: ToolResult
-    until: float
     circumstances: tuple[Any, ...]
     # While it is kept, nothing else can have the ids of what it runs.
     tool: Tool
@@ -137,13 +137,11 @@ class Cache:
 
     Args:
         seconds: how long a result is good for.
-        size: how many are kept; the oldest go first.
+        size: how many are kept; the least recently used go first.
     """
 
     def __init__(self, seconds: float = 60.0, size: int = 1000) -> None:
-        self._seconds = seconds
-        self._size = size
-        self._results: dict[tuple[object, ...], _Kept] = {}
+        self._results: TTLCache[tuple[object, ...], _Kept, float] = TTLCache(size, seconds)
 
     async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
         tool, context = invocation.tool, invocation.context
@@ -155,16 +153,12 @@ class Cache:
         # The text, for values that differ may look alike: secrets, long fractions, fields that are left out of `repr`.
         arguments = parse_arguments(invocation.arguments).text
         key = (*_identity(tool), context.tenant, context.user, context.assistant, plain, arguments)
-        now = asyncio.get_running_loop().time()
         found = self._results.get(key)
-        if found is not None and now < found.until and found.circumstances == circumstances:
+        if found is not None and found.circumstances == circumstances:
             return found.result
         result = await call(invocation)
         if not result.is_error:
-            self._results.pop(key, None)
-            self._results[key] = _Kept(result, now + self._seconds, circumstances, tool)
-            while len(self._results) > self._size:
-                del self._results[next(iter(self._results))]
+            self._results[key] = _Kept(result, circumstances, tool)
         return result
 
 

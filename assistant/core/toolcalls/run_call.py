@@ -140,7 +140,7 @@ def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
         return None
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
-    except (ValueError, RecursionError):
+    except Exception:  # the value's own `__str__` may raise anything
         logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=whose(context))
         return None
 

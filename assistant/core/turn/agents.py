@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -24,9 +24,8 @@ from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan, new_id
 from assistant.core.values import events
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
-from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, ToolCall
-from assistant.core.values.pricing import NO_PRICES, Prices
+from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Media, Tool, ToolContext, ToolError
 from assistant.toolkit.logs import note
 
@@ -34,8 +33,8 @@ logger = logging.getLogger(__name__)
 
 # How deep assistants may ask each other, the first one not counted.
 MAX_DEPTH = 3
-# How much of its own turn an agent's model is sent; old tool results go first.
-HISTORY_TOKENS = 24_000
+# With a bound on how much of its own turn the model is sent; old tool results are left out first.
+DEFAULT_SETTINGS = AssistantSettings(history_tokens=24_000)
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ class Agent:
     a run knows it as its own assistant (`context.assistant`). `input_type` is a pydantic model, a dataclass or a JSON
     Schema (as a mapping) that the task has to fit; without one it is a text. `output_type` is what the answer has to
     be, likewise; without one it is a text, too. `toolset` decides for the same user as everywhere, so that asking an
-    agent opens no door.
+    agent opens no door. Of `settings`, `on_error` is that of the run, and the schemas are `input_type` and
+    `output_type`.
     """
 
     name: str
@@ -66,15 +66,11 @@ class Agent:
     model: Model
     toolset: Toolset
     system: str = ""
-    limits: Limits = field(default_factory=Limits)
-    options: Mapping[str, Any] = field(default_factory=dict)
     input_type: type | Mapping[str, Any] | None = None
     output_type: Any = None
-    history_tokens: int = HISTORY_TOKENS
-    history_messages: int = 0
     title: str = ""
     slug: str = ""
-    prices: Prices = NO_PRICES
+    settings: AssistantSettings = DEFAULT_SETTINGS
 
     def as_tool(self) -> Tool:
         """The agent as a tool: ask it, and its answer is the result."""
@@ -89,7 +85,7 @@ class Agent:
         async def ask_by_schema(task: Mapping[str, Any], /, context: ToolContext) -> Any:
             return await agent.ask(pydantic_core.to_json(dict(task)).decode(), context)
 
-        timeout = self.limits.seconds or None
+        timeout = self.settings.limits.seconds or None
         if isinstance(self.input_type, Mapping):
             return Tool(
                 name=self.name,
@@ -144,7 +140,8 @@ class Agent:
     def _plan(self, messages: list[Message], context: ToolContext, stage: Stage) -> Plan:
         observe = stage.shop.observe
         remaining = stage.shop.deadline.remaining()
-        seconds = min(self.limits.seconds or remaining, remaining)
+        limits = self.settings.limits
+        seconds = min(limits.seconds or remaining, remaining)
         return Plan(
             model=self.model if observe is None else observe(self.model),
             messages=tuple(messages),
@@ -152,19 +149,18 @@ class Agent:
             context=replace(
                 context, assistant=self.name, tool_call_id="", config=None, secrets={}, progress=None, history=()
             ),
-            limits=replace(self.limits, seconds=seconds if math.isfinite(seconds) else 0.0),
-            options=self.options,
-            prices=self.prices,
+            settings=replace(
+                self.settings,
+                limits=replace(limits, seconds=seconds if math.isfinite(seconds) else 0.0),
+                on_error=stage.shop.on_error,
+            ),
             journal=_AgentJournal(stage.shop.journal, self.name),
             thread_id=context.thread_id,
             run_id=context.run_id,
             can_ask=False,
             interceptors=stage.shop.interceptors,
-            history_tokens=self.history_tokens,
-            history_messages=self.history_messages,
             parallel=stage.shop.parallel,
             default_timeout=stage.shop.default_timeout,
-            on_error=stage.shop.on_error,
             observe=observe,
             output=None if self.output_type is None else output_of(self.output_type),
             output_mode=getattr(self.model, "output_mode", "native"),

@@ -49,7 +49,8 @@ async def run_turn(
     transcript = Transcript() if transcript is None else transcript
     note(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
-    deadline = Deadline(plan.limits.seconds)
+    seconds = plan.settings.limits.seconds
+    deadline = Deadline(seconds)
     try:
         async with aclosing(_Turn(plan, transcript, deadline, tell).play()) as played:
             async for event in played:
@@ -57,7 +58,7 @@ async def run_turn(
                 yield event
         return
     except DeadlinePassed:
-        failure = TurnFailed(f"This run has reached its limit of {plan.limits.seconds:g} seconds.", "limit_reached")
+        failure = TurnFailed(f"This run has reached its limit of {seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
         error_id = uuid.uuid4().hex[:12]
         told = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
@@ -98,8 +99,9 @@ class _Turn:
         self._calls: tuple[ToolCall, ...] = ()
         self._said = self._message_id = ""
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
-        self._has_budget = bool(plan.limits.tokens or plan.limits.cost or plan.allowances)
-        self._guard = Guard(tool_calls=plan.limits.tool_calls, calls_per_tool=plan.limits.calls_per_tool)
+        self._settings, limits = plan.settings, plan.settings.limits
+        self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
+        self._guard = Guard(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
         self._shop = Workshop(
             toolset=plan.toolset if plan.output is None else WithTool(plan.toolset, plan.output.tool()),
             journal=plan.journal,
@@ -111,7 +113,7 @@ class _Turn:
             parallel=plan.parallel,
             default_timeout=plan.default_timeout,
             interceptors=plan.interceptors,
-            on_error=plan.on_error,
+            on_error=plan.settings.on_error,
             observe=plan.observe,
             can_ask=plan.can_ask,
             asked=since_asked(plan.messages),
@@ -193,8 +195,9 @@ class _Turn:
         """The next question. Raises `TurnFailed` when there were too many."""
         plan = self._plan
         self._rounds += 1
-        if plan.limits.rounds and self._rounds > plan.limits.rounds:
-            raise TurnFailed(f"This run has reached its limit of {plan.limits.rounds} model calls.", "limit_reached")
+        rounds = self._settings.limits.rounds
+        if rounds and self._rounds > rounds:
+            raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
         offered = [_as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
         tools = [tool for tool in offered if tool is not None]
         names = {tool.name for tool in tools}
@@ -207,22 +210,19 @@ class _Turn:
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         request = ModelRequest(
             messages=trim(
-                conversation, tokens=plan.history_tokens, estimates=self._estimates, count=plan.history_messages
+                conversation,
+                tokens=self._settings.history_tokens,
+                estimates=self._estimates,
+                count=self._settings.history_messages,
             ),
             tools=tools,
-            options=plan.options,
+            options=self._settings.options,
             tool_choice=plan.tool_choice,
             response_format=plan.response_format,
         )
         counts = len(request.messages), len(conversation), len(tools)
-        note(
-            logger,
-            plan.context,
-            "Question %d to %s: %d of %d messages, %d tools",
-            self._rounds,
-            plan.model.name,
-            *counts,
-        )
+        asked = self._rounds, plan.model.name
+        note(logger, plan.context, "Question %d to %s: %d of %d messages, %d tools", *asked, *counts)
         return request if self._answer is None else self._answer.shape(request)
 
     def _wrong(self, text: str, message_id: str) -> Event | None:
@@ -232,19 +232,20 @@ class _Turn:
     def _count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens; past the limit no tool is run any more. Providers that count none are estimated."""
         model = self._plan.model
-        spent = self._plan.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
+        spent = self._settings.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
         note(logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
         self._transcript.add_usage(model.provider, reply.model or model.name, spent)
         self._transcript.finish_reason = reply.finish_reason
         if self._has_budget:
-            self._guard.watch(sum(self._transcript.usage.values(), Usage()), self._plan.limits, self._plan.allowances)
+            spent = sum(self._transcript.usage.values(), Usage())
+            self._guard.watch(spent, self._settings.limits, self._plan.allowances)
 
     def _count_cut(self, request: ModelRequest, reply: Reply | None, said: int, exc: BaseException) -> None:
         """Count an answer that was cut off after `said` characters, if it was: as the provider did, or estimated."""
         model = self._plan.model
         if reply is None and (spent := usage_of_cut(request, said, exc)) is not None:
-            self._transcript.add_usage(model.provider, model.name, self._plan.prices.priced(spent, model.name))
+            self._transcript.add_usage(model.provider, model.name, self._settings.prices.priced(spent, model.name))
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
         """How the turn ends after a batch, if it does. Raises `TurnFailed`."""

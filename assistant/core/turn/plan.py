@@ -5,16 +5,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType
 from assistant.core.toolcalls.interceptors import ToolInterceptor
 from assistant.core.toolcalls.protocols import Decision, Journal, NullJournal, Toolset
 from assistant.core.values.events import PROTOCOL_VERSION
-from assistant.core.values.limits import Allowance, Limits
+from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message
-from assistant.core.values.pricing import NO_PRICES, Prices
+from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Tool, ToolContext
 
 
@@ -26,26 +26,29 @@ def new_id() -> str:
 class Plan:
     """Everything a turn needs.
 
-    `messages` is the conversation so far, the system prompt first. `decisions` answer calls of its last assistant
-    message that wait for approval, by call id. `history_tokens` is how much of the conversation the model is sent, as
-    estimated, and `history_messages` how many messages of it, without the system prompt; 0 for all of it.
-    `client_tools` are offered but not run here; with `execute_tools` false none is.
-    `keep_call_ids` takes the provider's ids of calls where they are new to `messages`, which must then be the whole
-    thread: many providers count from 0 in every answer. Else all are of our own making.
-    `output` is what the answer has to be, asked for by `output_mode` or a plainer one. `can_ask` is whether a person
-    can be asked for an approval, and `approval_seconds` how long the answer may take (0: any time). `interceptors`
-    stand around every tool call. With `on_error="raise"` an unexpected failure of any tool ends the run. `prices` are
-    those of the model. `observe` makes of the model of an assistant that a tool asks the one that is asked.
+    Attributes:
+        messages: the conversation so far, the system prompt first.
+        settings: the assistant's; `output`, not `answer_schema`, is what the answer has to be.
+        allowances: what is left of the quotas that the run shares with others.
+        client_tools: offered to the model, and run by the client.
+        execute_tools: whether tools are run; if not, the turn ends with the model's calls.
+        decisions: answers to the calls of the last assistant message that wait for approval, by call id.
+        parallel: how many tools run at once.
+        default_timeout: seconds for a tool that sets no timeout.
+        output: the type of the answer, requested in `output_mode` or, where the provider refuses that, a plainer one.
+        keep_call_ids: use the provider's ids of calls where they are new to `messages`, which must then be the whole
+            thread: many providers count from 0 in every answer. Otherwise all ids are generated here.
+        can_ask: whether a person can be asked for approvals, with `approval_seconds` to answer (0 for any time).
+        interceptors: called around every tool call.
+        observe: wraps the model of an assistant that is called as a tool.
     """
 
     model: Model
     messages: Sequence[Message]
     toolset: Toolset
     context: ToolContext = field(default_factory=ToolContext)
-    limits: Limits = field(default_factory=Limits)
+    settings: AssistantSettings = field(default_factory=AssistantSettings)
     allowances: tuple[Allowance, ...] = ()
-    prices: Prices = NO_PRICES
-    options: Mapping[str, Any] = field(default_factory=dict)
     client_tools: Sequence[Tool] = ()
     execute_tools: bool = True
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -56,8 +59,6 @@ class Plan:
     new_id: Callable[[], str] = new_id
     parallel: int = 8
     default_timeout: float = 30.0
-    history_tokens: int = 0
-    history_messages: int = 0
     tool_choice: str | None = None
     response_format: Mapping[str, Any] | None = None
     output: OutputType[Any] | None = None
@@ -66,5 +67,4 @@ class Plan:
     can_ask: bool = True
     approval_seconds: float = 0.0
     interceptors: tuple[ToolInterceptor, ...] = ()
-    on_error: Literal["model", "raise"] = "model"
     observe: Callable[[Model], Model] | None = None

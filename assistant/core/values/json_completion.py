@@ -11,10 +11,10 @@ import json
 import re
 from enum import Enum, auto
 
+from assistant.toolkit.bounded_json import MAX_DEPTH
+
 # The member (in a list: the last item) that marks a text which was no JSON; its value is what could not be passed on.
 MARK = "__not_json__"
-# Python's own reader gives up at about a thousand.
-MAX_DEPTH = 500
 # A number or a word is passed on when its end is seen; one that is longer is taken for none.
 MAX_SCALAR = 4_000
 

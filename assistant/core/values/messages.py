@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from assistant.toolkit import Media
+from assistant.toolkit.bounded_json import load_json
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -41,9 +42,9 @@ class ToolCall:
     def canonical(self) -> tuple[str, str]:
         """The name, and the arguments in one spelling if they are JSON: equal for identical calls."""
         try:
-            value = _same_numbers(msgspec.json.decode(self.arguments))
+            value = _same_numbers(load_json(self.arguments, loads=msgspec.json.decode))
             return self.name, msgspec.json.encode(value, order="deterministic").decode()
-        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        except ValueError:
             return self.name, self.arguments.strip()
 
     def to_wire(self) -> dict[str, Any]:

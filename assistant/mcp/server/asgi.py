@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, note_failure
 from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.limits.rate_limits import take_mcp_request
 from assistant.services.tenancy.members import Member, member_by_key
@@ -44,7 +44,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             member = await in_database(_caller, headers)
             answer = _refuse_caller(scope, headers, member) or await in_database(_spend, member)
-        except OUTAGES as exc:
+        except OUTAGE_ERRORS as exc:
             member, answer = None, _unavailable(exc)
         if answer is not None or member is None:
             await (answer or Response(status_code=401))(scope, receive, send)

@@ -12,7 +12,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from mcp.shared.subscriptions import (
     PromptsListChanged,
@@ -31,6 +30,7 @@ from assistant.services.tenancy import change_notices
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.services.toolcalls.direct_call import tools_for
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ LISTS: Mapping[str, ServerEvent] = {
     "prompts": PromptsListChanged(),
     "resources": ResourcesListChanged(),
 }
-Picture = dict[str, str]
+Snapshot = dict[str, str]
 
 
 class TooManyStreams(Exception):
@@ -61,7 +61,7 @@ class Watch:
     member: Member
     lists: Collection[str]
     watched: Callable[[], Iterable[str]]
-    seen: Picture = field(default_factory=dict)
+    seen: Snapshot = field(default_factory=dict)
     queue: asyncio.Queue[ServerEvent | None] = field(default_factory=asyncio.Queue)
 
     def __aiter__(self) -> Watch:
@@ -86,15 +86,15 @@ class Watch:
         self.seen = now
 
 
-async def _picture(watch: Watch) -> Picture:
-    member, picture = watch.member, Picture()
+async def _picture(watch: Watch) -> Snapshot:
+    member, picture = watch.member, Snapshot()
     if "tools" in watch.lists:
         picture["tools"] = _digest(map(describe, await tools_for(member=member)))
     return picture | await in_database(_rows, member, watch.lists, list(watch.watched()))
 
 
-def _rows(member: Member, lists: Collection[str], watched: Iterable[str]) -> Picture:
-    picture, sources = Picture(), every_source()
+def _rows(member: Member, lists: Collection[str], watched: Iterable[str]) -> Snapshot:
+    picture, sources = Snapshot(), every_source()
     if "prompts" in lists:
         picture["prompts"] = _digest(prompt for source in sources for prompt in source.prompts(member))
     if "resources" in lists:
@@ -116,7 +116,7 @@ class _Room:
     sweeper: asyncio.Task[None] | None = None
 
 
-_rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = WeakKeyDictionary()
+_rooms = PerLoop(_Room)
 
 
 @asynccontextmanager
@@ -128,7 +128,7 @@ async def watching(
     Raises:
         TooManyStreams: the member listens on `MAX_STREAMS` already.
     """
-    room = _rooms.setdefault(asyncio.get_running_loop(), _Room())
+    room = _rooms.get()
     mine = [one for one in room.watches if one.member.user == member.user and one.member.tenant == member.tenant]
     if len(mine) >= MAX_STREAMS:
         raise TooManyStreams

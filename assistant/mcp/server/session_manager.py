@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from assistant.mcp.server.protocol import build_server
+from assistant.toolkit.per_loop import PerLoop
 
 # Of one request's body: arguments, never files.
 MAX_BODY = 1024 * 1024
@@ -34,13 +34,11 @@ class _Runner:
             await asyncio.Event().wait()
 
 
-_runners: WeakKeyDictionary[asyncio.AbstractEventLoop, _Runner] = WeakKeyDictionary()
+_runners = PerLoop(_Runner)
 
 
 async def get_manager() -> StreamableHTTPSessionManager:
     """The manager of the running event loop, which ends with the loop."""
-    loop = asyncio.get_running_loop()
-    runner = _runners.get(loop)
-    if runner is None or runner.task.done():
-        runner = _runners[loop] = _Runner()
-    return await asyncio.shield(runner.ready)
+    if _runners.get().task.done():
+        _runners.reset()
+    return await asyncio.shield(_runners.get().ready)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from cachetools import LRUCache
 from mcp_types import EmptyResult, LoggingLevel, SetLevelRequestParams, SubscribeRequestParams, UnsubscribeRequestParams
 
 from assistant.mcp.server.caller import Context, member_of, principal
@@ -22,17 +22,12 @@ class SessionMemory:
     watched: set[str] = field(default_factory=set)
 
 
-_sessions: OrderedDict[tuple[str, str], SessionMemory] = OrderedDict()
+_sessions: LRUCache[tuple[str, str], SessionMemory] = LRUCache(MAX_SESSIONS)
 
 
 def session_memory(owner: str, session_id: str) -> SessionMemory:
     """The memory of a session of that principal's; the least used are forgotten."""
-    key = (owner, session_id)
-    memory = _sessions.setdefault(key, SessionMemory())
-    _sessions.move_to_end(key)
-    while len(_sessions) > MAX_SESSIONS:
-        _sessions.popitem(last=False)
-    return memory
+    return _sessions.setdefault((owner, session_id), SessionMemory())
 
 
 def memory_of(context: Context) -> SessionMemory | None:

@@ -22,6 +22,7 @@ from mcp_types import Tool as Description
 
 from assistant.services.toolcalls.direct_call import CalledTool
 from assistant.toolkit import Media, Tool, ToolResult
+from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.json_values import more
 from assistant.toolkit.calls.results import MAX_KEPT, cut
 from assistant.toolkit.schema.json_schema import JsonSchema, holds_to, resolve
@@ -95,7 +96,7 @@ def _is_object(schema: JsonSchema) -> bool:
 def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
     """The tool's value, read back from its own text, which holds no more than its caller may see; None if it is cut."""
     try:
-        value = json.loads(text)
+        value = load_json(text)
     except ValueError:
         return None
     if _is_object(schema):

@@ -12,6 +12,7 @@ from assistant.core.llm.protocol import ModelError
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.split_characters import Stitcher
 from assistant.providers.openai_wire.chunks import CallPiece
+from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.text import clean_text
 
 NO_NAME = "The model asked for a tool without naming it."
@@ -200,8 +201,8 @@ class CallAssembler:
 def _is_within(arguments: str, others: str) -> bool:
     """Whether other arguments hold all of these; also if one of the two is no JSON object, as nobody knows then."""
     try:
-        fewer, more = json.loads(arguments), json.loads(others)
-    except (ValueError, RecursionError):
+        fewer, more = load_json(arguments), load_json(others)
+    except ValueError:
         return True
     if not isinstance(fewer, dict) or not isinstance(more, dict):
         return True
@@ -210,7 +211,7 @@ def _is_within(arguments: str, others: str) -> bool:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
+        load_json(text)
     except ValueError:
         return False
     return True

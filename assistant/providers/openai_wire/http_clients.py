@@ -5,12 +5,10 @@ Importing that package takes as long as most of the rest, so a process does it b
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from functools import cache
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 import httpx2
 import openai
@@ -20,6 +18,7 @@ from assistant.providers.openai_wire.error_sentences import failure
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
+from assistant.toolkit.per_loop import PerLoop
 
 CONNECT_SECONDS = 5.0
 _STREAM = openai.AsyncStream[object]
@@ -107,7 +106,7 @@ def _reserved(request: httpx2.Request) -> httpx2.Request:
 
 
 _Clients = dict[tuple[str, str, UrlGuard | None], tuple[Client, AsyncGenerator[Client]]]
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients] = WeakKeyDictionary()
+_clients: PerLoop[_Clients] = PerLoop(dict)
 
 
 async def client_of(url: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient | None) -> Client:
@@ -118,7 +117,7 @@ async def client_of(url: str, key: str, guard: UrlGuard | None, http_client: htt
     """
     if http_client is not None:
         return _new_client(url, key, http_client)
-    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    clients = _clients.get()
     which = (url, key, guard)
     if which not in clients:
         keeper = _kept_open(*which)
@@ -132,7 +131,7 @@ async def _kept_open(url: str, key: str, guard: UrlGuard | None) -> AsyncGenerat
     try:
         yield client
     finally:
-        _clients.pop(asyncio.get_running_loop(), None)
+        _clients.reset()
         await client.close()
 
 

@@ -9,8 +9,10 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from assistant.core.llm.typed_output import check_schema
 from assistant.core.values.limits import Limits
 from assistant.core.values.pricing import MILLIONTHS
+from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.db.prepared_queries import PreparedQuery
 
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
@@ -36,7 +38,7 @@ def _active(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
     return with_prompt(Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True))
 
 
-_ASSISTANT = Prepared(_active, tenant_id=int, slug=str)
+_ASSISTANT = PreparedQuery(_active, tenant_id=int, slug=str)
 
 
 def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
@@ -55,7 +57,21 @@ def read_schema(schema: object) -> dict[str, Any]:
     return check_schema(schema)
 
 
-def limits_of(assistant: Assistant) -> Limits:
+def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSettings:
+    """What an assistant's row, its tenant and its provider determine for each of its runs."""
+    return AssistantSettings(
+        limits=_limits_of(assistant),
+        options={} if assistant.temperature is None else {"temperature": assistant.temperature},
+        history_tokens=assistant.history_tokens,
+        history_messages=assistant.history_messages,
+        task_schema=assistant.task_schema,
+        answer_schema=assistant.answer_schema,
+        on_error="raise" if assistant.tenant.ends_runs_on_tool_failure else "model",
+        prices=provider.prices,
+    )
+
+
+def _limits_of(assistant: Assistant) -> Limits:
     return Limits(
         rounds=assistant.max_rounds,
         tool_calls=assistant.max_tool_calls,
@@ -64,8 +80,3 @@ def limits_of(assistant: Assistant) -> Limits:
         seconds=float(assistant.max_seconds),
         cost=int(assistant.max_cost * MILLIONTHS),
     )
-
-
-def options_of(assistant: Assistant) -> dict[str, float]:
-    """What goes to the provider as it is."""
-    return {} if assistant.temperature is None else {"temperature": assistant.temperature}

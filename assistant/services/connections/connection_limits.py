@@ -14,7 +14,7 @@ from typing import Protocol
 from redis.asyncio import Redis
 
 from assistant.core.values.quota_kinds import Quota
-from assistant.services.errors import REDIS_AWAY
+from assistant.services.errors import REDIS_ERRORS
 from assistant.services.tenancy.members import Member
 
 logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class RedisConnectionLimiter:
             quotas = _quotas(member)
             limits = [quota.connections for quota in quotas]
             full = int(await self._acquire(keys=list(slot.keys), args=[slot.id, SLOT_SECONDS, *limits]))
-        except REDIS_AWAY:
+        except REDIS_ERRORS:
             logger.warning("Redis cannot be reached: connections are limited for each process")
             full = 0
         except BaseException:
@@ -135,7 +135,7 @@ class RedisConnectionLimiter:
         try:
             for key in slot.keys:
                 await self._redis.zrem(key, slot.id)
-        except REDIS_AWAY:
+        except REDIS_ERRORS:
             logger.info("Redis cannot be reached: the slot of a closed connection stays taken until it expires")
 
     async def renew(self) -> None:
@@ -146,7 +146,7 @@ class RedisConnectionLimiter:
         try:
             for key, ids in by_key.items():
                 await self._renew(keys=[key], args=[SLOT_SECONDS, *ids])
-        except REDIS_AWAY:
+        except REDIS_ERRORS:
             logger.warning("Redis cannot be reached: the slots of open connections are not renewed")
 
     async def close(self) -> None:

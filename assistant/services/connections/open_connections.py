@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -28,6 +27,7 @@ from assistant.services.db.value_lists import any_of
 from assistant.services.tenancy.members import Member, active_keys
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
@@ -66,16 +66,12 @@ class _Registry:
     checker: asyncio.Task[None] | None = None
 
 
-_registries: WeakKeyDictionary[asyncio.AbstractEventLoop, _Registry] = WeakKeyDictionary()
-
-
-def _registry() -> _Registry:
-    return _registries.setdefault(asyncio.get_running_loop(), _Registry())
+_registries = PerLoop(_Registry)
 
 
 def register(connection: OpenConnection) -> None:
     """Check a connection's access every `CHECK_SECONDS` until it is unregistered."""
-    registry = _registry()
+    registry = _registries.get()
     registry.connections.setdefault(connection.access, set()).add(connection)
     if registry.checker is None or registry.checker.done():
         # An empty context: the task must not inherit the tenant of the request that starts it.
@@ -86,7 +82,7 @@ def register(connection: OpenConnection) -> None:
 
 def unregister(connection: OpenConnection) -> None:
     """Forget a connection that was closed; one that is not registered is ignored."""
-    connections, access = _registry().connections, connection.access
+    connections, access = _registries.get().connections, connection.access
     same = connections.get(access, set())
     same.discard(connection)
     if not same:
@@ -106,12 +102,12 @@ async def _check(registry: _Registry) -> None:
             # Any error: a checker that ended would leave connections open that have lost access.
             logger.warning("The access of open connections could not be checked", exc_info=True)
         else:
-            metrics.note_sweep(time.perf_counter() - began)
+            metrics.record_connection_check(time.perf_counter() - began)
 
 
 def count_open() -> int:
     """Return the number of connections open in this process."""
-    return sum(len(same) for registry in list(_registries.values()) for same in list(registry.connections.values()))
+    return sum(len(same) for registry in _registries.values() for same in list(registry.connections.values()))
 
 
 def is_full() -> bool:

@@ -15,7 +15,7 @@ from assistant.core.values.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.db.prepared_writes import PreparedInsert
 
 # More than a model is ever sent: the assistant's token limit cuts further. Bounds the query for long threads.
@@ -91,7 +91,7 @@ def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
     return _unsummarised(**parameters).order_by("-position")[:MAX_RECENT_MESSAGES]
 
 
-_RECENT_QUERY = Prepared(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
+_RECENT_QUERY = PreparedQuery(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
 
 
 def _messages(rows: Iterable[_Row]) -> list[Message]:

@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile("(?<!%)%s")
 _WORD = re.compile("[a-z_]+")
 
 
-class Prepared(Generic[Row]):
+class PreparedQuery(Generic[Row]):
     """A query with named parameters.
 
     Args:
@@ -114,7 +114,7 @@ class Parameters:
     """Named parameters of a query, with values that stand in for them while its SQL is written.
 
     Args:
-        kinds: Each parameter's name and type, as for `Prepared`.
+        kinds: Each parameter's name and type, as for `PreparedQuery`.
     """
 
     def __init__(self, kinds: Mapping[str, type]) -> None:

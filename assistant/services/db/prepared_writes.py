@@ -68,7 +68,7 @@ class PreparedUpdate:
     """Sets columns of the rows that a query set holds.
 
     Args:
-        build: Makes the query set from the parameters, all by name, as for `Prepared`.
+        build: Makes the query set from the parameters, all by name, as for `PreparedQuery`.
         columns: The names of the fields that are set.
         parameters: Each parameter's name and type.
     """

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
 
 from assistant.services import metrics
-from assistant.services.errors import DATABASE_AWAY
+from assistant.services.errors import DATABASE_ERRORS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kw
     return await asyncio.get_running_loop().run_in_executor(_pool, context.run, work)
 
 
-async def in_database_patiently(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """As `in_database`, for what a running run cannot do without: a database that is away is waited for.
 
     A connection that broke may have carried the work out, so `function` must bear to be called twice.
@@ -82,7 +82,7 @@ async def in_database_patiently(function: Callable[P, T], /, *args: P.args, **kw
     while True:
         try:
             return await in_database(function, *args, **kwargs)
-        except DATABASE_AWAY as exc:
+        except DATABASE_ERRORS as exc:
             if loop.time() > deadline:
                 raise
             logger.warning("The database is away; a run waits for it: %s", exc)

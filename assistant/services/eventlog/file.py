@@ -11,13 +11,11 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from io import FileIO
 from itertools import takewhile
 from mmap import ALLOCATIONGRANULARITY, mmap
 from pathlib import Path
-
-from django.db import connection
 
 from assistant.services.eventlog.log import Entry, ThreadLog
 from assistant.services.eventlog.memory import MemoryLog
@@ -30,20 +28,6 @@ LEFT_OVER_SECONDS = 24 * 3600.0
 # Of a run's file, so much is mapped at a time: room for some sixty tokens that come by themselves.
 WINDOW_BYTES = 4 * ALLOCATIONGRANULARITY
 _LINE = re.compile(rb"\d+ \d+ [^\0\n]+\n")
-
-
-def events_folder() -> Path | None:
-    """Where running runs are kept: beside a SQLite file; None with any other database."""
-    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's own
-        return None
-    return Path(f"{connection.settings_dict['NAME']}-events")
-
-
-def forget_files(threads: Iterable[str]) -> None:
-    """Delete what these threads' runs left behind."""
-    folder = events_folder()
-    for thread in threads if folder else ():
-        (folder / f"{thread}{SUFFIX}").unlink(missing_ok=True)  # type: ignore[operator]
 
 
 class FileWriter:
@@ -141,13 +125,15 @@ def _write_at(file: FileIO, place: int, data: bytes) -> None:
 class FileLog(MemoryLog):
     """As `MemoryLog`; `folder` is where running runs are kept, and every process on the same database uses the same."""
 
-    outlives_process = True
+    survives_process = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in folder.glob(f"*{SUFFIX}"):
+
+    async def start(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in self._folder.glob(f"*{SUFFIX}"):
             if time.time() - path.stat().st_mtime > LEFT_OVER_SECONDS:
                 path.unlink(missing_ok=True)
 
@@ -158,12 +144,17 @@ class FileLog(MemoryLog):
         self._path(thread).unlink(missing_ok=True)
         return await super().start_run(thread, number)
 
-    async def salvage(self, thread: str, number: int) -> ThreadLog:
+    async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
         log = self.thread(thread)
         if log.last is None or log.last.number <= number:
             kept = await asyncio.to_thread(_read, self._path(thread))
             log.append([entry for entry in kept if entry.number == number])
         return log
+
+    def forget(self, threads: Sequence[str]) -> None:
+        super().forget(threads)
+        for thread in threads:
+            self._path(thread).unlink(missing_ok=True)
 
     def _path(self, thread: str) -> Path:
         return self._folder / f"{thread}{SUFFIX}"

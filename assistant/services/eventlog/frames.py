@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder().encode
 _FINISHED = '{"type":"RUN_FINISHED"'
 
 
-class Numbering:
+class FrameEncoder:
     """Makes the frames of one run; encoding an event costs about a microsecond."""
 
     def __init__(self, *, run_id: str, thread: str) -> None:
@@ -43,7 +43,7 @@ def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
     Its metadata says when to ask again, as `resetsAt`, if that is a matter of time.
     """
     # The ids are the client's own words: what is no text in them must not stop the answer.
-    numbering = Numbering(run_id=_given_id(given, "runId"), thread=_given_id(given, "threadId"))
+    numbering = FrameEncoder(run_id=_given_id(given, "runId"), thread=_given_id(given, "threadId"))
     frame = numbering.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), 1)
     if refusal.resets_at is None:
         return frame

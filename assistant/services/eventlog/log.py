@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 Take = Callable[[Sequence[Entry]], bool]
 
 
-def is_past(entry: Entry, place: Position | Entry) -> bool:
+def is_at_or_before(entry: Entry, place: Position | Entry) -> bool:
     """Whether the event stands at `place` or before it."""
     return entry.number < place.number or (entry.number == place.number and entry.seq <= place.seq)
 
@@ -88,7 +88,7 @@ class ThreadLog:
         last = kept[-1] if kept else None
         for entry in entries:
             if not follows(entry, last):
-                if last is not None and is_past(entry, last):
+                if last is not None and is_at_or_before(entry, last):
                     continue
                 # Something between is unknown here: what is older can no longer catch anybody up.
                 kept.clear()
@@ -118,7 +118,7 @@ class ThreadLog:
         """Drop the events of a run that come after its end; with whatever else stands in the end's own place."""
         last = self._entries[-1] if self._entries else None
         if last is not None and last.position >= end and not (last.position == end and last.is_end):
-            while self._entries and not is_past(self._entries[-1], Position(end.number, end.seq - 1)):
+            while self._entries and not is_at_or_before(self._entries[-1], Position(end.number, end.seq - 1)):
                 self.bytes -= len(self._entries.pop().frame)
 
     @property
@@ -159,7 +159,7 @@ class ThreadLog:
         """The events after a position, oldest first; costs what it returns, not what the log holds."""
         found: list[Entry] = []
         for entry in reversed(self._entries):
-            if is_past(entry, after):
+            if is_at_or_before(entry, after):
                 break
             found.append(entry)
         found.reverse()
@@ -199,10 +199,13 @@ class Writer(Protocol):
 class EventLog(Protocol):
     """Where runs' events are kept, in memory or in Redis.
 
-    `outlives_process`: whether they are there for whoever finishes the runs of a process that was killed.
+    `survives_process`: whether they are there for whoever finishes the runs of a process that was killed.
     """
 
-    outlives_process: bool
+    survives_process: bool
+
+    async def start(self) -> None:
+        """Prepare for writing, and listen for what other processes write. Called once, before the first run."""
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> Writer:
         """A run's writer; `on_failure` is called if its events cannot be kept any more."""
@@ -210,7 +213,7 @@ class EventLog(Protocol):
     async def open(self, thread: str) -> ThreadLog:
         """The thread's log with all that is known of it; kept up to date while somebody watches it."""
 
-    async def salvage(self, thread: str, number: int) -> ThreadLog:
+    async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
         """As `open`, with what a process that died had written of its run `number`."""
 
     async def start_run(self, thread: str, number: int) -> ThreadLog:
@@ -222,11 +225,18 @@ class EventLog(Protocol):
     async def tidy(self) -> None:
         """Let go of threads that nobody has read or written for long; looks once in a while."""
 
-    async def tell_summary(self, thread: str) -> None:
+    async def publish_summary_change(self, thread: str) -> None:
         """Tell the thread's readers, in every process, that its summary is another; a hint that may be lost."""
 
     async def publish_control(self, message: str) -> None:
         """Tell every other process something; a hint that may be lost."""
+
+    def forget(self, threads: Sequence[str]) -> None:
+        """Delete the stored events of these threads, when their conversations are deleted.
+
+        Works without an event loop and without `start`, so that commands and the admin can use a log of their own.
+        Events that another process holds in memory stay there until it drops the idle thread.
+        """
 
     def size(self) -> tuple[int, int]:
         """How many threads this process holds in memory, and how many bytes they take."""

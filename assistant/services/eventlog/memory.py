@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from assistant.services.eventlog.log import Entry, ThreadLog, Writer
 
@@ -33,7 +33,7 @@ class MemoryWriter:
 class MemoryLog:
     """Everything within this process."""
 
-    outlives_process = False
+    survives_process = False
 
     def __init__(self) -> None:
         self._threads: dict[str, ThreadLog] = {}
@@ -45,8 +45,11 @@ class MemoryLog:
             log = self._threads[thread] = ThreadLog()
         return log
 
-    def forget(self, thread: str) -> None:
-        """Begin a thread's log anew; whoever reads the old one is left with it."""
+    async def start(self) -> None:
+        """Nothing has to be connected."""
+
+    def reset(self, thread: str) -> None:
+        """Let the next reader or writer begin with an empty log; those of the old one keep it."""
         log = self._threads.get(thread)
         if log is not None and (log.last is not None or log.is_watched):
             del self._threads[thread]
@@ -57,12 +60,12 @@ class MemoryLog:
     async def open(self, thread: str) -> ThreadLog:
         return self.thread(thread)
 
-    async def salvage(self, thread: str, number: int) -> ThreadLog:
+    async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
         return self.thread(thread)
 
     async def start_run(self, thread: str, number: int) -> ThreadLog:
         if number == 1:
-            self.forget(thread)
+            self.reset(thread)
         log = self.thread(thread)
         log.forget_before(number - 1)
         await self.tidy()
@@ -71,7 +74,7 @@ class MemoryLog:
     async def tidy(self) -> None:
         self.sweep()
 
-    async def tell_summary(self, thread: str) -> None:
+    async def publish_summary_change(self, thread: str) -> None:
         self.note_summary(thread)
 
     def note_summary(self, thread: str) -> None:
@@ -89,6 +92,10 @@ class MemoryLog:
 
     async def close(self) -> None:
         self._threads.clear()
+
+    def forget(self, threads: Sequence[str]) -> None:
+        for thread in threads:
+            self._threads.pop(thread, None)
 
     def sweep(self) -> list[str]:
         """Forget threads that have been idle for long, and sooner if memory runs short; returns them.

@@ -16,11 +16,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from assistant.services.errors import REDIS_AWAY
+from assistant.services.errors import REDIS_ERRORS
 from assistant.services.eventlog.log import Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis_pubsub import Subscriptions
@@ -36,7 +37,9 @@ FORGET = "forget "
 SUMMARY = "summary "
 KEEP_SECONDS = 3600
 # A process says again what it reads, well before that would be forgotten.
-RENEW_SECONDS, RENEWED_AT_ONCE = KEEP_SECONDS / 4, 500
+RENEW_SECONDS = KEEP_SECONDS / 4
+# Keys of one command that renews or deletes many.
+KEYS_AT_ONCE = 500
 RETRY_SECONDS = 0.25
 # How long an append waits for a Redis that is away: longer than a restart of it takes.
 PATIENCE_SECONDS = 20.0
@@ -69,9 +72,10 @@ class RedisLog:
     `on_control` is called with every message that `publish_control` sent in any process.
     """
 
-    outlives_process = True
+    survives_process = True
 
     def __init__(self, url: str, on_control: Callable[[str], None]) -> None:
+        self._url = url
         self._redis: Redis = Redis.from_url(url, socket_keepalive=True)
         self._append_script = self._redis.register_script(APPEND)
         self._read_script = self._redis.register_script(READ)
@@ -79,7 +83,7 @@ class RedisLog:
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
-        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, REDIS_AWAY))
+        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, REDIS_ERRORS))
         self._followed: set[str] = set()
         self._expiries = Expiries()
         self._subscriptions = Subscriptions(url, on_message=self._take)
@@ -112,7 +116,7 @@ class RedisLog:
             failed = set(await self._patiently(lambda: self._append_script(keys=keys, args=arguments)))
         except ResponseError:
             failed = set(range(len(batches)))
-        except REDIS_AWAY as exc:
+        except REDIS_ERRORS as exc:
             logger.warning("The events of %d threads cannot be kept: %r", len(batches), exc)
             return [exc] * len(batches)
         failures: list[Exception | None] = []
@@ -122,7 +126,7 @@ class RedisLog:
             failures.append(failure)
             if failure is None:
                 self._memory.thread(thread).append(entries)
-            elif isinstance(failure, REDIS_AWAY):
+            elif isinstance(failure, REDIS_ERRORS):
                 away = failure
         return failures
 
@@ -134,7 +138,7 @@ class RedisLog:
             if stored[: len(entries)] == list(entries):
                 return None
             await self._fill(thread)
-        except REDIS_AWAY as exc:
+        except REDIS_ERRORS as exc:
             return exc
         logger.warning("Another process writes to thread %s", thread)
         return Fenced(thread)
@@ -147,7 +151,7 @@ class RedisLog:
                 return await command()
             except ResponseError:
                 raise
-            except REDIS_AWAY as exc:
+            except REDIS_ERRORS as exc:
                 if asyncio.get_running_loop().time() > deadline:
                     if isinstance(exc, RuntimeError):
                         raise RedisConnectionError("The connection was closed.") from exc
@@ -172,16 +176,16 @@ class RedisLog:
         await self._fill(thread)
         return log
 
-    async def salvage(self, thread: str, number: int) -> ThreadLog:
+    async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
         return await self.open(thread)
 
     async def start_run(self, thread: str, number: int) -> ThreadLog:
         if number == 1:
-            self._memory.forget(thread)
+            self._memory.reset(thread)
             if await self._patiently(lambda: self._redis.delete(STREAM + thread)):
                 # Other processes read this before the first event, for it is published before it.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
-        with contextlib.suppress(*REDIS_AWAY):  # only room is lost: the stream expires by itself
+        with contextlib.suppress(*REDIS_ERRORS):  # only room is lost: the stream expires by itself
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
         # A writer follows its thread too: events that others add after a take-over must not be missing here.
         log = await self.open(thread)
@@ -199,18 +203,24 @@ class RedisLog:
             if thread in self._followed:
                 continue
             self._expiries.forget(thread)
-            with contextlib.suppress(*REDIS_AWAY):  # else others send here what nobody reads, for a while
+            with contextlib.suppress(*REDIS_ERRORS):  # else others send here what nobody reads, for a while
                 await self._redis.srem(READERS + thread, self._id)
             if thread in self._followed:  # again, while that was on its way
                 self._fill_soon(thread)
 
-    async def tell_summary(self, thread: str) -> None:
+    async def publish_summary_change(self, thread: str) -> None:
         await self.publish_control(f"{SUMMARY}{thread}")
 
     async def publish_control(self, message: str) -> None:
         """Tell every process something; delivery is a hint, the database holds the truth."""
-        with contextlib.suppress(*REDIS_AWAY):
+        with contextlib.suppress(*REDIS_ERRORS):
             await self._redis.publish(CONTROL, message)
+
+    def forget(self, threads: Sequence[str]) -> None:
+        self._memory.forget(threads)
+        with SyncRedis.from_url(self._url) as client:
+            for start in range(0, len(threads), KEYS_AT_ONCE):
+                client.delete(*(STREAM + thread for thread in threads[start : start + KEYS_AT_ONCE]))
 
     def size(self) -> tuple[int, int]:
         return self._memory.size()
@@ -252,7 +262,7 @@ class RedisLog:
             return
         sender, _, thread = text.removeprefix(FORGET).partition(" ")
         if sender != self._id:
-            self._memory.forget(thread)
+            self._memory.reset(thread)
 
     def _fill_all(self) -> None:
         for thread in list(self._followed):
@@ -272,7 +282,7 @@ class RedisLog:
                 try:
                     async with self._fetching:
                         await self._fill(thread)
-                except REDIS_AWAY:
+                except REDIS_ERRORS:
                     logger.warning("Redis is away; thread %s waits for its events", thread)
                     self._wanted.add(thread)
                     await asyncio.sleep(RETRY_SECONDS)
@@ -288,7 +298,7 @@ class RedisLog:
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             threads = list(self._followed)
-            for start in range(0, len(threads), RENEWED_AT_ONCE):
-                keys = [READERS + thread for thread in threads[start : start + RENEWED_AT_ONCE]]
-                with contextlib.suppress(*REDIS_AWAY):  # who cannot reach Redis says it all when it is back
+            for start in range(0, len(threads), KEYS_AT_ONCE):
+                keys = [READERS + thread for thread in threads[start : start + KEYS_AT_ONCE]]
+                with contextlib.suppress(*REDIS_ERRORS):  # who cannot reach Redis says it all when it is back
                     await self._renew_script(keys=keys, args=[self._id, KEEP_SECONDS])

@@ -14,7 +14,7 @@ from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from assistant.services.errors import REDIS_AWAY
+from assistant.services.errors import REDIS_ERRORS
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Subscriptions:
         pubsub = None
         try:
             pubsub = await self._connect()
-        except REDIS_AWAY as exc:
+        except REDIS_ERRORS as exc:
             logger.warning("Redis cannot be reached yet; what other processes write is heard later: %r", exc)
         self._listener = asyncio.create_task(
             self._listen(pubsub), name="redis-subscriptions", context=contextvars.Context()
@@ -77,7 +77,7 @@ class Subscriptions:
                     pubsub = await self._connect()
                 message = await pubsub.get_message(timeout=READ_SECONDS)
             except Exception as exc:
-                if not isinstance(exc, REDIS_AWAY):
+                if not isinstance(exc, REDIS_ERRORS):
                     logger.exception("The channels of Redis could not be listened to")
                 pubsub = None
                 await self._drop()
@@ -105,6 +105,6 @@ class Subscriptions:
         pubsub, self._pubsub = self._pubsub, None
         client, self._client = self._client, None
         for one in (pubsub, client):
-            with contextlib.suppress(*REDIS_AWAY):
+            with contextlib.suppress(*REDIS_ERRORS):
                 if one is not None:
                     await one.aclose()

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from assistant.services.token_bucket import Bucket, Buckets
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 # Frames that one connection may send, and all of a member's connections together: a burst, then a number a second.
 CONNECTION_BURST, CONNECTION_RATE = 60, 20.0
@@ -24,7 +25,7 @@ MAX_SNAPSHOTS_PER_MEMBER = 1
 _frames = Buckets(MEMBER_BURST, MEMBER_RATE)
 _handshakes = Buckets(HANDSHAKE_BURST, HANDSHAKE_RATE)
 _mcp_requests = Buckets(MCP_BURST, MCP_RATE)
-_snapshots: WeakValueDictionary[tuple[int, int, UserId], asyncio.Semaphore] = WeakValueDictionary()
+_snapshots: PerLoop[WeakValueDictionary[tuple[int, UserId], asyncio.Semaphore]] = PerLoop(WeakValueDictionary)
 
 
 def member_bucket(*, tenant_id: int, user_id: UserId) -> Bucket:
@@ -45,8 +46,8 @@ def take_mcp_request(*, tenant_id: int, user_id: UserId) -> bool:
 
 def snapshot_semaphore(*, tenant_id: int, user_id: UserId) -> asyncio.Semaphore:
     """Return the semaphore, one for each event loop, that limits how many snapshots a member is sent at once."""
-    key = (id(asyncio.get_running_loop()), tenant_id, user_id)
-    semaphore = _snapshots.get(key)
+    semaphores, key = _snapshots.get(), (tenant_id, user_id)
+    semaphore = semaphores.get(key)
     if semaphore is None:
-        semaphore = _snapshots[key] = asyncio.Semaphore(MAX_SNAPSHOTS_PER_MEMBER)
+        semaphore = semaphores[key] = asyncio.Semaphore(MAX_SNAPSHOTS_PER_MEMBER)
     return semaphore

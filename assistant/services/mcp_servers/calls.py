@@ -6,7 +6,6 @@ import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from assistant.mcp_client import OnTools, RemoteFailure, SessionPool, ToolDefinition
 from assistant.services.db.threads import in_database
@@ -14,6 +13,7 @@ from assistant.services.mcp_servers.circuit_breaker import note_failure
 from assistant.services.mcp_servers.servers import Connection, connection_of, meta_of
 from assistant.services.mcp_servers.tool_listings import store_listing
 from assistant.toolkit import ToolContext, ToolResult
+from assistant.toolkit.per_loop import PerLoop
 
 if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
@@ -24,15 +24,12 @@ logger = logging.getLogger(__name__)
 LISTING_SECONDS = 60.0
 
 _at_work: set[asyncio.Task[tuple[RemoteSession, ToolDefinition | None]]] = set()
-_pools: WeakKeyDictionary[asyncio.AbstractEventLoop, SessionPool] = WeakKeyDictionary()
+_pools = PerLoop(SessionPool)
 
 
 def session_pool() -> SessionPool:
     """The open sessions of the event loop that is running."""
-    loop = asyncio.get_running_loop()
-    if loop not in _pools:
-        _pools[loop] = SessionPool()
-    return _pools[loop]
+    return _pools.get()
 
 
 async def call_remote(

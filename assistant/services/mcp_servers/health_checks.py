@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import dataclass
 from datetime import timedelta
-from weakref import WeakKeyDictionary
 
 from django.db.models import Q
 from django.utils import timezone
@@ -18,6 +18,7 @@ from assistant.services.mcp_servers.calls import listener_of
 from assistant.services.mcp_servers.circuit_breaker import REST, note_failure
 from assistant.services.mcp_servers.servers import Connection, connection_of
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
@@ -67,16 +68,15 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
     return Examination(True, sentence)
 
 
-_looks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, float]] = WeakKeyDictionary()
+_looks: PerLoop[dict[int, float]] = PerLoop(dict)
 _at_work: set[asyncio.Task[None]] = set()
 
 
 def keep_fresh(tenant_id: int) -> None:
     """See to it that the tenant's listings are no older than `FRESH`, soon; nobody waits for it."""
-    loop = asyncio.get_running_loop()
-    looked = _looks.setdefault(loop, {})
-    if loop.time() - looked.get(tenant_id, -LOOK_SECONDS) >= LOOK_SECONDS:
-        looked[tenant_id] = loop.time()
+    looked, now = _looks.get(), time.monotonic()
+    if now - looked.get(tenant_id, -LOOK_SECONDS) >= LOOK_SECONDS:
+        looked[tenant_id] = now
         task = asyncio.create_task(_refresh(tenant_id), name=f"mcp-refresh-{tenant_id}")
         _at_work.add(task)
         task.add_done_callback(_at_work.discard)

@@ -16,6 +16,7 @@ from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure
 from assistant.models import McpCredential, McpServer
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit import ToolContext
+from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.context import UserId
 
 # The one key of `_meta` under which a server finds what it may know of a call.
@@ -126,7 +127,7 @@ def command_named(name: str) -> Command:
 def read_headers(text: str) -> dict[str, str]:
     """Stored or given headers. Raises `ValueError` with a sentence that repeats no value."""
     try:
-        found = json.loads(text) if text else {}
+        found = load_json(text) if text else {}
     except ValueError:
         raise ValueError("The headers are not JSON.") from None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):

@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import redis
-from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import SESSION_KEY, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
@@ -25,11 +23,10 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from assistant.models import AuditEntry, Conversation, EndUser, Membership, Tenant
-from assistant.services.eventlog.file import forget_files
-from assistant.services.eventlog.redis import STREAM
+from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import forget_deleted
 from assistant.services.privacy.ownership import belongings, people_of, rows_of
-from assistant.services.runs.cancelling import stop_runs
+from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
 
 BATCH = 500
@@ -65,7 +62,7 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
     """
     pk = tenant.pk
     Tenant.objects.filter(pk=pk).update(is_active=False)
-    stop_runs(tenant_id=pk)
+    cancel_runs_and_wait(tenant_id=pk)
     people = list(people_of(tenant))
     threads = _forget_threads(tenant_id=pk)
     counts: Counter[str] = Counter()
@@ -78,7 +75,7 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
         forget_deleted()
         audit_trail.record(actor=actor, action="tenant.erase", target=f"tenant {pk}", details={"rows": dict(counts)})
     # A process that could not be waited for may have written since.
-    forget_event_logs(threads)
+    configured_log().forget(threads)
     return dict(counts)
 
 
@@ -94,13 +91,13 @@ def _erase_person(user: Any) -> Counter[str]:
     model, pk = type(user), user.pk
     # Nobody comes in as them while they go.
     model._base_manager.filter(pk=pk).update(is_active=False)
-    stop_runs(user_id=pk)
+    cancel_runs_and_wait(user_id=pk)
     threads = _forget_threads(user_id=pk)
     _forget_sessions(str(pk))
     _forget_names(_names_of(user), f"user {pk}")
     # Their places say whose they are, should this be interrupted: these go with the user.
     counts = _erase(model, pk, but=Membership) + _delete(model, [pk])
-    forget_event_logs(threads)
+    configured_log().forget(threads)
     return counts
 
 
@@ -145,17 +142,8 @@ def _forget_threads(**whose: int) -> list[str]:
     Returns the conversations' ids.
     """
     threads = [str(pk) for pk in Conversation.objects.filter(**whose).values_list("pk", flat=True)]
-    forget_event_logs(threads)
+    configured_log().forget(threads)
     return threads
-
-
-def forget_event_logs(threads: Sequence[str]) -> None:
-    """Delete the event logs of these threads."""
-    forget_files(threads)
-    if settings.REDIS_URL and threads:
-        with redis.Redis.from_url(settings.REDIS_URL) as client:
-            for start in range(0, len(threads), BATCH):
-                client.delete(*(STREAM + thread for thread in threads[start : start + BATCH]))
 
 
 def _forget_sessions(user: str) -> None:

@@ -24,7 +24,7 @@ from assistant.models import (
     WebhookDelivery,
 )
 from assistant.models.retention import KINDS, effective
-from assistant.services.privacy.erasure import forget_event_logs
+from assistant.services.eventlog.configured import configured_log
 from assistant.services.runs.idempotency import LIFETIME
 from assistant.services.tenancy import audit_trail
 
@@ -101,4 +101,4 @@ def _delete(rows: QuerySet[Any]) -> None:
 def _delete_conversations(rows: QuerySet[Any]) -> None:
     threads = [str(pk) for pk in rows.values_list("pk", flat=True)]
     rows.delete()
-    transaction.on_commit(lambda: forget_event_logs(threads))
+    transaction.on_commit(lambda: configured_log().forget(threads))

@@ -10,13 +10,13 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from assistant.models import Membership, Run
-from assistant.services.runs.leases import ask_to_cancel
+from assistant.services.runs.leases import mark_for_cancel
 
 # A process hears of it when it stores the answer so far, or keeps house: within five seconds. Then tools are ended.
 STOP_SECONDS = 15.0
 
 
-def halt_runs(*, owner: str, runs: Sequence[int]) -> list[int]:
+def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
     """Ask to cancel those of a process's `runs` whose tenant, user, membership or assistant has ended; their keys."""
     places = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
     ended = Run.objects.filter(
@@ -27,14 +27,14 @@ def halt_runs(*, owner: str, runs: Sequence[int]) -> list[int]:
     )
     pks = list(ended.values_list("pk", flat=True))
     if pks:
-        ask_to_cancel(Run.objects.filter(pk__in=pks))
+        mark_for_cancel(Run.objects.filter(pk__in=pks))
     return pks
 
 
-def stop_runs(**whose: Any) -> None:
+def cancel_runs_and_wait(**whose: Any) -> None:
     """Cancel the running runs that fit, and wait until their processes have ended them; those of dead ones stay."""
     running = Run.objects.filter(**whose, status=Run.Status.RUNNING)
-    ask_to_cancel(running)
+    mark_for_cancel(running)
     until = time.monotonic() + STOP_SECONDS
     while running.filter(lease_until__gt=timezone.now()).exists() and time.monotonic() < until:
         time.sleep(0.2)

@@ -28,7 +28,7 @@ GATHER_SECONDS = 0.2 if connection.vendor == "postgresql" else 0.05
 _WORTHWHILE = 4
 
 
-class Checkpoints:
+class CheckpointWriter:
     """Of the runs of one event loop."""
 
     def __init__(self) -> None:

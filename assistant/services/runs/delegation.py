@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assistant.core.toolcalls.protocols import Admission
 from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.agents import Agent
-from assistant.core.values.limits import Limits
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant
-from assistant.services.assistants.configuration import limits_of, options_of, prompt_of, with_prompt
+from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
-from assistant.services.db.threads import in_database_patiently
+from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset
 from assistant.toolkit import Tool
@@ -35,12 +34,7 @@ class Delegate:
     description: str
     prompt: str
     provider: ProviderChoice
-    limits: Limits
-    options: dict[str, float]
-    history_tokens: int
-    history_messages: int
-    task_schema: dict[str, Any] | None
-    answer_schema: dict[str, Any] | None
+    settings: AssistantSettings
     tenant_slug: str
 
 
@@ -64,13 +58,8 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
             name=row.name,
             description=row.description or row.name,
             prompt=prompt_of(row),
-            provider=choose_provider(row),
-            limits=limits_of(row),
-            options=options_of(row),
-            history_tokens=row.history_tokens,
-            history_messages=row.history_messages,
-            task_schema=row.task_schema,
-            answer_schema=row.answer_schema,
+            provider=(provider := choose_provider(row)),
+            settings=settings_of(row, provider),
             tenant_slug=row.tenant.slug,
         )
         for tool_name, row in sorted(named.items())
@@ -114,7 +103,7 @@ class DelegatingToolset:
         ]
 
     async def _delegates(self) -> list[Delegate]:
-        found = await in_database_patiently(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
+        found = await in_database_with_retry(delegates_of, tenant_id=self._tenant_id, assistant_id=self._assistant_id)
         return [row for row in found if self._narrowing is None or row.tool_name in self._narrowing]
 
     def _admission(self, row: Delegate, admission: Admission) -> Admission:
@@ -139,13 +128,9 @@ class DelegatingToolset:
                 )
             ),
             system=row.prompt,
-            limits=row.limits,
-            options=row.options,
-            input_type=row.task_schema,
-            output_type=row.answer_schema,
-            history_tokens=row.history_tokens,
-            history_messages=row.history_messages,
+            settings=row.settings,
+            input_type=row.settings.task_schema,
+            output_type=row.settings.answer_schema,
             title=row.name,
             slug=row.slug,
-            prices=row.provider.prices,
         )

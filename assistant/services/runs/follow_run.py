@@ -8,12 +8,12 @@ from collections.abc import AsyncGenerator
 from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import Entry, Position
 from assistant.services.run_key import RunKey
-from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.thread_snapshot import (
-    REPAINT_SECONDS,
-    Picture,
-    paint,
+    SNAPSHOT_RETRY_SECONDS,
+    Snapshot,
+    build_snapshot,
     run_ending,
     run_state,
     stored_thread,
@@ -53,14 +53,14 @@ async def run_entries(
                     return
             if is_painted:
                 if not log.holds(position):
-                    await asyncio.sleep(REPAINT_SECONDS)
+                    await asyncio.sleep(SNAPSHOT_RETRY_SECONDS)
                     yield None
                 continue
             try:
                 async with asyncio.timeout(patience):
                     await changed.wait()
             except TimeoutError:
-                end = await tell_stored_end(key=key, log=get_runs().log)
+                end = await append_missing_end(key=key, log=get_runs().log)
                 if end is not None and not log.read(position):
                     # The reader has seen its end already, or as much of the run as was kept, or more.
                     is_seen = end.position == position and may_have_seen_end
@@ -71,11 +71,11 @@ async def run_entries(
                 yield None
 
 
-async def _picture(member: Member, key: RunKey) -> Picture:
+async def _picture(member: Member, key: RunKey) -> Snapshot:
     state = await in_database(run_state, key=key)
     thread_id = state.run.conversation_id
     stored = await in_database(stored_thread, member=member, thread_id=thread_id, until=key.number)
-    return paint(state=state, log=await get_runs().log.open(key.thread), stored=stored)
+    return build_snapshot(state=state, log=await get_runs().log.open(key.thread), stored=stored)
 
 
 async def _news(key: RunKey, ending: tuple[int, str] | None, member: Member | None, position: Position) -> list[Entry]:

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.models import Run, ToolCall
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.db.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
@@ -119,7 +119,7 @@ def _leases() -> QuerySet[Run, datetime | None]:
 
 
 # Asked every few seconds by every process, and nearly always all there is to ask.
-_OLDEST_LEASE = Prepared(_leases)
+_OLDEST_LEASE = PreparedQuery(_leases)
 
 
 def take_over_dead_runs(
@@ -158,11 +158,11 @@ def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id
         running = running.filter(assistant_id=assistant_id)
     pks = list(running.values_list("pk", flat=True))
     if pks:
-        ask_to_cancel(running)
+        mark_for_cancel(running)
     return pks
 
 
-def ask_to_cancel(runs: QuerySet[Run]) -> None:
+def mark_for_cancel(runs: QuerySet[Run]) -> None:
     """Mark these as to be cancelled: their processes hear of it when they store the answer so far, or keep house."""
     runs.filter(cancel_requested_at=None).update(cancel_requested_at=timezone.now())
 

@@ -10,7 +10,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.thread_snapshot import run_before, run_ending
 
 
-async def tell_stored_end(*, key: RunKey, log: EventLog) -> Entry | None:
+async def append_missing_end(*, key: RunKey, log: EventLog) -> Entry | None:
     """Put a stored run's last event into the log if it is missing there; returns it, or None while the run is running.
 
     A process can be killed after it has stored a run and before it has told of that. Nobody finishes such a run again.
@@ -31,7 +31,7 @@ async def tell_stored_end(*, key: RunKey, log: EventLog) -> Entry | None:
     return end
 
 
-async def tell_end_before(*, key: RunKey, log: EventLog, thread_log: ThreadLog) -> None:
+async def append_missing_end_before_run(*, key: RunKey, log: EventLog, thread_log: ThreadLog) -> None:
     """Before a run begins: put the end of the run before it into the log if it is missing there.
 
     A run is stored before its end is told, and the next one can be opened in between. Nothing is told of a run any more
@@ -40,4 +40,4 @@ async def tell_end_before(*, key: RunKey, log: EventLog, thread_log: ThreadLog) 
     if thread_log.lacks_end_of(key.number - 1):
         before = await in_database(run_before, key=key)
         if before is not None:
-            await tell_stored_end(key=before, log=log)
+            await append_missing_end(key=before, log=log)

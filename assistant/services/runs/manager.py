@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.db import DatabaseError
@@ -25,19 +24,16 @@ from assistant.services.connections.connection_limits import (
 )
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES
-from assistant.services.eventlog.file import FileLog, events_folder
-from assistant.services.eventlog.log import EventLog
-from assistant.services.eventlog.memory import MemoryLog
-from assistant.services.eventlog.redis import RedisLog
+from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.eventlog.configured import configured_log
 from assistant.services.limits.quota_ledger import record_quota_reached
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
-from assistant.services.runs.cancelling import halt_runs
-from assistant.services.runs.checkpoints import Checkpoints
+from assistant.services.runs.cancelling import cancel_runs_without_access
+from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.leases import release, renew_leases, request_cancel
-from assistant.services.runs.log_end_repair import tell_end_before
+from assistant.services.runs.log_end_repair import append_missing_end_before_run
 from assistant.services.runs.opening import OpenedRun, RunSetup, open_run
 from assistant.services.runs.plan_builder import plan_of
 from assistant.services.runs.recovery import recover_dead_runs
@@ -51,13 +47,14 @@ from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 from assistant.services.webhooks.sender import Courier
 from assistant.toolkit.context import UserId
+from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
 # Leases last three of these, so two missed turns do not cost a run.
 HOUSEKEEPING_SECONDS = 5.0
 # How often runs whose process died are looked for in that time: whoever finishes one may die over it too.
-LOOKS_FOR_DEAD_RUNS = 2
+RECOVERIES_PER_ROUND = 2
 # Approvals wait for a day, and who answers one is asked how old it is.
 EXPIRY_SECONDS = 60.0
 # A log that is longer in the way than this has failed; until then it was tried again and again.
@@ -77,9 +74,8 @@ class Runs:
         self._housekeeping: asyncio.Task[None] | None = None
         self._recovery: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
-        self._redis_log = RedisLog(settings.REDIS_URL, self._on_control) if settings.REDIS_URL else None
-        self.log: EventLog = self._redis_log or _log_of_one_process()
-        self._checkpoints = Checkpoints()
+        self.log = configured_log(self._on_control)
+        self._checkpoints = CheckpointWriter()
         self._courier = Courier()
         self.connection_limiter: ConnectionLimiter = (
             RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
@@ -96,8 +92,7 @@ class Runs:
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
                 self._courier.start()
-            if self._redis_log is not None:
-                await self._redis_log.start()
+            await self.log.start()
 
     async def open(
         self,
@@ -161,7 +156,7 @@ class Runs:
         try:
             async with asyncio.timeout(BEGIN_SECONDS):
                 thread_log = await self.log.start_run(key.thread, key.number)
-                await tell_end_before(key=key, log=self.log, thread_log=thread_log)
+                await append_missing_end_before_run(key=key, log=self.log, thread_log=thread_log)
             return RunTask(
                 key,
                 plan_of(key=key, setup=setup, member=member),
@@ -231,17 +226,17 @@ class Runs:
         expiries_at = 0.0
         for turn in itertools.count():
             try:
-                began, is_due = timezone.now(), turn % LOOKS_FOR_DEAD_RUNS == 0
+                began, is_due = timezone.now(), turn % RECOVERIES_PER_ROUND == 0
                 if alive := self._alive():
                     if is_due:
                         for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
                             self._cancel_here(pk)
-                    for pk in await in_database(halt_runs, owner=self.owner, runs=alive):
+                    for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=alive):
                         self._cancel_here(pk)
                 if self._recovery is None or self._recovery.done():
                     self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
                 # Where Redis is away this takes longer than leases last.
-                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
+                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
                 if time.monotonic() >= expiries_at:
                     await in_database(expire_approvals)
                     expiries_at = time.monotonic() + EXPIRY_SECONDS
@@ -251,7 +246,7 @@ class Runs:
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:
                 logger.exception("Housekeeping failed")
-            await asyncio.sleep(HOUSEKEEPING_SECONDS / LOOKS_FOR_DEAD_RUNS)
+            await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
 
     async def _recover(self, began: datetime) -> None:
         """End the runs of processes that died, and let go of events that nobody reads."""
@@ -259,29 +254,23 @@ class Runs:
             # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
             await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
             await self.log.tidy()
-        except (*OUTAGES, DatabaseError, OSError):
+        except (*OUTAGE_ERRORS, DatabaseError, OSError):
             logger.warning("Dead runs could not be ended", exc_info=True)
         except Exception:
             logger.exception("The look for dead runs failed")
 
 
-def _log_of_one_process() -> EventLog:
-    """Without Redis: in memory, and beside a SQLite file what a killed process must not take with it."""
-    folder = events_folder()
-    return FileLog(folder) if folder else MemoryLog()
-
-
-_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Runs] = WeakKeyDictionary()
+_runs = PerLoop(Runs)
 
 
 def _held(which: int) -> int:
-    return sum(runs.log.size()[which] for runs in list(_by_loop.values()))
+    return sum(runs.log.size()[which] for runs in _runs.values())
 
 
 metrics.watch(
     "assistant_running_runs",
     "Runs that this process works on.",
-    lambda: sum(len(runs._tasks) for runs in list(_by_loop.values())),
+    lambda: sum(len(runs._tasks) for runs in _runs.values()),
 )
 metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _held(0))
 metrics.watch("assistant_event_log_bytes", "What the events held in memory take.", lambda: _held(1))
@@ -289,7 +278,4 @@ metrics.watch("assistant_event_log_bytes", "What the events held in memory take.
 
 def get_runs() -> Runs:
     """The runs of the event loop that is running."""
-    loop = asyncio.get_running_loop()
-    if loop not in _by_loop:
-        _by_loop[loop] = Runs()
-    return _by_loop[loop]
+    return _runs.get()

@@ -20,7 +20,7 @@ from assistant.toolkit import InvalidArguments
 from assistant.toolkit.context import UserId
 
 
-def what_is_new(
+def extract_new_input(
     given: RunInput, history: Sequence[Message], decided_by: UserId, conversation: Conversation, *, has_message: bool
 ) -> tuple[list[Message], dict[str, Decision]]:
     """Messages to store, and decisions on calls that wait for approval by the calls' ids.

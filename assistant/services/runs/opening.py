@@ -11,10 +11,11 @@ from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.history_window import estimate, estimate_tokens
-from assistant.core.values.limits import Allowance, Limits
+from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
+from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, Conversation, Run
-from assistant.services.assistants.configuration import limits_of, options_of, prompt_of
+from assistant.services.assistants.configuration import prompt_of, settings_of
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
 from assistant.services.conversations.stored_messages import recent_messages, store_messages
 from assistant.services.db.prepared_writes import PreparedInsert
@@ -23,8 +24,8 @@ from assistant.services.limits.api_key_requests import count_run
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs.leases import LEASE
-from assistant.services.runs.new_input import check_edits, what_is_new
-from assistant.services.runs.opening_query import Place, find_place
+from assistant.services.runs.new_input import check_edits, extract_new_input
+from assistant.services.runs.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.run_input import RunInput
 from assistant.services.tenancy.members import KeyLimits, Member
 from assistant.services.tenancy.quotas import Quotas, quotas_of
@@ -50,18 +51,13 @@ class RunSetup:
     assistant_slug: str
     system_prompt: str
     history: tuple[Message, ...]
-    history_tokens: int
-    history_messages: int
     provider: ProviderChoice
+    settings: AssistantSettings
     tools: tuple[EffectiveTool, ...]
     client_tools: tuple[Tool, ...]
     decisions: Mapping[str, Decision]
-    limits: Limits
-    options: Mapping[str, Any]
     has_delegates: bool
     summary: str
-    answer_schema: Mapping[str, Any] | None
-    ends_on_tool_failure: bool
     position: int
     has_webhooks: bool
     quotas: Quotas
@@ -147,7 +143,7 @@ def _open_once(
     member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId, *, is_counted: bool
 ) -> OpenedRun:
     message_id = given.message.id if given.message else ""
-    place = find_place(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
+    place = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
     if place is None:
         raise Refused("thread_not_found", "This assistant is not available.")
     if is_counted and place.key_limits is not None:
@@ -160,7 +156,7 @@ def _open_once(
     found = place.conversation
     history = [] if found is None else recent_messages(conversation=found)
     conversation = found or _new_thread(member, place.assistant, given)
-    new_rows, decisions = what_is_new(given, history, decided_by, conversation, has_message=place.has_message)
+    new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=place.has_message)
     run, setup = begin_run(
         member=member,
         place=place,
@@ -175,19 +171,16 @@ def _open_once(
     )
     if decisions:
         check_edits(decisions, history, setup.tools)
-    setup = replace(
-        setup,
-        client_tools=given.client_tools,
-        decisions=decisions,
-        answer_schema=given.output_schema or setup.answer_schema,
-    )
+    if given.output_schema:
+        setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
+    setup = replace(setup, client_tools=given.client_tools, decisions=decisions)
     return OpenedRun(key_of(run, owner), setup)
 
 
 def begin_run(
     *,
     member: Member,
-    place: Place,
+    place: OpeningState,
     conversation: Conversation,
     run_id: str,
     owner: str,
@@ -241,18 +234,13 @@ def begin_run(
         assistant_slug=assistant.slug,
         system_prompt=prompt_of(assistant),
         history=history,
-        history_tokens=assistant.history_tokens,
-        history_messages=assistant.history_messages,
         provider=choice,
+        settings=settings_of(assistant, choice),
         tools=tuple(tools),
         client_tools=(),
         decisions={},
-        limits=limits_of(assistant),
-        options=options_of(assistant),
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
-        answer_schema=assistant.answer_schema,
-        ends_on_tool_failure=assistant.tenant.ends_runs_on_tool_failure,
         position=conversation.message_count + len(new),
         has_webhooks=place.has_webhooks,
         quotas=quotas,

@@ -10,7 +10,7 @@ from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Su
 
 from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
 from assistant.services.assistants.configuration import with_prompt
-from assistant.services.db.prepared_queries import Prepared, UserKey
+from assistant.services.db.prepared_queries import PreparedQuery, UserKey
 from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
 from assistant.services.toolpolicy.policy import MemberSwitches
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
@@ -20,7 +20,7 @@ NO_LIMITS = KeyLimits(None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpeningState:
     """An active assistant of an active member's tenant, and what of a thread's past matters to a new run.
 
     `conversation` is None if the member has none of that id with this assistant. `same_run` is the run that has the new
@@ -38,9 +38,9 @@ class Place:
     has_message: bool = False
 
 
-def find_place(
+def read_opening_state(
     member: Member, assistant_slug: str, thread_id: uuid.UUID, *, run_id: str = "", message_id: str = ""
-) -> Place | None:
+) -> OpeningState | None:
     """The place of a new run; None if there is no such assistant, or the member is none any more.
 
     It is the picture of one moment, and nothing is locked: whoever begins a run on a picture that is no longer true
@@ -60,7 +60,7 @@ def find_place(
         return None
     switches = MemberSwitches(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
     limits = KeyLimits(row.key_per_minute, row.key_per_day)
-    place = Place(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
+    place = OpeningState(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
     conversation = getattr(row, "thread", None)  # not set where there is none
     if conversation is None:
         return place
@@ -105,7 +105,7 @@ def _place(
     )
 
 
-_PLACE = Prepared(
+_PLACE = PreparedQuery(
     _place,
     tenant_id=int,
     user_id=UserKey,

@@ -27,7 +27,7 @@ from assistant.toolkit import ToolContext
 
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     """Everything the loop needs; nothing in it touches the database until a tool is called."""
-    seconds = setup.limits.seconds
+    seconds, schema = setup.settings.limits.seconds, setup.settings.answer_schema
     # Most assistants ask no other, and spare the look for those.
     toolset_class = DelegatingToolset if setup.has_delegates else TenantToolset
     toolset: Toolset = toolset_class(
@@ -51,12 +51,8 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
             deadline=timezone.now() + timedelta(seconds=seconds) if seconds else None,
             extra=member.extra,
         ),
-        limits=setup.limits,
+        settings=setup.settings,
         allowances=setup.allowances,
-        prices=setup.provider.prices,
-        options=setup.options,
-        history_tokens=setup.history_tokens,
-        history_messages=setup.history_messages,
         # A name of the catalogue is never the client's, not where its tool is switched off either.
         client_tools=[one for one in setup.client_tools if one.name not in catalogue.registry()],
         decisions=setup.decisions,
@@ -66,8 +62,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         journal=AuditJournal(key, member.tenant.slug, setup.quotas),
         approval_seconds=APPROVAL_LIFETIME.total_seconds(),
         interceptors=tool_interceptors(),
-        on_error="raise" if setup.ends_on_tool_failure else "model",
-        output=SchemaOutput(setup.answer_schema) if setup.answer_schema else None,
+        output=SchemaOutput(schema) if schema else None,
         output_mode=getattr(model, "output_mode", "native"),
         thread_id=key.thread,
         run_id=key.run_id,

@@ -24,7 +24,7 @@ _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, Tool
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedCall:
     """A call as the audit has it; `result` is what the model is to read. `is_earlier`: an earlier run had made it."""
 
     call: Call
@@ -32,15 +32,15 @@ class Audited:
     is_earlier: bool
 
 
-def audited_calls(*, key: RunKey) -> list[Audited]:
+def audited_calls(*, key: RunKey) -> list[AuditedCall]:
     """The calls of a run, and those of an earlier run that this one was to go on with, in their order."""
     rows = ToolCall.objects.filter(tenant_id=key.tenant_id, run__conversation_id=key.conversation_id, agent="")
     conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
     earlier = open_calls(recent_messages(conversation=conversation))
     found = {row.call_id: row for row in rows.filter(call_id__in=list(earlier))}
-    told = [Audited(call, _result(found.get(call_id)), True) for call_id, call in earlier.items()]
+    told = [AuditedCall(call, _result(found.get(call_id)), True) for call_id, call in earlier.items()]
     own = rows.filter(run_id=key.pk).order_by("pk")
-    return [*told, *(Audited(Call(row.call_id, row.name, row.arguments), _result(row), False) for row in own)]
+    return [*told, *(AuditedCall(Call(row.call_id, row.name, row.arguments), _result(row), False) for row in own)]
 
 
 def _result(row: ToolCall | None) -> str:
@@ -51,7 +51,7 @@ def _result(row: ToolCall | None) -> str:
     return row.told or row.result or row.error
 
 
-def reconcile(transcript: Transcript, audited: Sequence[Audited]) -> list[Event]:
+def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Event]:
     """End what a dead run had open, and add the calls that its checkpoint did not know yet.
 
     Returns:

@@ -9,8 +9,8 @@ from datetime import datetime
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, RunError, RunStarted
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGES
-from assistant.services.eventlog.frames import Numbering, decode_event
+from assistant.services.errors import OUTAGE_ERRORS
+from assistant.services.eventlog.frames import FrameEncoder, decode_event
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position
 from assistant.services.runs.closing import close_run
 from assistant.services.runs.leases import DeadRun, LostRun, take_over_dead_runs
@@ -37,7 +37,7 @@ async def recover_dead_runs(
             await _recover(run, log)
         except (LostRun, Fenced):
             logger.warning("Run %s was recovered by another process", run.key.run_id)
-        except (*OUTAGES, OSError):
+        except (*OUTAGE_ERRORS, OSError):
             raise  # the others would wait as long in vain, one after the other
         except Exception:
             # One run that cannot be stored must not keep the others from being usable again.
@@ -47,7 +47,7 @@ async def recover_dead_runs(
 
 async def _recover(run: DeadRun, log: EventLog) -> None:
     key = run.key
-    thread_log = await log.salvage(key.thread, key.number)
+    thread_log = await log.open_for_recovery(key.thread, key.number)
     transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
     seq = run.checkpoint_seq
     # What clients saw after the checkpoint stands in the log, if the log outlived the process.
@@ -61,7 +61,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         # What was told may be lost. Its numbers are not given again: whoever saw it could not tell this end from that.
         # Everybody is shown a fresh picture in place of what is missing in between.
         seq += UNKNOWN_EVENTS
-    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
     opening = [] if is_begun else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
     closing = [*opening, *reconcile(transcript, await in_database(audited_calls, key=key)), ending]

@@ -25,12 +25,12 @@ from assistant.core.values.events import (
 from assistant.models import Run
 from assistant.services import metrics
 from assistant.services.conversations.summaries import summarise_if_long
-from assistant.services.db.threads import in_database_patiently
+from assistant.services.db.threads import in_database_with_retry
 from assistant.services.errors import note_failure
-from assistant.services.eventlog.frames import Numbering, as_mapping
+from assistant.services.eventlog.frames import FrameEncoder, as_mapping
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.run_key import RunKey
-from assistant.services.runs.checkpoints import Checkpoints
+from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.toolcalls.tracing import fail, run_span
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 CHECKPOINT_SECONDS = 0.8
 # Each time, all of it is written. Where the log outlives a killed process, an answer is stored a second less often for
 # each so many characters, up to the most: they are lost only if the log is lost at the same time.
-CHARACTERS_PER_SECOND, MOST_CHECKPOINT_SECONDS = 3_000, 4.0
+CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS = 3_000, 4.0
 
 # What begins with the first token that a model has answered.
 _ANSWER = TextMessageStart | ReasoningMessageStart | ToolCallStart
@@ -62,7 +62,7 @@ class RunTask:
         key: RunKey,
         plan: Plan,
         log: EventLog,
-        checkpoints: Checkpoints,
+        checkpoints: CheckpointWriter,
         *,
         position: int,
         has_webhooks: bool,
@@ -75,7 +75,7 @@ class RunTask:
         self._position = position
         self._has_webhooks = has_webhooks
         self._transcript = Transcript()
-        self._numbering = Numbering(run_id=key.run_id, thread=key.thread)
+        self._numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
         self._seq = 0
         self._began = time.perf_counter()
         self._first_token: float | None = None
@@ -101,12 +101,12 @@ class RunTask:
             is_shorter = await summarise_if_long(
                 key=self.key,
                 model=self._plan.model,
-                prices=self._plan.prices,
+                prices=self._plan.settings.prices,
                 messages=(*self._plan.messages, *self._transcript.messages),
-                tokens=self._plan.history_tokens,
+                tokens=self._plan.settings.history_tokens,
             )
         if is_shorter:
-            await self._log.tell_summary(self.key.thread)
+            await self._log.publish_summary_change(self.key.thread)
 
     def start(self) -> asyncio.Task[None]:
         self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")
@@ -244,7 +244,7 @@ class RunTask:
         logger.info("Run ended: %s", fields["outcome"], extra=fields)
 
     async def _close(self, ending: Ending) -> None:
-        await in_database_patiently(
+        await in_database_with_retry(
             close_run,
             key=self.key,
             messages=self._transcript.messages if self._is_storable else (),
@@ -262,7 +262,7 @@ class RunTask:
             if self._seq == kept:
                 continue
             kept, partial = self._seq, self._transcript.to_state()
-            if self._log.outlives_process:
+            if self._log.survives_process:
                 pause = checkpoint_pause(sum(len(message["content"]) for message in partial["messages"]))
             try:
                 await self._flush()
@@ -277,7 +277,7 @@ class RunTask:
 
 def checkpoint_pause(characters: int) -> float:
     """Seconds until the next checkpoint of an answer that is so long, where the log outlives a killed process."""
-    return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MOST_CHECKPOINT_SECONDS)
+    return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS)
 
 
 def ending_of(event: RunFinished | RunError) -> Ending:

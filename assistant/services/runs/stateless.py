@@ -11,7 +11,7 @@ from assistant.models import Conversation, Run
 from assistant.services.errors import Refused
 from assistant.services.run_key import key_of
 from assistant.services.runs.opening import TITLE_LENGTH, OpenedRun, begin_run
-from assistant.services.runs.opening_query import find_place
+from assistant.services.runs.opening_query import read_opening_state
 from assistant.services.runs.stateless_input import StatelessInput
 from assistant.services.tenancy.members import Member
 
@@ -39,7 +39,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         same = own.filter(run_id=given.run_id).first()
         if same is not None:
             return OpenedRun(key_of(same, owner))
-    place = find_place(member, assistant_slug, thread_id)
+    place = read_opening_state(member, assistant_slug, thread_id)
     if place is None:
         raise Refused("thread_not_found", "This assistant is not available.")
     new = given.messages[-given.new :]
@@ -64,9 +64,9 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
     setup = replace(
         setup,
         client_tools=given.client_tools,
-        options={**setup.options, **given.options},
+        settings=replace(setup.settings, options={**setup.settings.options, **given.options}),
         is_stateless=True,
         tool_choice=given.tool_choice,
-        response_format=None if setup.answer_schema else given.response_format,
+        response_format=None if setup.settings.answer_schema else given.response_format,
     )
     return OpenedRun(key_of(run, owner), setup)

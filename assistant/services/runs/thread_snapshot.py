@@ -17,16 +17,16 @@ from assistant.core.values.messages import Message
 from assistant.models import Conversation, Run, ToolCall
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import to_message
-from assistant.services.eventlog.frames import Numbering, decode_event, stored_event
+from assistant.services.eventlog.frames import FrameEncoder, decode_event, stored_event
 from assistant.services.eventlog.log import Position, ThreadLog
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.files import files_of_calls
 
 # A picture holds at most this many messages, the newest.
-PICTURE_MESSAGES = 1000
+MAX_SNAPSHOT_MESSAGES = 1000
 # Redis can lose events that were told after the last checkpoint: the next one has them, and is looked for this often.
-REPAINT_SECONDS = 0.5
+SNAPSHOT_RETRY_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def run_ending(*, key: RunKey) -> tuple[int, str] | None:
     run = Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).only("ending", "checkpoint_seq").first()
     if run is None or run.ending is None:
         return None
-    frame = Numbering(run_id=key.run_id, thread=key.thread).frame(stored_event(run.ending), run.checkpoint_seq)
+    frame = FrameEncoder(run_id=key.run_id, thread=key.thread).frame(stored_event(run.ending), run.checkpoint_seq)
     return run.checkpoint_seq, frame
 
 
@@ -112,7 +112,7 @@ def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredThread:
     """What the database has of a thread: its newest messages, oldest first.
 
     `calls` is what is known of their tool calls, and `asked` what was said by the assistants that those asked, both by
@@ -129,14 +129,14 @@ def run_state(*, key: RunKey) -> ThreadState:
     return ThreadState(Run.objects.get(pk=key.pk, tenant_id=key.tenant_id), None)
 
 
-def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> Stored:
+def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> StoredThread:
     """What is stored of a member's thread; `until` is the number of the last run that is looked at, default all."""
     rows = MessageRow.objects.filter(conversation__in=_own_thread(member, thread_id))
     if until is not None:
         rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
-    rows = rows.order_by("-position")[:PICTURE_MESSAGES]
+    rows = rows.order_by("-position")[:MAX_SNAPSHOT_MESSAGES]
     messages = [to_message(row) for row in reversed(rows)]
-    while len(messages) == PICTURE_MESSAGES and messages and messages[0].role != "user":
+    while len(messages) == MAX_SNAPSHOT_MESSAGES and messages and messages[0].role != "user":
         messages.pop(0)
     audit = ToolCall.objects.filter(
         tenant_id=member.tenant_id, run__conversation_id=thread_id, run__user_id=member.user_id
@@ -156,7 +156,7 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
         call_id: {"status": status, "durationMs": duration, "display": display, "media": files.get(pk)}
         for pk, call_id, status, duration, display in known
     }
-    return Stored(messages, calls, asked)
+    return StoredThread(messages, calls, asked)
 
 
 def _call_ids(messages: Iterable[Message]) -> list[str]:
@@ -164,7 +164,7 @@ def _call_ids(messages: Iterable[Message]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Snapshot:
     """A fresh picture: its frames, of which the first `head` come before the run's end, and where the log goes on.
 
     `texts` are the assistant's messages (id and Markdown) in it, `open_texts` the ids of those that go on.
@@ -172,14 +172,14 @@ class Picture:
 
     frames: list[str]
     head: int
-    numbering: Numbering
+    numbering: FrameEncoder
     position: Position
     texts: list[tuple[str, str]]
     open_texts: frozenset[str]
     is_end: bool
 
 
-def paint(*, state: ThreadState, log: ThreadLog, stored: Stored) -> Picture:
+def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) -> Snapshot:
     """A fresh picture of a thread: a running answer is rebuilt from its checkpoint and the log."""
     run = state.run
     thread = str(run.conversation_id)
@@ -193,12 +193,12 @@ def paint(*, state: ThreadState, log: ThreadLog, stored: Stored) -> Picture:
         MessagesSnapshot(told),
         *transcript.open_events(),
     ]
-    numbering = Numbering(run_id=run.run_id, thread=thread)
+    numbering = FrameEncoder(run_id=run.run_id, thread=thread)
     frames = [numbering.frame(event, seq) for event in events]
     head = len(frames)
     if not state.is_running and run.ending is not None:
         frames.append(numbering.frame(stored_event(run.ending), seq))
-    return Picture(
+    return Snapshot(
         frames=frames,
         head=head,
         numbering=numbering,

@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
-from assistant.services.db.prepared_queries import Prepared, UserKey
+from assistant.services.db.prepared_queries import PreparedQuery, UserKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit import TenantInfo, UserInfo
@@ -116,7 +116,7 @@ def _membership(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
     ).select_related("tenant", "tenant__limits", "user")
 
 
-_MEMBERSHIP = Prepared(_membership, user_id=UserKey, tenant_slug=str)
+_MEMBERSHIP = PreparedQuery(_membership, user_id=UserKey, tenant_slug=str)
 
 
 @all_tenants()
@@ -224,8 +224,8 @@ def _key_membership(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
     )
 
 
-_KEY = Prepared(_key, hashed=str)
-_KEY_MEMBERSHIP = Prepared(_key_membership, tenant_id=int, user_id=UserKey)
+_KEY = PreparedQuery(_key, hashed=str)
+_KEY_MEMBERSHIP = PreparedQuery(_key_membership, tenant_id=int, user_id=UserKey)
 
 
 @all_tenants()

@@ -17,7 +17,7 @@ from assistant.core.values.messages import ToolCall as Call
 from assistant.models import ToolCall
 from assistant.services import metrics
 from assistant.services.db.prepared_writes import PreparedInsert, PreparedUpdate
-from assistant.services.db.threads import in_database, in_database_patiently
+from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
@@ -55,7 +55,7 @@ class AuditJournal:
         self._rows: dict[str, int] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        rows, known = await in_database_patiently(record_start, key=self._key, batch=batch, quotas=self._quotas)
+        rows, known = await in_database_with_retry(record_start, key=self._key, batch=batch, quotas=self._quotas)
         self._rows |= rows
         return known
 
@@ -65,7 +65,7 @@ class AuditJournal:
         )
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        await in_database_patiently(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
         catalogue = registry()
         metrics.count_calls(
             tenant=self._tenant_slug,

@@ -13,8 +13,8 @@ from django.db.models import Exists, Q, QuerySet
 from assistant.core.toolcalls.protocols import Admission, Policy
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Membership
-from assistant.services.db.prepared_queries import Prepared, UserKey
-from assistant.services.db.threads import in_database_patiently
+from assistant.services.db.prepared_queries import PreparedQuery, UserKey
+from assistant.services.db.threads import in_database_with_retry
 from assistant.services.mcp_servers.health_checks import keep_fresh
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue
@@ -30,7 +30,7 @@ _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", 
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class PolicyDecision:
     """The policy for a tool; `rule` is a sentence that names the layer that decided.
 
     `config` and `secrets` are the tool's settings, empty if it is off.
@@ -67,7 +67,7 @@ def decide(
     has_permission: bool = True,
     narrowing: Collection[str] | None = None,
     refusal: str | None = None,
-) -> Decision:
+) -> PolicyDecision:
     """Combine the policies of all layers for a tool: off beats ask beats on.
 
     Args:
@@ -79,25 +79,27 @@ def decide(
         refusal: Why an outside server's tool cannot be used now, or "" if it can; None for other tools.
     """
     if tool is None:
-        return Decision("off", "Not in this deployment's catalogue.", "catalogue")
+        return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
     if refusal:
-        return Decision("off", refusal, "server")
+        return PolicyDecision("off", refusal, "server")
     decisions = [_tenant_decision(tool, tenant, is_remote=refusal is not None)]
     if assistant is not None:
-        decisions.append(Decision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant"))
+        decisions.append(
+            PolicyDecision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant")
+        )
     if tool.requires_approval is True:
-        decisions.insert(0, Decision("ask", "The tool itself asks before every call.", "tool"))
+        decisions.insert(0, PolicyDecision("ask", "The tool itself asks before every call.", "tool"))
     if tool.permission and not has_permission:
-        decisions.append(Decision("off", f"The user lacks the permission {tool.permission}.", "user"))
+        decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
-        decisions.append(Decision("off", "Left out by the client.", "client"))
+        decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
     decision = _strictest(decisions)
     if decision.policy == "off":
         return decision
     try:
         config, secrets = _merged_settings(tool, (tenant, assistant))
     except ValueError as exc:
-        return Decision("off", f"Its stored settings are not valid: {exc}", "settings")
+        return PolicyDecision("off", f"Its stored settings are not valid: {exc}", "settings")
     return replace(decision, config=config, secrets=secrets)
 
 
@@ -106,17 +108,17 @@ def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Ma
     return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
 
 
-def _tenant_decision(tool: Tool, switch: Switch | None, *, is_remote: bool) -> Decision:
+def _tenant_decision(tool: Tool, switch: Switch | None, *, is_remote: bool) -> PolicyDecision:
     if switch is not None:
-        return Decision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
+        return PolicyDecision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
     if is_remote:
-        return Decision("on", "Let in on the page of its server.", "server")
+        return PolicyDecision("on", "Let in on the page of its server.", "server")
     if tool.enabled_by_default:
-        return Decision("on", "On by default; the tenant has not switched it.", "catalogue")
-    return Decision("off", "Off until the tenant switches it on.", "tenant")
+        return PolicyDecision("on", "On by default; the tenant has not switched it.", "catalogue")
+    return PolicyDecision("off", "Off until the tenant switches it on.", "tenant")
 
 
-def _strictest(decisions: list[Decision]) -> Decision:
+def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:
     """Return the first of the strictest decisions; if all are "on", the last, which is the most specific."""
     severity = max(_SEVERITY[decision.policy] for decision in decisions)
     strictest = [decision for decision in decisions if _SEVERITY[decision.policy] == severity]
@@ -152,7 +154,7 @@ def effective_tools(
     tools = list(catalogue.registry())
     if switches is None:
         found = _member_switches(tenant_id, user_id, assistant_id)
-        if isinstance(found, Decision):
+        if isinstance(found, PolicyDecision):
             return [EffectiveTool(tool, found.policy, found.rule) for tool in tools]
         switches = found
     stored = switches.stored
@@ -201,17 +203,17 @@ def _membership(*, tenant_id: int, user_id: UserId, assistant_id: int) -> QueryS
     )
 
 
-_MEMBERSHIP = Prepared(_membership, tenant_id=int, user_id=UserKey, assistant_id=int)
+_MEMBERSHIP = PreparedQuery(_membership, tenant_id=int, user_id=UserKey, assistant_id=int)
 
 
-def _member_switches(tenant_id: int, user_id: UserId, assistant_id: int | None) -> MemberSwitches | Decision:
+def _member_switches(tenant_id: int, user_id: UserId, assistant_id: int | None) -> MemberSwitches | PolicyDecision:
     """Return the member's switches, or a decision that refuses all tools if the member or assistant is not active."""
     row = _MEMBERSHIP.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
-        return Decision("off", "The user is not a member of an active tenant.", "member")
+        return PolicyDecision("off", "The user is not a member of an active tenant.", "member")
     is_superuser, has_assistant, *stored = row
     if assistant_id is not None and not has_assistant:
-        return Decision("off", "The assistant is not active.", "assistant")
+        return PolicyDecision("off", "The assistant is not active.", "assistant")
     return MemberSwitches(is_superuser, read_switches(*stored))
 
 
@@ -249,14 +251,14 @@ class TenantToolset:
     async def offered(self) -> Sequence[Tool]:
         """Return the tools whose policy is on or ask."""
         initial, self._initial = self._initial, None
-        found = await in_database_patiently(self._read) if initial is None else initial
+        found = await in_database_with_retry(self._read) if initial is None else initial
         if any(entry.is_remote for entry in found):
             keep_fresh(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
         """Return the current policy for each call; switches changed since the offer count."""
-        found = {entry.tool.name: entry for entry in await in_database_patiently(self._read)}
+        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._read)}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
         return [_admission(found.get(call.name), tools) for call in calls]
 

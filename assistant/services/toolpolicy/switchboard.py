@@ -13,7 +13,7 @@ from assistant.models import Assistant, Tenant, ToolSetting
 from assistant.services.mcp_servers.tools import remote_tools
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.policy import Decision, decide
+from assistant.services.toolpolicy.policy import PolicyDecision, decide
 from assistant.services.toolpolicy.switch_query import switch_of
 from assistant.toolkit import Tool
 
@@ -34,7 +34,7 @@ class Cell:
     assistant_id: int | None
     stored: str
     setting_id: int | None
-    decision: Decision
+    decision: PolicyDecision
 
     @property
     def target(self) -> str:

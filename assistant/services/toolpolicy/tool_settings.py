@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from assistant.toolkit import Tool
+from assistant.toolkit.bounded_json import load_json
 
 
 def read_config(tool: Tool, layers: Iterable[object]) -> Any:
@@ -41,7 +41,7 @@ def read_secrets(layers: Iterable[str]) -> Mapping[str, str]:
     merged: dict[str, str] = {}
     for text in layers:
         try:
-            found = json.loads(text) if text else {}
+            found = load_json(text) if text else {}
         except ValueError:
             raise ValueError("the secrets are not JSON.") from None
         if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):

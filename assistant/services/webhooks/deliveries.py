@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services import metrics
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.services.webhooks.events import TEST, secrets_of
@@ -86,7 +86,7 @@ def _next_try() -> QuerySet[WebhookDelivery, datetime | None]:
 
 
 # Asked every two seconds by every process, and mostly all there is to ask.
-_NEXT_TRY = Prepared(_next_try)
+_NEXT_TRY = PreparedQuery(_next_try)
 
 
 @all_tenants()

@@ -23,7 +23,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from assistant.models import Assistant, Tenant, ToolCall, Webhook, WebhookDelivery
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
 
@@ -51,7 +51,7 @@ def _active(*, tenant_id: int) -> QuerySet[Webhook]:
 
 
 # Asked at the end of every run, and most tenants have none.
-_ACTIVE = Prepared(_active, tenant_id=int)
+_ACTIVE = PreparedQuery(_active, tenant_id=int)
 
 
 def _wanting(tenant_id: int, event: str) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any
 import pydantic_core
 from pydantic import ValidationError
 
+from assistant.toolkit.bounded_json import TooDeep, is_deeper, load_json
 from assistant.toolkit.errors import InvalidArguments
 from assistant.toolkit.schema.alternatives import branches, could_be, keep_apart
 from assistant.toolkit.schema.json_schema import UNKNOWN, JsonSchema, kinds_of, resolve
@@ -42,10 +43,8 @@ def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Argume
         text = _text(arguments)
         if len(text) > MAX_CHARACTERS:
             raise InvalidArguments(f"The arguments are longer than {MAX_CHARACTERS} characters.")
-        parsed = _DECODER.decode(text) if text.strip() else None
-        if text.count("[") + text.count("{") > MAX_DEPTH and _is_deeper(parsed, MAX_DEPTH):
-            raise RecursionError
-    except RecursionError:
+        parsed = load_json(text, max_depth=MAX_DEPTH, loads=_decode) if text.strip() else None
+    except TooDeep:
         raise InvalidArguments(f"The arguments are nested more than {MAX_DEPTH} levels deep.") from None
     except ValueError as exc:
         raise InvalidArguments(f"The arguments are not valid JSON: {str(exc)[:200].rstrip('.')}.") from None
@@ -65,18 +64,12 @@ def _text(arguments: str | bytes | Mapping[str, Any] | None) -> str:
         return ""
     if not isinstance(arguments, Mapping):
         raise InvalidArguments("The arguments must be a JSON object.")
+    if is_deeper(arguments, MAX_DEPTH):
+        raise TooDeep
     try:
         return json.dumps(arguments, allow_nan=False)
     except TypeError:  # a program's own values: dates, dataclasses, ...
         return json.dumps(pydantic_core.to_jsonable_python(dict(arguments)), allow_nan=False)
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    if not isinstance(value, dict | list) or not value:
-        return False
-    if levels == 0:
-        return True
-    return any(_is_deeper(item, levels - 1) for item in (value.values() if isinstance(value, dict) else value))
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -96,6 +89,10 @@ def _finite(text: str) -> float:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)
+
+
+def _decode(text: str | bytes) -> Any:
+    return _DECODER.decode(text if isinstance(text, str) else text.decode())
 
 
 def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:

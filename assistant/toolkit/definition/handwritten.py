@@ -12,7 +12,7 @@ from typing import Any
 from assistant.toolkit.calls.arguments import Arguments, coerce, refusal
 from assistant.toolkit.definition.signature import is_context
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.schema.json_schema import JsonSchema, problems
+from assistant.toolkit.schema.json_schema import JsonSchema, TooManySteps, problems
 
 MAX_PROBLEMS = 100
 
@@ -36,7 +36,7 @@ class HandWritten:
             # What the schema does not tell of is refused, though JSON Schema would let it pass.
             closed = {"additionalProperties": False, **self.parameters}
             found = list(islice(problems(checked, closed, closed), MAX_PROBLEMS))
-        except (RecursionError, TypeError, AttributeError):  # such as a reference to what is no schema
+        except (TooManySteps, TypeError, AttributeError):  # such as a reference to what is no schema
             raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
         except UnicodeEncodeError:
             raise InvalidArguments("The arguments hold half a character, which is not valid Unicode.") from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
-from assistant.toolkit.schema.json_schema import JsonSchema, holds_to, resolve
+from assistant.toolkit.schema.json_schema import MAX_ALTERNATIVES, JsonSchema, holds_to, resolve
 
 
 def branches(schema: JsonSchema, keyword: str, root: JsonSchema) -> list[JsonSchema]:
@@ -16,6 +16,8 @@ def branches(schema: JsonSchema, keyword: str, root: JsonSchema) -> list[JsonSch
 
 def _branches(schema: JsonSchema, keyword: str, root: JsonSchema, seen: dict[int, Any]) -> Iterator[JsonSchema]:
     seen[id(schema)] = schema
+    if len(seen) > MAX_ALTERNATIVES:
+        return
     if keyword in schema:
         yield schema
         return

@@ -8,18 +8,34 @@ from typing import Any
 
 from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_schema
 
+from assistant.toolkit.bounded_json import MAX_DEPTH, is_deeper
+
 JsonSchema = dict[str, Any]
 UNKNOWN = "unknown argument"
 _OF_SCHEMAS = ("anyOf", "oneOf", "allOf")
 _OF_SCHEMAS_BY_NAME = ("properties", "$defs")
 _MOST_REFERENCES = 50
+# Alternatives of a schema, and of these in turn, that are followed.
+MAX_ALTERNATIVES = 300
 # A check may take so many steps, and so many more for each value: somebody else's schema must not hold up everybody.
 _STEPS, _STEPS_EACH = 2_000, 50
+# Steps within each other: each takes up to three frames of the interpreter's 1,000.
+_MOST_NESTED_STEPS = 200
 
 
-def mistake_in(schema: Any, where: str = "the schema", levels: int = 60) -> str:
+class TooManySteps(Exception):
+    """A schema goes on without end, or doubles its alternatives until its check would."""
+
+
+def mistake_in(schema: Any) -> str:
     """What makes this no schema that can be held to; empty if nothing does."""
-    if isinstance(schema, bool) or not levels:
+    if is_deeper(schema):
+        return f"the schema is nested more than {MAX_DEPTH} levels deep"
+    return _mistake_in(schema, "the schema")
+
+
+def _mistake_in(schema: Any, where: str) -> str:
+    if isinstance(schema, bool):
         return ""
     if not isinstance(schema, dict):
         return f"{where} must be an object"
@@ -41,7 +57,7 @@ def mistake_in(schema: Any, where: str = "the schema", levels: int = 60) -> str:
     }
     below |= {f"{n} in {k}": v for k in _OF_SCHEMAS_BY_NAME for n, v in schema.get(k, {}).items()}
     below |= {f"{k}.{place}": v for k in _OF_SCHEMAS for place, v in enumerate(schema.get(k, ()))}
-    return next((found for name, part in below.items() if (found := mistake_in(part, name, levels - 1))), "")
+    return next((found for name, part in below.items() if (found := _mistake_in(part, name))), "")
 
 
 def resolve(schema: Any, root: JsonSchema) -> JsonSchema:
@@ -87,6 +103,8 @@ def kinds_of(schema: Any, root: JsonSchema) -> frozenset[str] | None:
 def _kinds_of(schema: Any, root: JsonSchema, seen: dict[int, Any]) -> frozenset[str] | None:
     schema = resolve(schema, root)
     seen[id(schema)] = schema
+    if len(seen) > MAX_ALTERNATIVES:
+        return None
     declared = schema.get("type")
     if isinstance(declared, str | list):
         return frozenset([declared] if isinstance(declared, str) else declared)
@@ -105,16 +123,22 @@ def _kinds_of(schema: Any, root: JsonSchema, seen: dict[int, Any]) -> frozenset[
 
 
 class _Check:
-    """One check of a value: the schema's root, and how many steps are left."""
+    """One step of the check of a value: the schema's root, the steps that are left, and how many this one is within."""
 
-    def __init__(self, root: JsonSchema, value: Any) -> None:
+    def __init__(self, root: JsonSchema, left: Iterator[int], nested: int = 0) -> None:
         self.root = root
-        self._left = _STEPS + _STEPS_EACH * _size(value)
+        self._left = left
+        self._nested = nested
 
-    def step(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise RecursionError("The schema asks for more steps than the value is worth.")
+    @classmethod
+    def of(cls, value: Any, root: JsonSchema) -> _Check:
+        return cls(root, iter(range(_STEPS + _STEPS_EACH * _size(value))))
+
+    def step(self) -> _Check:
+        """The next step, within this one. Raises `TooManySteps`."""
+        if self._nested == _MOST_NESTED_STEPS or next(self._left, None) is None:
+            raise TooManySteps
+        return _Check(self.root, self._left, self._nested + 1)
 
 
 def _size(value: Any) -> int:
@@ -127,21 +151,21 @@ def problems(value: Any, schema: Any, root: JsonSchema, path: str = "") -> Itera
     """What is wrong with a value: the path of each wrong field and a sentence. Unknown keywords are passed over.
 
     Raises:
-        RecursionError: the schema goes on without end, or doubles its alternatives until the check would.
+        TooManySteps: the schema goes on without end, or doubles its alternatives until the check would.
     """
-    return _problems(value, schema, _Check(root, value), path)
+    return _problems(value, schema, _Check.of(value, root), path)
 
 
 def holds_to(value: Any, schema: JsonSchema) -> bool:
     """Whether a value fits a schema; what cannot be checked does not."""
     try:
         return not any(problems(value, schema, schema))
-    except (RecursionError, TypeError, AttributeError):  # such as a reference to what is no schema
+    except (TooManySteps, TypeError, AttributeError):  # such as a reference to what is no schema
         return False
 
 
 def _problems(value: Any, schema: Any, check: _Check, path: str) -> Iterator[tuple[str, str]]:
-    check.step()
+    check = check.step()
     schema = resolve(schema, check.root)
     where = path or "arguments"
     kind = kind_of(value)

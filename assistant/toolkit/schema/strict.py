@@ -40,7 +40,7 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
     try:
         made = _strict(schema, schema)
         definitions = {name: _strict(node, schema) for name, node in schema.get("$defs", {}).items()}
-    except (_NotStrict, RecursionError, TypeError, AttributeError):  # the latter where a reference leads astray
+    except (_NotStrict, TypeError, AttributeError):  # the latter where a reference leads astray
         return None
     return made | {"$defs": definitions} if definitions else made
 

@@ -16,6 +16,7 @@ from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.turn.agents import Agent
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import TenantInfo, Tool, ToolContext, tool
 from tests.core.playing import USER, MemoryJournal, check_history, plan_for, play
 
@@ -81,7 +82,9 @@ async def test_its_failure_is_read_by_the_one_that_asked() -> None:
 
 
 async def test_its_limits_are_its_own() -> None:
-    helper = agent(*[ToolCall("", "whoami", "{}")] * 3, tools=(whoami,), limits=Limits(rounds=1))
+    helper = agent(
+        *[ToolCall("", "whoami", "{}")] * 3, tools=(whoami,), settings=AssistantSettings(limits=Limits(rounds=1))
+    )
     played = await play([ask(), "Sorry."], helper.as_tool())
     assert "1 model calls" in played.results[0]
 
@@ -136,7 +139,7 @@ async def test_its_task_and_its_answer_can_have_types() -> None:
 
 
 async def test_a_timeout_closes_what_it_had_open() -> None:
-    helper = agent(["Let me", asyncio.Event().wait()], limits=Limits(seconds=0))
+    helper = agent(["Let me", asyncio.Event().wait()], settings=AssistantSettings(limits=Limits(seconds=0)))
     played = await play([ask(), "ok"], helper.as_tool().replace(timeout=0.05))
     assert played.kinds.count("TEXT_MESSAGE_END") == 2
     assert "SUBAGENT_ERROR" in played.kinds

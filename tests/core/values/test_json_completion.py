@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.values.json_completion import MARK, MAX_DEPTH, MAX_SCALAR, JsonStream, as_told, rest_of
+from assistant.core.values.json_completion import MARK, MAX_SCALAR, JsonStream, as_told, rest_of
+from assistant.toolkit.bounded_json import MAX_DEPTH
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

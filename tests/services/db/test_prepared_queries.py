@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, Conversation, Tenant, ToolSetting
-from assistant.services.db.prepared_queries import Prepared
+from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.tenancy.row_scope import all_tenants
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool
@@ -25,7 +25,7 @@ def of_tenant(*, tenant_id: int, slug: str) -> QuerySet[Assistant]:
 
 
 def test_finds_whole_rows_with_what_was_joined(cast: Cast) -> None:
-    prepared = Prepared(of_tenant, tenant_id=int, slug=str)
+    prepared = PreparedQuery(of_tenant, tenant_id=int, slug=str)
     for assistant in (cast.support, cast.rival_support):
         name = assistant.tenant.name
         with CaptureQueriesContext(connection) as queries:
@@ -37,7 +37,7 @@ def test_finds_whole_rows_with_what_was_joined(cast: Cast) -> None:
 
 
 def test_the_first_values_are_not_kept(cast: Cast) -> None:
-    prepared = Prepared(of_tenant, tenant_id=int, slug=str)
+    prepared = PreparedQuery(of_tenant, tenant_id=int, slug=str)
     prepared.first(tenant_id=cast.acme.pk, slug="support")
     found = prepared.first(tenant_id=cast.globex.pk, slug="support")
     assert found is not None and found.tenant == cast.globex
@@ -53,7 +53,7 @@ def test_finds_values_converted_as_a_query_set_does(cast: Cast) -> None:
         rows = ToolSetting.objects.filter(tenant_id=tenant_id).annotate(is_there=Exists(talks))
         return rows.values_list("tool", "config", "secrets", "is_there", "updated_at")
 
-    prepared = Prepared(build, thread=uuid.UUID, tenant_id=int)
+    prepared = PreparedQuery(build, thread=uuid.UUID, tenant_id=int)
     for thread in (talk.pk, uuid.uuid4()):
         expected = list(build(thread=thread, tenant_id=cast.acme.pk))
         assert prepared.rows(thread=thread, tenant_id=cast.acme.pk) == expected
@@ -70,13 +70,13 @@ def test_constants_find_what_they_find_in_a_query_set(cast: Cast) -> None:
 
     expected = list(build(tenant_id=cast.acme.pk))
     assert expected == [("support", "word", odd, 2.5, True, -3)]
-    assert Prepared(build, tenant_id=int).rows(tenant_id=cast.acme.pk) == expected
+    assert PreparedQuery(build, tenant_id=int).rows(tenant_id=cast.acme.pk) == expected
 
 
 @pytest.mark.django_db(transaction=True)
 def test_no_connection_is_kept_by_what_was_asked_through_it(cast: Cast) -> None:
     """Under ASGI each request of a synchronous view has a thread and a connection of its own."""
-    prepared = Prepared(of_tenant, tenant_id=int, slug=str)
+    prepared = PreparedQuery(of_tenant, tenant_id=int, slug=str)
     seen: list[weakref.ref[Any]] = []
 
     def ask() -> None:
@@ -93,6 +93,6 @@ def test_no_connection_is_kept_by_what_was_asked_through_it(cast: Cast) -> None:
 
 
 def test_a_parameter_that_is_not_asked_for_is_a_mistake(cast: Cast) -> None:
-    prepared = Prepared(lambda tenant_id, extra: Tenant.objects.filter(pk=tenant_id), tenant_id=int, extra=str)
+    prepared = PreparedQuery(lambda tenant_id, extra: Tenant.objects.filter(pk=tenant_id), tenant_id=int, extra=str)
     with pytest.raises(ValueError, match="extra"):
         prepared.rows(tenant_id=cast.acme.pk, extra="x")

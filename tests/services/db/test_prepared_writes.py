@@ -1,4 +1,4 @@
-"""Prepared writes: they leave the rows that the query set itself would leave, and touch no other."""
+"""PreparedQuery writes: they leave the rows that the query set itself would leave, and touch no other."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ async def test_what_a_process_wrote_before_it_died_is_found_by_another(tmp_path:
     await dead.start_run("thread", 3)
     await write(dead, "thread", entries(3, 1, 5))
     assert (await heir.open("thread")).last is None
-    assert (await heir.salvage("thread", 3)).read(Position(3, 0)) == entries(3, 1, 5)
+    assert (await heir.open_for_recovery("thread", 3)).read(Position(3, 0)) == entries(3, 1, 5)
     await write(heir, "thread", [Entry(3, 6, '{"type":"RUN_ERROR"}')])
     assert not list(tmp_path.iterdir())
 
@@ -168,7 +168,7 @@ async def test_a_line_that_was_cut_off_ends_what_is_found(tmp_path: Path, cut: b
     assert end
     assert not after.strip(b"\0")
     path.write_bytes(before + (end.replace(cut, bytes(len(cut))) if cut else end[:-1]) + after)
-    assert (await FileLog(tmp_path).salvage("thread", 1)).read(Position(1, 0)) == entries(1, 1, 2)
+    assert (await FileLog(tmp_path).open_for_recovery("thread", 1)).read(Position(1, 0)) == entries(1, 1, 2)
 
 
 async def test_files_hold_whatever_is_said_and_however_much(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ async def test_files_hold_whatever_is_said_and_however_much(tmp_path: Path) -> N
     for length in (1, 2, 3, 150, len(said)):
         log, thread = FileLog(tmp_path), str(uuid.uuid4())
         await write(log, thread, said[:length])
-        assert (await FileLog(tmp_path).salvage(thread, 1)).read(Position(1, 0)) == said[:length]
+        assert (await FileLog(tmp_path).open_for_recovery(thread, 1)).read(Position(1, 0)) == said[:length]
 
 
 async def test_who_takes_a_run_over_keeps_what_was_said_and_does_not_harm_who_lost_it(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ async def test_who_takes_a_run_over_keeps_what_was_said_and_does_not_harm_who_lo
     # If its file had become shorter, this would be a bus error, and the end of this process.
     for entry in entries(1, 4, 2_000):
         loser.write(entry)
-    assert (await FileLog(tmp_path).salvage("thread", 1)).read(Position(1, 0)) == entries(1, 1, 5)
+    assert (await FileLog(tmp_path).open_for_recovery("thread", 1)).read(Position(1, 0)) == entries(1, 1, 5)
 
 
 async def test_without_room_on_the_disk_events_are_still_shown(
@@ -215,16 +215,21 @@ async def test_without_room_on_the_disk_events_are_still_shown(
 async def test_files_of_an_earlier_run_say_nothing_of_the_next(tmp_path: Path) -> None:
     log = FileLog(tmp_path)
     await write(log, "thread", entries(1, 1, 3))
-    assert (await FileLog(tmp_path).salvage("thread", 2)).last is None
+    assert (await FileLog(tmp_path).open_for_recovery("thread", 2)).last is None
     await log.start_run("thread", 2)
     assert not list(tmp_path.iterdir())
 
 
 async def test_a_folder_that_cannot_be_written_loses_no_event_here(tmp_path: Path) -> None:
     log = FileLog(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
     await write(log, "thread", entries(1, 1, 3))
     assert (await log.open("thread")).read(Position(1, 0)) == entries(1, 1, 3)
+
+
+async def test_what_is_forgotten_is_there_for_nobody(log: EventLog, thread: str) -> None:
+    await write(log, thread, entries(1, 1, 3))
+    await asyncio.to_thread(log.forget, [thread])
+    assert (await log.open_for_recovery(thread, 1)).last is None
 
 
 async def until_true(ask: Callable[[], Awaitable[object]]) -> None:
@@ -321,7 +326,7 @@ if REDIS_URL:
 
     async def test_a_process_says_again_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(redis, "RENEW_SECONDS", 0.05)
-        monkeypatch.setattr(redis, "RENEWED_AT_ONCE", 2)
+        monkeypatch.setattr(redis, "KEYS_AT_ONCE", 2)
         log = RedisLog(REDIS_URL, lambda message: None)
         await log.start()
         threads = [str(uuid.uuid4()) for _ in range(5)]
@@ -485,7 +490,7 @@ if REDIS_URL:
         with views[0].watching() as first, views[1].watching() as second:
             async with asyncio.timeout(20):
                 while not all(view.summaries for view in views):  # as below: who has not subscribed yet hears nothing
-                    await here.tell_summary(thread)
+                    await here.publish_summary_change(thread)
                     await asyncio.sleep(0.01)
             assert first.is_set() and second.is_set()
 

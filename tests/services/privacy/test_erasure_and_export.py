@@ -22,7 +22,8 @@ from django.db import connection, models
 from django.test import Client
 
 from assistant.models import AuditEntry, Conversation, EndUser, Message, Tenant, ToolCall, ToolFile, UsageEntry
-from assistant.services.eventlog import file as filelog
+from assistant.services.eventlog import configured
+from assistant.services.eventlog.file import SUFFIX
 from assistant.services.eventlog.redis import STREAM
 from assistant.services.privacy import erasure
 from assistant.services.privacy.data_export import export_tenant, export_user
@@ -197,10 +198,11 @@ def test_event_logs_go_with_their_conversations(cast: Cast) -> None:
 
 
 def test_event_logs_on_the_disk_go_too(cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filelog, "events_folder", lambda: tmp_path)
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+    monkeypatch.setattr(configured, "events_folder", lambda: tmp_path)
     mine, hers = make_conversation(cast.alice, cast.support), make_conversation(cast.amy, cast.support)
     for thread in (mine, hers):
-        (tmp_path / f"{thread.pk}{filelog.SUFFIX}").write_text(CANARY)
+        (tmp_path / f"{thread.pk}{SUFFIX}").write_text(CANARY)
     erase_user(user=cast.alice, actor=cast.root)
     assert [path.stem for path in tmp_path.iterdir()] == [str(hers.pk)]
 

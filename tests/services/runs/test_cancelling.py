@@ -16,7 +16,7 @@ from assistant.models import Conversation, Membership, Provider, Run
 from assistant.services.eventlog.redis import STREAM
 from assistant.services.privacy.erasure import erase_tenant
 from assistant.services.runs import cancelling
-from assistant.services.runs.cancelling import halt_runs, stop_runs
+from assistant.services.runs.cancelling import cancel_runs_and_wait, cancel_runs_without_access
 from tests.agui import Frame
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
@@ -69,9 +69,9 @@ def test_a_run_is_cancelled_when_a_right_ends_and_no_other_is(cast: Cast, end: C
     mine, elsewhere = running(cast), running(cast, lease_owner="another")
     rivals = make_run(make_conversation(cast.mallory, cast.rival_support), status=Run.Status.RUNNING, lease_owner="me")
     runs = [mine.pk, elsewhere.pk, rivals.pk]
-    assert halt_runs(owner="me", runs=runs) == []
+    assert cancel_runs_without_access(owner="me", runs=runs) == []
     end(cast)
-    assert halt_runs(owner="me", runs=runs) == [mine.pk]
+    assert cancel_runs_without_access(owner="me", runs=runs) == [mine.pk]
     asked = Run.objects.exclude(cancel_requested_at=None)
     assert [run.pk for run in asked] == [mine.pk]
 
@@ -103,7 +103,7 @@ def test_who_is_deleted_is_waited_for(cast: Cast, monkeypatch: pytest.MonkeyPatc
         Run.objects.update(status=Run.Status.CANCELLED)
 
     monkeypatch.setattr(cancelling.time, "sleep", end)
-    stop_runs(tenant_id=run.tenant_id)
+    cancel_runs_and_wait(tenant_id=run.tenant_id)
     assert Run.objects.get().status == Run.Status.CANCELLED
 
 
@@ -112,7 +112,7 @@ def test_who_is_deleted_is_not_waited_for_where_the_process_is_dead(
 ) -> None:
     run = running(cast, lease_until=timezone.now() - timedelta(seconds=1))
     monkeypatch.setattr(cancelling.time, "sleep", lambda _: pytest.fail("waited for nobody"))
-    stop_runs(tenant_id=run.tenant_id)
+    cancel_runs_and_wait(tenant_id=run.tenant_id)
 
 
 @pytest.mark.services

@@ -20,7 +20,7 @@ from assistant.services.eventlog.log import Position
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs import checkpoints, run_task
-from assistant.services.runs.checkpoints import Checkpoints
+from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.manager import Runs
 from assistant.services.runs.run_task import CHECKPOINT_SECONDS, checkpoint_pause
@@ -59,7 +59,7 @@ def crossings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def keep_all(keys: list[RunKey]) -> list[Any]:
-    together = Checkpoints()
+    together = CheckpointWriter()
     kept = [together.keep(Checkpoint(key, {"said": key.run_id}, 7)) for key in keys]
     return await asyncio.gather(*kept, return_exceptions=True)
 
@@ -92,7 +92,7 @@ async def test_each_is_told_what_became_of_its_own(keys: list[RunKey]) -> None:
 
 
 async def test_one_that_cannot_be_stored_keeps_no_other_from_it(keys: list[RunKey]) -> None:
-    together = Checkpoints()
+    together = CheckpointWriter()
     kept = [together.keep(Checkpoint(key, {"n": float("nan") if key == keys[2] else 1.5}, 7)) for key in keys]
     outcomes = await asyncio.gather(*kept, return_exceptions=True)
     assert isinstance(outcomes.pop(2), DatabaseError)
@@ -138,7 +138,7 @@ async def test_whoever_holds_a_run_and_wants_another_gets_it(keys: list[RunKey])
 
 
 async def test_who_has_ended_meanwhile_is_left_out(keys: list[RunKey], crossings: list[int]) -> None:
-    together = Checkpoints()
+    together = CheckpointWriter()
     kept = [asyncio.create_task(together.keep(Checkpoint(key, {}, 7))) for key in keys]
     await asyncio.sleep(0)
     kept[0].cancel()
@@ -154,20 +154,20 @@ def test_the_longer_an_answer_the_rarer_it_is_stored(characters: int, seconds: f
     assert checkpoint_pause(characters) == seconds
 
 
-@pytest.mark.parametrize("outlives_process", [False, True])
+@pytest.mark.parametrize("survives_process", [False, True])
 async def test_a_long_answer_is_stored_less_often_only_where_the_log_outlives_the_process(
     alice_member: Member,
     provider: Provider,
     fake_provider: FakeProvider,
     monkeypatch: pytest.MonkeyPatch,
     *,
-    outlives_process: bool,
+    survives_process: bool,
 ) -> None:
     monkeypatch.setattr(checkpoints, "GATHER_SECONDS", 0.01)
     monkeypatch.setattr(run_task, "CHECKPOINT_SECONDS", 0.01)
     monkeypatch.setattr(run_task, "CHARACTERS_PER_SECOND", 0.01)
-    monkeypatch.setattr(run_task, "MOST_CHECKPOINT_SECONDS", 1000.0)
-    monkeypatch.setattr(MemoryLog, "outlives_process", outlives_process)
+    monkeypatch.setattr(run_task, "MAX_CHECKPOINT_SECONDS", 1000.0)
+    monkeypatch.setattr(MemoryLog, "survives_process", survives_process)
     seen = {"once": fake_provider.gate(), "twice": fake_provider.gate()}
     fake_provider.reply(chunks=["Once", seen["once"], " and twice", seen["twice"], " and more"])
     here = Runs()
@@ -180,7 +180,7 @@ async def test_a_long_answer_is_stored_less_often_only_where_the_log_outlives_th
     async with asyncio.timeout(20):
         while thread_log.last != Position(opened.key.number, 4):
             await asyncio.sleep(0.01)
-    if outlives_process:
+    if survives_process:
         await asyncio.sleep(0.2)  # ten times as long as between two checkpoints of a short answer
         assert (await run.aget()).checkpoint_seq == 3
     else:

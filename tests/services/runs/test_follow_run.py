@@ -23,12 +23,12 @@ from assistant.core.values.events import (
     TextMessageStart,
 )
 from assistant.models import Conversation, Run
-from assistant.services.eventlog.frames import Numbering
+from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Position
 from assistant.services.run_key import RunKey, key_of
 from assistant.services.runs import follow_run
 from assistant.services.runs.follow_run import run_entries
-from assistant.services.runs.log_end_repair import tell_stored_end
+from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.thread_snapshot import ThreadState, paint, stored_thread
 from assistant.services.tenancy.members import Member
@@ -90,7 +90,7 @@ async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_t
 ) -> None:
     run = await sync_to_async(running_run)(cast)
     key = key_of(run, "")
-    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
     said = [
         RunStarted(key.thread, key.run_id),
         TextMessageStart("m", "assistant"),
@@ -139,7 +139,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
         raise AssertionError("nothing is missing but the end")
 
     async def settle() -> Position | None:
-        end = await tell_stored_end(key=key, log=get_runs().log)
+        end = await append_missing_end(key=key, log=get_runs().log)
         return end and end.position
 
     async def no_summary(number: int) -> None:
@@ -166,7 +166,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
 async def test_an_end_that_was_told_is_not_told_again(key: RunKey) -> None:
     await say_two(key)
     kept = get_runs().log
-    assert await tell_stored_end(key=key, log=kept) and await tell_stored_end(key=key, log=kept)
+    assert await append_missing_end(key=key, log=kept) and await append_missing_end(key=key, log=kept)
     log = await kept.open(key.thread)
     assert [entry.seq for entry in log.read(Position(key.number, 0))] == [1, 2, 3]
 
@@ -234,9 +234,9 @@ async def test_who_waits_for_an_end_while_it_cannot_be_asked_for_is_told_later(
         tries.append(key)
         if len(tries) < 3:
             raise away
-        return await tell_stored_end(key=key, log=log)
+        return await append_missing_end(key=key, log=log)
 
-    monkeypatch.setattr("assistant.websocket.followed_threads.tell_stored_end", away_at_first)
+    monkeypatch.setattr("assistant.websocket.followed_threads.append_missing_end", away_at_first)
     threads = FollowedThreads(alice_member, send=send, on_failure=lambda: sent.append("failed"))
     await threads.follow(uuid.UUID(key.thread), Position(key.number, 2), renders=False)
     async with asyncio.timeout(20):
@@ -309,9 +309,9 @@ async def test_an_end_is_told_as_it_was_whatever_order_the_database_keeps(key: R
     error = RunError("The run was interrupted.", code="interrupted")
     stored = {"code": "interrupted", "type": "RUN_ERROR", "message": "The run was interrupted."}  # as in a jsonb
     await Run.objects.filter(pk=key.pk).aupdate(ending=stored)
-    end = await tell_stored_end(key=key, log=get_runs().log)
+    end = await append_missing_end(key=key, log=get_runs().log)
     assert end is not None and end.is_end
-    assert end.frame == Numbering(run_id=key.run_id, thread=key.thread).frame(error, 3)
+    assert end.frame == FrameEncoder(run_id=key.run_id, thread=key.thread).frame(error, 3)
 
 
 def said_of(key: RunKey, count: int) -> list[Event]:
@@ -329,7 +329,7 @@ async def keep_checkpoint(key: RunKey, count: int) -> None:
 
 async def tell_one(key: RunKey, seq: int) -> None:
     """What comes to a process that does not work on the run; of what came before it may have less."""
-    frame = Numbering(run_id=key.run_id, thread=key.thread).frame(said_of(key, seq)[-1], seq)
+    frame = FrameEncoder(run_id=key.run_id, thread=key.thread).frame(said_of(key, seq)[-1], seq)
     (await get_runs().log.open(key.thread)).append([Entry(key.number, seq, frame)])
 
 
@@ -348,7 +348,7 @@ def shown(frames: list[str]) -> str:
 async def test_who_reads_a_run_of_which_events_were_lost_is_shown_them_at_the_next_checkpoint(
     cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch, seen: int
 ) -> None:
-    monkeypatch.setattr(follow_run, "REPAINT_SECONDS", 0.01)
+    monkeypatch.setattr(follow_run, "SNAPSHOT_RETRY_SECONDS", 0.01)
     key = key_of(await sync_to_async(running_run)(cast), "")
     await keep_checkpoint(key, 3)
     await tell_one(key, 7)
@@ -371,7 +371,7 @@ async def test_who_reads_a_run_of_which_events_were_lost_is_shown_them_at_the_ne
 async def test_who_follows_a_run_of_which_events_were_lost_misses_none(
     cast: Cast, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "REPAINT_SECONDS", 0.01)
+    monkeypatch.setattr(following, "SNAPSHOT_RETRY_SECONDS", 0.01)
     key = key_of(await sync_to_async(running_run)(cast), "")
     await keep_checkpoint(key, 3)
     await tell_one(key, 7)

@@ -18,7 +18,7 @@ from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, RunStarted, TextMessageContent, TextMessageStart
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import Message, Run, ToolCall
-from assistant.services.eventlog.frames import Numbering
+from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, Position
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.run_key import RunKey, key_of
@@ -158,7 +158,7 @@ async def test_numbers_go_on_where_the_log_ends_if_it_has_all(run: Run, kept: li
     await Run.objects.filter(pk=run.pk).aupdate(partial=transcript.to_state(), checkpoint_seq=3)
     key, log = key_of(run, "dead"), MemoryLog()
     thread_log = await log.open(key.thread)
-    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
     thread_log.append([Entry(key.number, seq, numbering.frame(TextMessageContent("m", "word "), seq)) for seq in kept])
     assert await recover_dead_runs(log=log, owner="heir") == 1
     text_end, end = thread_log.read(Position(key.number, max(kept, default=3)))
@@ -179,7 +179,7 @@ async def test_numbers_of_what_was_seen_of_a_lost_log_are_not_given_again(
         kept.apply(event)
     partial = kept.to_state() if checkpoint else None
     await Run.objects.filter(pk=run.pk).aupdate(partial=partial, checkpoint_seq=checkpoint)
-    numbering = Numbering(run_id=key.run_id, thread=key.thread)
+    numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
     shown = await get_runs().log.open(key.thread)
     shown.append([Entry(key.number, seq, numbering.frame(event, seq)) for seq, event in enumerate(said, 1)])
     lost = MemoryLog()
