@@ -134,7 +134,7 @@ class Journal(Protocol):
         """Note what came of a batch, the calls that were not run included."""
 
 
-def described(media: Sequence[Media]) -> list[dict[str, Any]]:
+def describe_media(media: Sequence[Media]) -> list[dict[str, Any]]:
     """What clients are told of files, without where they are."""
     return [{"name": one.name, "mediaType": one.media_type, "size": len(one.data)} for one in media]
 
@@ -146,7 +146,7 @@ class NullJournal:
         return {}
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
-        return described(media)
+        return describe_media(media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         return None

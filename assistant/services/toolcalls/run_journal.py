@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from assistant.core.conversation.sub_agent_transcripts import Asked, to_kept
+from assistant.core.conversation.sub_agent_transcripts import Asked, to_stored
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
@@ -187,7 +187,7 @@ def note_asked(*, key: RunKey, asked: Mapping[str, Sequence[Asked]]) -> None:
     """Write down, by call id, what was said by the assistants that a dead run's own calls had asked."""
     for call_id, said in asked.items():
         calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
-        calls.filter(asked__isnull=True).update(asked=to_kept(said))
+        calls.filter(asked__isnull=True).update(asked=to_stored(said))
 
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:
@@ -205,7 +205,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full or len(outcome.content) > KEPT_CHARACTERS else "",
         display=_kept(outcome.display),
-        asked=to_kept(outcome.asked),
+        asked=to_stored(outcome.asked),
         **ending_of(outcome),
     )
 
