@@ -257,4 +257,4 @@ class MembershipAdmin(TenantScopedAdmin):
         self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        leaving.end_memberships(actor=request.user, places=queryset)
+        leaving.end_memberships(actor=request.user, memberships=queryset)

@@ -40,7 +40,8 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
     match kind:
         case ValidationErrorKind.AnyOf() | ValidationErrorKind.OneOfNotValid():
             # The alternative that the value comes closest to.
-            yield from sentences_of(min((list(errors) for errors in kind.context), key=len))
+            closest = min(map(list, kind.context), key=len)
+            yield from sentences_of(closest)
         case ValidationErrorKind.Required():
             yield ".".join([*path, kind.property[:MAX_NAME]]), "missing"
         case ValidationErrorKind.AdditionalProperties() | ValidationErrorKind.UnevaluatedProperties():
