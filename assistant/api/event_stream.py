@@ -59,7 +59,7 @@ class Visit:
         member = self._member if repaints else None
         open_connections.register(self._presence)
         try:
-            async with aclosing(run_entries(key=key, after=after, patience=IDLE_SECONDS, member=member)) as entries:
+            async with aclosing(run_entries(key=key, after=after, idle_seconds=IDLE_SECONDS, member=member)) as entries:
                 async for entry in entries:
                     if not self.is_welcome:
                         return

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, log_failure
 from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.limits.rate_limits import take_mcp_request
 from assistant.services.tenancy.members import Member, member_by_key
@@ -82,7 +82,7 @@ def _spend(member: Member | None) -> Response | None:
 
 
 def _unavailable(exc: Exception) -> Response:
-    failure = note_failure(logger, exc, "An MCP request failed")
+    failure = log_failure(logger, exc, "An MCP request failed")
     answer = _error(failure.status, failure.code, failure.message)
     answer.headers.update(failure.headers)
     return answer
