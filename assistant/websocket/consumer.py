@@ -15,7 +15,7 @@ from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, Refused, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import (
@@ -113,7 +113,7 @@ class ChatConsumer(LeanConsumer):
         """Answer a handshake while nobody can be recognised; servers that can give no such answer (daphne) say 500."""
         if "websocket.http.response" not in self.scope.get("extensions", {}):
             raise exc
-        failure = note_failure(logger, exc, "A handshake failed")
+        failure = log_failure(logger, exc, "A handshake failed")
         headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
         await self.base_send({"type": "websocket.http.response.start", "status": failure.status, "headers": headers})
         await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
@@ -180,7 +180,7 @@ class ChatConsumer(LeanConsumer):
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
-            failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
+            failure = log_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
             await self._refuse(frame, failure.refusal)
 
     async def _run(self, frame: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ from assistant.services.runs.thread_snapshot import (
     thread_summary,
 )
 from assistant.services.tenancy.members import Member
-from assistant.websocket.follower import Follower, LatePicture, Send
+from assistant.websocket.follower import Follower, Send, SnapshotTimeout
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class FollowedThreads:
     async def follow(
         self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
     ) -> None:
-        """Send what comes after `position`, or a fresh picture first if there is none; the thread has one reader.
+        """Send what comes after `position`, or a snapshot first if there is none; the thread has one reader.
 
         `is_at_end` says that `position` is the end of its run.
         """
@@ -74,7 +74,7 @@ class FollowedThreads:
             thread=thread,
             log=await get_runs().log.open(thread),
             send=self._send,
-            refresh=lambda: self._picture(thread_id),
+            refresh=lambda: self._snapshot(thread_id),
             settle=lambda: self._settle(thread_id),
             summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
             gate=self._gate,
@@ -102,14 +102,14 @@ class FollowedThreads:
         if task.cancelled() or (failure := task.exception()) is None:
             return
         tenant_id = self._member.tenant_id
-        if isinstance(failure, LatePicture):  # a client that does not read can bring this about at will
+        if isinstance(failure, SnapshotTimeout):  # a client that does not read can bring this about at will
             logger.warning("A client of tenant %s is dropped: %s", tenant_id, failure)
         else:
             logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)
         # The client reconnects and attaches again; a silent connection would look alive for ever.
         self._on_failure()
 
-    async def _picture(self, thread_id: uuid.UUID) -> Snapshot:
+    async def _snapshot(self, thread_id: uuid.UUID) -> Snapshot:
         state = await in_database(thread_state, member=self._member, thread_id=thread_id)
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")

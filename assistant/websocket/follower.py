@@ -27,21 +27,21 @@ Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 TEXTS_PER_TURN = 5
 # A run that says nothing for so long works, or its process was killed.
 SILENCE_SECONDS = 5.0
-# Whoever does not take a picture in this time is dropped: it holds up the member's other connections.
-PICTURE_SECONDS = 30.0
+# Whoever does not take a snapshot in this time is dropped: it holds up the member's other connections.
+SNAPSHOT_TIMEOUT_SECONDS = 30.0
 
 
-class LatePicture(Exception):
-    """A client did not take the picture of a thread; its text says so."""
+class SnapshotTimeout(Exception):
+    """A client did not take the snapshot of a thread; its text says so."""
 
 
 class Follower:
     """Follows a thread from a position on.
 
-    `refresh` paints a fresh picture when the reader has fallen out of the log. `settle` is asked when a run says
+    `refresh` paints a snapshot when the reader has fallen out of the log. `settle` is asked when a run says
     nothing for long: it puts the run's end into the log if that is missing there, and returns its place, or None while
     the run is running. `summary` is asked for the id of a run, by its number, and what the thread's older part has
-    become; whoever wants rendered text is told of that. `gate` lets a member's connections get pictures one after the
+    become; whoever wants rendered text is told of that. `gate` lets a member's connections get snapshots one after the
     other. A client that did not say which protocol version it speaks does not get what its own does not know
     (`without_cancelled`).
     """
@@ -84,7 +84,7 @@ class Follower:
         self._renders = True
 
     async def follow(self, position: Position | None, *, is_at_end: bool = False) -> None:
-        """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled.
+        """Send what comes after `position`, or a snapshot first if there is none; goes on until cancelled.
 
         `is_at_end` says that `position` is the end of its run.
         """
@@ -95,7 +95,7 @@ class Follower:
             if position is not None and not position.seq:
                 self._told_summaries = self._log.summary_changes  # a run that begins has its summary from before
             if position is None:
-                await self._send_picture()
+                await self._send_snapshot()
             else:
                 await self._prime(position)
                 self._position = position
@@ -150,7 +150,7 @@ class Follower:
             self._is_at_end = end is not None
             if end is not None and end.number == self._position.number and end <= self._position:
                 # It is not the end that was shown in this place: as much was shown as was kept, or more.
-                await self._send_picture()
+                await self._send_snapshot()
 
     def _on_silence(self) -> None:
         self._is_silent_for_long = True
@@ -185,8 +185,8 @@ class Follower:
         return self._log.holds(self._position)
 
     async def _repaint(self, changed: asyncio.Event) -> None:
-        """Show a picture in place of events that are gone, and wait if it does not reach what the log has next."""
-        await self._send_picture(beyond=self._position)
+        """Show a snapshot in place of events that are gone, and wait if it does not reach what the log has next."""
+        await self._send_snapshot(beyond=self._position)
         entries = self._log.read(self._position)
         if not entries or self._is_reachable(entries[0]):
             return
@@ -200,9 +200,9 @@ class Follower:
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:
             run = msgspec.json.decode(entry.frame)["metadata"]["run"]
-            numbering = FrameEncoder(run_id=run["id"], thread=run["thread"])
+            encoder = FrameEncoder(run_id=run["id"], thread=run["thread"])
             for block in blocks:
-                await self._send(numbering.frame(block, entry.seq))
+                await self._send(encoder.frame(block, entry.seq))
 
     async def _tell_summary(self, position: Position) -> None:
         """Tell the thread's summary at first, and whenever it is another; repeats the number of the event before it."""
@@ -213,38 +213,38 @@ class Follower:
         found = await self._summary(position.number)
         if found is not None:
             run_id, summary = found
-            numbering = FrameEncoder(run_id=run_id, thread=self.thread)
-            await self._send(numbering.frame(Custom("thread.summary", {"summary": summary}), position.seq))
+            encoder = FrameEncoder(run_id=run_id, thread=self.thread)
+            await self._send(encoder.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
-    async def _send_picture(self, *, beyond: Position | None = None) -> None:
-        """Send a picture and go on from it; with `beyond` only one that shows more than what came until then."""
-        picture: Snapshot | None = None
+    async def _send_snapshot(self, *, beyond: Position | None = None) -> None:
+        """Send a snapshot and go on from it; with `beyond` only one that shows more than what came until then."""
+        snapshot: Snapshot | None = None
         async with self._gate:
             try:
-                async with asyncio.timeout(PICTURE_SECONDS) as limit:
-                    picture = await self._refresh()
-                    is_end_news = picture.is_end and not self._is_at_end
-                    if beyond is None or picture.position > beyond or is_end_news:
-                        await self._paint(picture)
+                async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS) as limit:
+                    snapshot = await self._refresh()
+                    is_end_news = snapshot.is_end and not self._is_at_end
+                    if beyond is None or snapshot.position > beyond or is_end_news:
+                        await self._show_snapshot(snapshot)
             except TimeoutError as exc:
-                if picture is None or not limit.expired():
+                if snapshot is None or not limit.expired():
                     raise
-                raise LatePicture(f"the picture was not taken in {PICTURE_SECONDS:g} s") from exc
+                raise SnapshotTimeout(f"the snapshot was not taken in {SNAPSHOT_TIMEOUT_SECONDS:g} s") from exc
 
-    async def _paint(self, picture: Snapshot) -> None:
-        for frame in picture.frames[: picture.head]:
+    async def _show_snapshot(self, snapshot: Snapshot) -> None:
+        for frame in snapshot.frames[: snapshot.head]:
             await self._send(frame)
         if self._renderer is not None:
             self._renderer = BlockRenderer()
-            for turn, (message_id, text) in enumerate(picture.texts):
-                is_open = message_id in picture.open_texts
+            for turn, (message_id, text) in enumerate(snapshot.texts):
+                is_open = message_id in snapshot.open_texts
                 for block in await self._renderer.catch_up(message_id, text, is_open=is_open):
-                    await self._send(picture.numbering.frame(block, picture.position.seq))
+                    await self._send(snapshot.encoder.frame(block, snapshot.position.seq))
                 if turn % TEXTS_PER_TURN == 0:
                     await asyncio.sleep(0)
-        for frame in picture.frames[picture.head :]:
+        for frame in snapshot.frames[snapshot.head :]:
             await self._send_event(frame)
-        self._position, self._is_at_end = picture.position, picture.is_end
+        self._position, self._is_at_end = snapshot.position, snapshot.is_end
 
     async def _prime(self, position: Position) -> None:
         """Bring the renderer to where the client is; blocks of this run are sent again, for the last may be lost."""
