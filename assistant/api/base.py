@@ -18,15 +18,14 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from assistant.api.authentication import HttpRefusal, caller_of
+from assistant.api.authentication import SAFE_METHODS, HttpRefusal, acaller_of, caller_of
 from assistant.api.errors import answer_error
 from assistant.api.parsers import OneFormat, StrictJSONParser
 from assistant.services.db.threads import in_database
 from assistant.services.runs.idempotency import Claim, claim, fingerprint, keep, release
+from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import set_tenants
 
-READS = frozenset({"GET", "HEAD"})
 REPLAYED = "Idempotent-Replayed"
 
 
@@ -48,7 +47,11 @@ class TenantView(APIView):
     metadata_class = None
     scope_to_read: ClassVar[str] = "read"
     scope_to_write: ClassVar[str] = "chat"
-    member: Member
+    caller: Caller
+
+    @property
+    def member(self) -> Member:
+        return self.caller.member
 
     def dispatch(self, request: HttpRequest, *args: Any, tenant: str, **kwargs: Any) -> HttpResponseBase:
         self.tenant_slug = tenant
@@ -66,11 +69,11 @@ class TenantView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self.member = caller_of(request._request, self.tenant_slug, self.scope_of(request.method or ""))
-        set_tenants(self.member.tenant_id)
+        scope = self.scope_of(request.method or "")
+        self.caller = caller_of(request._request, scope, tenant_slug=self.tenant_slug)
 
     def scope_of(self, method: str) -> str:
-        return self.scope_to_read if method in READS else self.scope_to_write
+        return self.scope_to_read if method in SAFE_METHODS else self.scope_to_write
 
     def run_of(self, request: Request) -> str:
         """The id of the run that a request with an `Idempotency-Key` starts; empty if it starts none."""
@@ -100,9 +103,9 @@ class AsyncTenantView(TenantView):
         self.headers = self.default_response_headers
         self.request = self.initialize_request(request, *args, **kwargs)
         try:
-            await in_database(self.initial, self.request, *args, **kwargs)
-            # Anew: what a thread enters stays in the thread.
-            set_tenants(self.member.tenant_id)
+            APIView.initial(self, self.request, *args, **kwargs)
+            scope = self.scope_of(request.method or "")
+            self.caller = await acaller_of(request, scope, tenant_slug=tenant)
             handler = getattr(self, (request.method or "").lower(), None)
             if handler is None:
                 raise MethodNotAllowed(request.method or "")

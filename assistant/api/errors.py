@@ -10,9 +10,10 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from assistant.api.authentication import HttpRefusal, not_found
-from assistant.services.errors import RETRY_AFTER, Refused, note_failure
+from assistant.api.authentication import HttpRefusal, not_found, refusal_of_access
+from assistant.services.errors import RETRY_AFTER_SECONDS, Refused, note_failure
 from assistant.services.runs.idempotency import KeyReused
+from assistant.services.tenancy.authentication import AccessDenied
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ def refusal_of(exc: Exception) -> HttpRefusal:
     """The answer to a request that ended in an exception; what nobody expected is logged with an id."""
     if isinstance(exc, HttpRefusal):
         return exc
+    if isinstance(exc, AccessDenied):
+        return refusal_of_access(exc)
     if isinstance(exc, Refused):
         return HttpRefusal(STATUS_OF_REFUSAL.get(exc.code, 400), exc.code, str(exc), retry_after=exc.retry_after)
     if isinstance(exc, KeyReused):
@@ -44,7 +47,7 @@ def refusal_of(exc: Exception) -> HttpRefusal:
         code = CODE_OF_STATUS.get(exc.status_code, "invalid_input")
         return HttpRefusal(exc.status_code, code, str(exc.detail))
     failure = note_failure(logger, exc, "A request failed")
-    retry_after = RETRY_AFTER if failure.is_outage else None
+    retry_after = RETRY_AFTER_SECONDS if failure.is_outage else None
     return HttpRefusal(failure.status, failure.code, failure.message, retry_after=retry_after)
 
 

@@ -13,7 +13,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assistant.api.authentication import HttpRefusal, not_found, session_of
+from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import REPLAYED, AsyncTenantView, claim_request, settle, validated_query
 from assistant.api.event_stream import Visit, seated
 from assistant.api.openapi import operation
@@ -87,7 +87,7 @@ class EventStream(AsyncTenantView):
         The stream keeps its `seat` to its end. A response that nobody reads gives it back when it is let go of: the
         event loop closes what is left of the generator that holds it.
         """
-        visit = Visit(self.member, *session_of(request._request))
+        visit = Visit(self.caller)
         return _as_events(_events(visit, key, after, seat.pop_all(), is_earlier))
 
 

@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assistant.api.authentication import HttpRefusal, not_found, session_of
+from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
 from assistant.api.conversations import BUSY
 from assistant.api.event_stream import Visit
@@ -44,11 +44,11 @@ class RunningView(AsyncTenantView):
             HttpRefusal: 401 if the caller is no longer welcome when it ends, or before.
         """
         if wait:
-            visit = Visit(self.member, *session_of(request._request))
+            visit = Visit(self.caller)
             async with aclosing(visit.entries(key)) as entries:
                 async for _ in entries:
                     pass
-            if not visit.is_welcome:
+            if not visit.has_access:
                 raise HttpRefusal(401, "unauthorized", "The API key or session has ended; the run goes on.")
         outcome = await in_database(run_outcome, member=self.member, key=key)
         return Response(RunOut(outcome).data, status=201 if wait else 202)

@@ -23,7 +23,7 @@ MAX_DESCRIPTION = 4_000
 MAX_SCHEMA = 32_000
 _EMPTY = {"type": "object", "properties": {}}
 # Characters that people do not see and models read: controls, directions, fillers, tags, variation selectors.
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
@@ -32,7 +32,7 @@ _UNSEEN = re.compile(
 
 def visible(text: str) -> str:
     """Text without what only a model would see."""
-    return _UNSEEN.sub("", unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode()))
+    return _INVISIBLE.sub("", unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from assistant.mcp_client.definitions import MAX_TOOLS, OnTools, ToolDefinition,
 from assistant.mcp_client.endpoint import Endpoint
 from assistant.mcp_client.error_mapping import failure_of
 from assistant.mcp_client.errors import RemoteFailure
-from assistant.mcp_client.progress import restrained
+from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.results import convert_result
 from assistant.mcp_client.transport import open_wire
 from assistant.toolkit import ToolResult
@@ -38,7 +38,7 @@ START_SECONDS = 20.0
 # Between two listings that announcements lead to; those that come meanwhile are answered by one more at its end.
 ANNOUNCED_SECONDS = 10.0
 MAX_PAGES = 50
-ME = types.Implementation(name="tenant-assistant", version="1")
+CLIENT_INFO = types.Implementation(name="tenant-assistant", version="1")
 
 
 class RemoteSession:
@@ -107,7 +107,7 @@ class RemoteSession:
         Raises:
             RemoteFailure: there is no answer of the tool's, or none that keeps to its own output schema.
         """
-        told = restrained(progress) if progress is not None else None
+        told = throttled(progress) if progress is not None else None
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
         try:
             result = await self._client.call_tool(name, arguments, progress_callback=told, meta=sent)
@@ -156,13 +156,13 @@ class RemoteSession:
                 async for _ in subscription:
                     self._has_changed.set()
 
-    def notice(self, message: IncomingMessage) -> None:
+    def on_notification(self, message: IncomingMessage) -> None:
         """Take a notification that came outside of a subscription."""
         if isinstance(message, types.ToolListChangedNotification):
             self._has_changed.set()
 
 
-async def _leave_to_us(name: str, result: types.CallToolResult) -> None:
+async def _skip_validation(name: str, result: types.CallToolResult) -> None:
     """The SDK would hold results to the server's own schema, whose patterns and references can take it for ever."""
 
 
@@ -175,7 +175,7 @@ async def open_session(
 
     async def on_message(message: IncomingMessage) -> None:
         for session in sessions:
-            session.notice(message)
+            session.on_notification(message)
 
     seconds = OPEN_SECONDS + (START_SECONDS if endpoint.command is not None else 0.0)
     try:
@@ -184,13 +184,13 @@ async def open_session(
                 wire = await stack.enter_async_context(open_wire(endpoint))
                 client = Client(
                     cast(Any, wire),
-                    client_info=ME,
+                    client_info=CLIENT_INFO,
                     cache=None,
                     message_handler=on_message,
                     elicitation_callback=elicitation,
                 )
                 session = RemoteSession(await stack.enter_async_context(client), on_tools)
-                client.session.validate_tool_result = _leave_to_us  # type: ignore[method-assign]
+                client.session.validate_tool_result = _skip_validation  # type: ignore[method-assign]
                 sessions.append(session)
                 await session.refresh()
             yield session

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from assistant.core.values.events import Custom
-from assistant.services.connections import open_connections, shutdown
-from assistant.services.connections.connection_limits import Slot, TooManyConnections
-from assistant.services.connections.open_connections import OpenConnection, is_full
+from assistant.services.callers.connections import connection_slot, while_access_lasts
+from assistant.services.callers.doors import aadmit
+from assistant.services.connections import shutdown
+from assistant.services.connections.connection_limits import TooManyConnections
+from assistant.services.connections.open_connections import is_full
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused, note_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
@@ -29,11 +31,11 @@ from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
 from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
+from assistant.services.tenancy.authentication import AccessDenied, Caller
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import set_tenants
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
-from assistant.websocket.authentication import PROTOCOL, Caller, identify, shown_credential
+from assistant.websocket.authentication import PROTOCOL, SCOPES, WEBSOCKET, credential_text, credentials_of
 from assistant.websocket.base_consumer import LeanConsumer
 from assistant.websocket.followed_threads import FollowedThreads
 
@@ -63,41 +65,39 @@ class ChatConsumer(LeanConsumer):
         self._assistant = route["assistant"]
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
-        self._presence: OpenConnection | None = None
-        self._slot: Slot | None = None
+        # What is to be given back when the connection closes.
+        self._held = AsyncExitStack()
+        credentials = credentials_of(self.scope)
         # Before the database is queried, so that a flood of handshakes does not reach it.
-        has_token = take_handshake(shown_credential(self.scope))
+        has_token = take_handshake(credential_text(self.scope, credentials))
         if not has_token or is_full():
             await self._turn_away(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
             return
         try:
-            caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
+            caller = await aadmit(
+                credentials, WEBSOCKET, scopes=SCOPES, tenant_slug=route["tenant"], assistant_slug=self._assistant
+            )
         except OUTAGE_ERRORS as exc:
             await self._put_off(exc)
             return
-        if caller is None:
+        except AccessDenied:
             await self.close()
             return
         self.member = caller.member
-        set_tenants(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
         self._threads = FollowedThreads(
             self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
         )
-        runs = get_runs()
-        await runs.start()
-        try:
-            self._slot = await runs.connection_limiter.acquire(self.member)
-        except TooManyConnections as exc:
-            await self._turn_away(str(exc))
-            return
-        try:
+        # A consumer that fails here gets no `disconnect`, so that the stack gives back what is held.
+        async with AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(connection_slot(self.member))
+            except TooManyConnections as exc:
+                await self._turn_away(str(exc))
+                return
             await self._welcome()
-        except BaseException:
-            # Nobody tells a consumer that failed of the connection's end.
-            await runs.connection_limiter.release(self._slot)
-            raise
-        self._be_present(caller)
+            self._stay_open(caller, held)
+            self._held = held.pop_all()
 
     async def _turn_away(self, reason: str) -> None:
         """Only an open connection has a close code, which says more than a refused one."""
@@ -118,18 +118,11 @@ class ChatConsumer(LeanConsumer):
         await self.base_send({"type": "websocket.http.response.start", "status": failure.status, "headers": headers})
         await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
 
-    def _be_present(self, caller: Caller) -> None:
-        self._presence = OpenConnection(
-            member=caller.member,
-            close=lambda: self._close_soon(CLOSE_NOT_WELCOME),
-            session_key=caller.session_key,
-            session_hash=caller.session_hash,
-            assistant_id=caller.assistant_id,
-            origin=caller.origin,
-            until=caller.until,
-        )
-        open_connections.register(self._presence)
-        self._stop_listening = shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART))
+    def _stay_open(self, caller: Caller, held: AsyncExitStack) -> None:
+        """Follow threads, and close when the caller loses access or the server shuts down, until `held` is closed."""
+        held.push_async_callback(self._threads.close)
+        held.callback(shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART)))
+        held.enter_context(while_access_lasts(caller, lambda: self._close_soon(CLOSE_NOT_WELCOME)))
 
     def _close_soon(self, code: int) -> None:
         self._closing = asyncio.create_task(self._close(code), name="closing")
@@ -143,12 +136,7 @@ class ChatConsumer(LeanConsumer):
             await self.close(code)
 
     async def disconnect(self, code: int) -> None:
-        if self._presence is not None:
-            open_connections.unregister(self._presence)
-            self._stop_listening()
-            await self._threads.close()
-        if self._slot is not None:
-            await get_runs().connection_limiter.release(self._slot)
+        await self._held.aclose()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._is_closing:
@@ -211,7 +199,7 @@ class ChatConsumer(LeanConsumer):
         if is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)
             if opened.is_fresh:
-                await log.begun(opened.key.number)
+                await log.wait_for_run(opened.key.number)
             elif opened.setup is None and log.last is not None:
                 await append_missing_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
@@ -237,7 +225,7 @@ class ChatConsumer(LeanConsumer):
             raise Refused("thread_not_found", "There is no such conversation.")
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
-            await log.begun(state.run.number)
+            await log.wait_for_run(state.run.number)
         if state.after is not None and not state.is_running and log.last is not None:
             await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
         position = state.after if can_catch_up(state, log) else None

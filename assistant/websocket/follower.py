@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from assistant.core.values.events import Custom, Event
-from assistant.core.values.idle_timer import Silence
+from assistant.core.values.idle_timer import IdleTimer
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
@@ -89,11 +89,11 @@ class Follower:
         `is_at_end` says that `position` is the end of its run.
         """
         self._is_at_end = is_at_end
-        silence = Silence(SILENCE_SECONDS, self._on_silence)
-        with self._log.watching(self._take) as changed, closing(silence) as self._silence:
+        idle_timer = IdleTimer(SILENCE_SECONDS, self._on_silence)
+        with self._log.watching(self._take) as changed, closing(idle_timer) as self._idle_timer:
             self._changed = changed
             if position is not None and not position.seq:
-                self._told_summaries = self._log.summaries  # a run that begins has its summary from before
+                self._told_summaries = self._log.summary_changes  # a run that begins has its summary from before
             if position is None:
                 await self._send_picture()
             else:
@@ -124,11 +124,11 @@ class Follower:
                 self._is_at_end = entries[-1].is_end
 
     async def _wait(self, changed: asyncio.Event) -> None:
-        """Wait for more; within a run, silence is looked into."""
+        """Wait for more; within a run, idle_timer is looked into."""
         if self._is_at_end:
             await changed.wait()
             return
-        self._silence.begin()
+        self._idle_timer.begin()
         self._is_idle = True
         try:
             await changed.wait()
@@ -138,7 +138,7 @@ class Follower:
             raise
         finally:
             self._is_idle = False
-            self._silence.end()
+            self._idle_timer.end()
         rest, self._rest = self._rest, None
         if rest is not None:
             await rest
@@ -175,7 +175,7 @@ class Follower:
             if self._rest is not None or self._failure is not None:
                 self._is_idle = False
                 return False
-        self._silence.begin()
+        self._idle_timer.begin()
         return True
 
     def _is_reachable(self, entry: Entry) -> bool:
@@ -206,7 +206,7 @@ class Follower:
 
     async def _tell_summary(self, position: Position) -> None:
         """Tell the thread's summary at first, and whenever it is another; repeats the number of the event before it."""
-        told = self._log.summaries
+        told = self._log.summary_changes
         if self._renderer is None or told == self._told_summaries or not position.seq:
             return
         self._told_summaries = told

@@ -11,7 +11,7 @@ import msgspec
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.scripted import ScriptedModel, Turn
-from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, described
+from assistant.core.toolcalls.protocols import FixedToolset, PlannedCall, ToolOutcome, describe_media
 from assistant.core.turn.loop import Plan, run_turn
 from assistant.core.values.events import Custom, Event, RunError, RunFinished, ToolCallArgs, encode
 from assistant.core.values.messages import Message, ToolCall, unanswered_calls
@@ -35,7 +35,7 @@ class MemoryJournal:
         return {planned.call.id: self._known[planned.call.id] for planned in batch if planned.call.id in self._known}
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
-        return described(media)
+        return describe_media(media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         self.outcomes += outcomes

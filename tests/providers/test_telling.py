@@ -16,7 +16,7 @@ from assistant.core.llm.protocol import Delta, Model, ModelRequest, ReasoningDel
 from assistant.core.toolcalls.interceptors import AskModel, InterceptedModel
 from assistant.core.turn.loop import run_turn
 from assistant.core.values.events import Event, RunError, TextMessageContent
-from assistant.core.values.idle_timer import Silence as Waiting
+from assistant.core.values.idle_timer import IdleTimer
 from assistant.core.values.messages import Message, Reply
 from assistant.providers.openai import OpenAIModel
 from assistant.providers.openai_wire.response_body import _Flow
@@ -96,7 +96,7 @@ async def test_a_connection_that_breaks_as_the_reader_leaves_is_no_error_in_the_
         async def read(waited: asyncio.Future[bytes] = waited) -> bytes:
             return await waited
 
-        flow = _Flow(Waiting(60, lambda: None), read, lambda data: True)
+        flow = _Flow(IdleTimer(60, lambda: None), read, lambda data: True)
         steps = [flow.over.cancel, lambda waited=waited: waited.set_exception(OSError())]
         for step in steps if is_first else reversed(steps):
             step()

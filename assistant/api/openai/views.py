@@ -20,12 +20,13 @@ from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from assistant.api.authentication import HttpRefusal, bearer_key, key_holder
+from assistant.api.authentication import acaller_of, refusal_of_access
 from assistant.api.base import REPLAYED, claim_request
 from assistant.api.event_stream import Visit
 from assistant.api.openai.shapes import Answer, CompletionFailed, Heading, error, model_body
 from assistant.api.parsers import object_of
 from assistant.services.assistants.configuration import active_assistants
+from assistant.services.callers.doors import Door
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused, note_failure
@@ -35,10 +36,12 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.run_result import run_outcome
 from assistant.services.runs.stateless_input import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
+from assistant.services.tenancy.authentication import AccessDenied, Caller, CredentialKind
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import set_tenants
 
 logger = logging.getLogger(__name__)
+
+OPENAI = Door(frozenset({CredentialKind.API_KEY}))
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 _working: set[asyncio.Task[Any]] = set()
@@ -59,11 +62,11 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
                 sentence = f"This address knows only {method}."
                 return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
             try:
-                member = await in_database(_caller, request, scopes)
-                set_tenants(member.tenant_id)
-                return await view(request, member, **values)
-            except HttpRefusal as exc:
-                return error(exc.status, str(exc), code=exc.code, headers=exc.headers)
+                caller = await acaller_of(request, *scopes, door=OPENAI)
+                return await view(request, caller, **values)
+            except AccessDenied as exc:
+                refusal = refusal_of_access(exc)
+                return error(refusal.status, str(refusal), code=refusal.code, headers=refusal.headers)
             except InvalidRequest as exc:
                 return error(400, str(exc), code="invalid_value", param=exc.param)
             except KeyReused as exc:
@@ -91,45 +94,38 @@ def _not_opened(refusal: Refused) -> JsonResponse:
     return answer
 
 
-def _caller(request: HttpRequest, scopes: tuple[str, ...]) -> Member:
-    key = bearer_key(request)
-    if key is None:
-        raise HttpRefusal(401, "unauthorized", "An API key is needed: Authorization: Bearer <key>.")
-    return key_holder(key, scopes)
-
-
 @door("GET", "chat", "read")
-async def models(request: HttpRequest, member: Member) -> HttpResponseBase:
+async def models(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """The assistants that the key's member may talk to."""
-    found = await in_database(active_assistants, tenant_id=member.tenant_id)
-    return JsonResponse({"object": "list", "data": [model_body(one, member.tenant.slug) for one in found]})
+    found = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
+    return JsonResponse({"object": "list", "data": [model_body(one, caller.member.tenant.slug) for one in found]})
 
 
 @door("GET", "chat", "read")
-async def model(request: HttpRequest, member: Member, model: str) -> HttpResponseBase:
+async def model(request: HttpRequest, caller: Caller, model: str) -> HttpResponseBase:
     """One of them."""
-    found = await in_database(active_assistants, tenant_id=member.tenant_id)
+    found = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     for one in found:
         if one.slug == model:
-            return JsonResponse(model_body(one, member.tenant.slug))
+            return JsonResponse(model_body(one, caller.member.tenant.slug))
     return _no_such_model(model)
 
 
 @door("POST", "chat")
-async def create(request: HttpRequest, member: Member) -> HttpResponseBase:
+async def create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """Answer the caller's messages, in one piece or as a stream."""
     body = object_of(request)
     wanted = parse_completion(body)
-    known = await in_database(active_assistants, tenant_id=member.tenant_id)
+    known = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     if wanted.model not in {one.slug for one in known}:
         return _no_such_model(wanted.model)
     if "Idempotency-Key" in request.headers:
-        wanted = replace(wanted, run=_named(member, request, wanted.run, body))
-    claimed = await in_database(claim_request, member, request, body, wanted.run.run_id)
+        wanted = replace(wanted, run=_named(caller.member, request, wanted.run, body))
+    claimed = await in_database(claim_request, caller.member, request, body, wanted.run.run_id)
     if claimed is not None and claimed.status is not None:
         return _repeated(claimed, wanted)
     heading = Heading.now(run_id=wanted.run.run_id, model=wanted.model)
-    texts = _texts(member, wanted, answer := Answer(), heading, claimed)
+    texts = _texts(caller, wanted, answer := Answer(), heading, claimed)
     if not wanted.is_streamed:
         async for _ in texts:
             pass
@@ -189,7 +185,7 @@ def _no_such_model(name: str) -> JsonResponse:
 
 
 async def _texts(
-    member: Member, wanted: CompletionRequest, answer: Answer, heading: Heading, claimed: Claim | None
+    caller: Caller, wanted: CompletionRequest, answer: Answer, heading: Heading, claimed: Claim | None
 ) -> AsyncGenerator[str]:
     """Run it, or join it, and give its text as it comes; what comes of a claimed request is kept.
 
@@ -198,12 +194,13 @@ async def _texts(
     Raises:
         CompletionFailed: the run ended in an error.
     """
+    member = caller.member
     kept: tuple[int, dict[str, Any]] | None = None
     try:
         opened = await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=wanted.run)
         ended, goes_on = False, claimed is not None
         try:
-            async with aclosing(_entries(member, opened, answer)) as entries:
+            async with aclosing(_entries(caller, opened, answer)) as entries:
                 async for entry in entries:
                     ended = entry.is_end
                     for text in answer.take(entry):
@@ -226,20 +223,20 @@ async def _texts(
             await asyncio.shield(_soon(in_database(_settle, member, claimed, kept)))
 
 
-async def _entries(member: Member, opened: OpenedRun, answer: Answer) -> AsyncGenerator[Entry]:
+async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGenerator[Entry]:
     """A run's events; of one that was begun by an earlier request the last alone, and its texts as they are stored.
 
     Raises:
         CompletionFailed: the server restarts, and cannot wait any longer.
     """
-    async with aclosing(Visit(member).entries(opened.key)) as entries:
+    async with aclosing(Visit(caller).entries(opened.key)) as entries:
         async for entry in entries:
             if shutdown.must_end_streams():
                 raise CompletionFailed("interrupted", RESTARTING)
             if entry is None or (opened.setup is None and not entry.is_end):
                 continue
             if opened.setup is None:
-                outcome = await in_database(run_outcome, member=member, key=opened.key)
+                outcome = await in_database(run_outcome, member=caller.member, key=opened.key)
                 answer.recall(outcome.messages)
             yield entry
 

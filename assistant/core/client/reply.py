@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, described
+from assistant.core.toolcalls.protocols import PlannedCall, Status, ToolOutcome, describe_media
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import Interrupted, RunError
@@ -57,10 +57,10 @@ class ChatReply(Generic[T]):
     needs_approval: bool = False
     plan: Plan | None = field(default=None, repr=False, compare=False)
 
-    def with_results(self, results: Sequence[Message], ledger: Ledger) -> ChatReply[T]:
+    def with_results(self, results: Sequence[Message], journal: InMemoryJournal) -> ChatReply[T]:
         """The same reply with the results of calls that it had left open."""
         done = {
-            call.id: called(ToolCall(call.id, call.name, ""), ledger.outcomes.get(call.id)) for call in self.pending
+            call.id: called(ToolCall(call.id, call.name, ""), journal.outcomes.get(call.id)) for call in self.pending
         }
         calls = tuple(
             replace(done[call.id], arguments=call.arguments) if call.id in done else call for call in self.tool_calls
@@ -81,7 +81,7 @@ class RunFailed(Exception):
         self.reply = reply
 
 
-class Ledger:
+class InMemoryJournal:
     """A journal in memory: the outcome of every call of one turn, by call id."""
 
     def __init__(self) -> None:
@@ -92,13 +92,13 @@ class Ledger:
         return {call_id: outcome for call_id, outcome in known.items() if outcome is not None}
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
-        return described(media)
+        return describe_media(media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         self.outcomes.update((outcome.call.id, outcome) for outcome in outcomes)
 
 
-def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, ledger: Ledger) -> ChatReply[Any]:
+def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journal: InMemoryJournal) -> ChatReply[Any]:
     """The reply of a turn that has ended.
 
     Args:
@@ -109,7 +109,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, ledger
     """
     said = transcript.messages
     calls = [call for message in said for call in message.tool_calls]
-    calls_made = tuple(called(call, ledger.outcomes.get(call.id)) for call in calls)
+    calls_made = tuple(called(call, journal.outcomes.get(call.id)) for call in calls)
     ending = transcript.ending
     reply: ChatReply[Any] = ChatReply(
         text=next((message.content for message in reversed(said) if message.role == "assistant"), ""),

@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assistant.core.client.reply import ChatReply, Ledger, reply_of
+from assistant.core.client.reply import ChatReply, InMemoryJournal, reply_of
 from assistant.core.client.stores import ConversationStore
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.typed_output import OutputType
-from assistant.core.toolcalls.batch import Batch, Workshop
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.batch import Batch, CallEnvironment
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
-from assistant.core.turn.typed_answer import Growing
+from assistant.core.turn.typed_answer import PartialAnswer
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event
-from assistant.core.values.messages import Message, since_asked, unanswered_calls
+from assistant.core.values.messages import Message, current_turn_messages, unanswered_calls
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Turn:
     """
 
     plan: Plan
-    ledger: Ledger
+    journal: InMemoryJournal
     sent: tuple[Message, ...] = ()
     new: tuple[Message, ...] = ()
     store: ConversationStore | None = None
@@ -64,7 +64,7 @@ class Turn:
 
     def reply(self) -> ChatReply[Any]:
         """The reply, once it is played. Raises `RunFailed`."""
-        return reply_of(self.plan, self.sent, self.transcript, self.ledger)
+        return reply_of(self.plan, self.sent, self.transcript, self.journal)
 
 
 class ReplyStream:
@@ -109,7 +109,7 @@ def thread_of(messages: Sequence[Message]) -> str:
 
 async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, None]:
     """Values of an answer in the making, and last the whole one; a mended answer begins anew. Raises `RunFailed`."""
-    growing, last = Growing(output), None
+    growing, last = PartialAnswer(output), None
     async with aclosing(turn.play()) as played:
         async for event in played:
             if (value := growing.grown(event)) is not None and value != last:
@@ -128,16 +128,16 @@ async def execute_calls(
     A call runs once: for the same reply again there are the same results.
     """
     transcript = Transcript()
-    ledger = plan.journal if isinstance(plan.journal, Ledger) else Ledger()
+    journal = plan.journal if isinstance(plan.journal, InMemoryJournal) else InMemoryJournal()
     calls = unanswered_calls(reply.messages)
     limits = plan.settings.limits
     deadline = Deadline(limits.seconds)
-    guard = Guard(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
-    shop = Workshop(
+    limiter = CallLimiter(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
+    environment = CallEnvironment(
         toolset=plan.toolset,
-        journal=ledger,
+        journal=journal,
         context=plan.context,
-        guard=guard,
+        limiter=limiter,
         transcript=transcript,
         deadline=deadline,
         parallel=plan.parallel,
@@ -145,12 +145,12 @@ async def execute_calls(
         interceptors=plan.interceptors,
         on_error=plan.settings.on_error,
         observe=plan.observe,
-        asked=since_asked(reply.messages),
+        asked=current_turn_messages(reply.messages),
     )
     try:
-        async with aclosing(Batch(calls, shop, decisions or {}, undecided=None).run()) as ran:
+        async with aclosing(Batch(calls, environment, decisions or {}, undecided=None).run()) as ran:
             async for event in ran:
                 transcript.apply(event)
     finally:
         deadline.close()
-    return reply.with_results(transcript.messages, ledger)
+    return reply.with_results(transcript.messages, journal)

@@ -10,7 +10,7 @@ from assistant.core.conversation.sub_agent_transcripts import Asked
 from assistant.core.values.messages import Message
 
 
-def asked_to_agui(asked: Iterable[Asked]) -> list[dict[str, Any]]:
+def sub_agents_to_agui(asked: Iterable[Asked]) -> list[dict[str, Any]]:
     """What asked assistants said, as AG-UI's MESSAGES_SNAPSHOT carries it; `metadata.subagent` says who is speaking."""
     told: list[dict[str, Any]] = []
     for one in asked:

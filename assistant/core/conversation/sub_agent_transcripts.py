@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from assistant.core.conversation.transcript import Transcript
 
 # Of one message, in tokens, where the whole would be too much to keep.
-KEPT_OF_EACH = 500
+MAX_MESSAGE_TOKENS = 500
 # What is kept of the assistants that one call asked, as JSON.
-KEPT_BYTES = 200_000
+MAX_STORED_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Asked:
     messages: tuple[Message, ...] = ()
 
 
-class AskedAssistants:
+class SubAgentTranscripts:
     """Follows those that are asked within one run.
 
     Args:
@@ -116,20 +116,20 @@ class AskedAssistants:
             self._transcripts[asked.id] = from_state(one["transcript"])
 
 
-def to_kept(asked: Iterable[Asked]) -> list[dict[str, Any]] | None:
+def to_stored(asked: Iterable[Asked]) -> list[dict[str, Any]] | None:
     """What is kept of them, as JSON values; None if there is nothing, or it is too much even in part."""
     whole = list(asked)
     kept: list[dict[str, Any]] = msgspec.to_builtins(whole)
-    if not kept or len(msgspec.json.encode(kept)) <= KEPT_BYTES:
+    if not kept or len(msgspec.json.encode(kept)) <= MAX_STORED_BYTES:
         return kept or None
     kept = msgspec.to_builtins([replace(one, messages=tuple(map(_shortened, one.messages))) for one in whole])
-    return kept if len(msgspec.json.encode(kept)) <= KEPT_BYTES else None
+    return kept if len(msgspec.json.encode(kept)) <= MAX_STORED_BYTES else None
 
 
-def from_kept(kept: Iterable[Mapping[str, Any]]) -> list[Asked]:
-    """What `to_kept` gave."""
+def from_stored(kept: Iterable[Mapping[str, Any]]) -> list[Asked]:
+    """What `to_stored` gave."""
     return msgspec.convert(list(kept), list[Asked])
 
 
 def _shortened(message: Message) -> Message:
-    return replace(message, content=cut(message.content, KEPT_OF_EACH), reasoning="")
+    return replace(message, content=cut(message.content, MAX_MESSAGE_TOKENS), reasoning="")

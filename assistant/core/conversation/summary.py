@@ -11,7 +11,7 @@ from assistant.core.values.messages import Message, Reply, Usage
 from assistant.toolkit.calls.results import cut
 
 # A part that is summarised at once may have this many tokens, however small the room.
-LEAST_PIECE = 1_000
+MIN_PIECE_TOKENS = 1_000
 HEADING = "Summary of the conversation so far:\n"
 _TASK = (
     "Summarise this conversation for yourself, so that you can go on with it: what the user wants, what was found out "
@@ -51,7 +51,7 @@ async def summarise(
     if not older:
         return valid
     summary = ""
-    for piece in _pieces(older, max(tokens, LEAST_PIECE)):
+    for piece in _pieces(older, max(tokens, MIN_PIECE_TOKENS)):
         text = f"{HEADING}{summary}\n{piece}" if summary else piece
         summary = await _answer(model, [Message("system", _TASK), Message("user", text)], spend)
     return [*prompts, Message("system", HEADING + summary), *kept]

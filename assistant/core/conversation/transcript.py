@@ -9,10 +9,10 @@ from typing import Any, Literal
 import msgspec
 
 from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft
-from assistant.core.conversation.sub_agent_transcripts import AskedAssistants
+from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
 from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
-from assistant.core.values.json_completion import rest_of
+from assistant.core.values.json_completion import completion_of
 from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.toolkit import Media
 
@@ -62,7 +62,7 @@ class Transcript:
         self.result: Any = None
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
-        self.asked = AskedAssistants(Transcript)
+        self.asked = SubAgentTranscripts(Transcript)
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}
@@ -199,7 +199,7 @@ class Transcript:
         self.cut()
         closing: list[Event] = []
         for start in reversed(self._open.values()):
-            if isinstance(start, events.ToolCallStart) and (rest := rest_of(self._arguments_of(start))):
+            if isinstance(start, events.ToolCallStart) and (rest := completion_of(self._arguments_of(start))):
                 closing.append(events.ToolCallArgs(start.tool_call_id, rest, start.subagent_run_id))
             closing.append(_end_of(start, NO_RESULT[reason], reason))
         for call_id in self._awaited:
@@ -241,7 +241,7 @@ class Transcript:
             draft.is_cut = draft.id in state["cut"]
         for start in msgspec.convert(state["open"], list[_Start]):
             transcript.apply(start)
-        transcript.asked = AskedAssistants(Transcript)
+        transcript.asked = SubAgentTranscripts(Transcript)
         transcript.asked.restore(state.get("asked", ()), cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
         transcript._known = dict(state["known"])

@@ -15,6 +15,7 @@ from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.arguments import coerce, parse_arguments, unique
 from assistant.toolkit.definition.handwritten import HandWritten
 from assistant.toolkit.schema.json_schema import mistake_in
+from assistant.toolkit.validation_errors import sentence
 
 T = TypeVar("T")
 Mode = Literal["native", "tool", "prompt"]
@@ -103,7 +104,7 @@ class OutputType(Generic[T]):
             return self._adapter.validate_json(pydantic_core.to_json(value))
         except ValidationError as exc:
             missing = "" if is_whole else 'It is not an object with the one field "value". '
-            raise InvalidOutput(missing + _sentence(exc)) from exc
+            raise InvalidOutput(missing + sentence(exc, root="answer", limit=10)) from exc
 
     def _dump(self, value: T) -> Any:
         dumped = self._adapter.dump_python(value, mode="json")
@@ -160,8 +161,3 @@ def output_of(wanted: Any) -> OutputType[Any]:
     if isinstance(wanted, OutputType):
         return wanted
     return SchemaOutput(wanted) if isinstance(wanted, Mapping) else OutputType(wanted)
-
-
-def _sentence(exc: ValidationError) -> str:
-    errors = exc.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'answer'}: {e['msg']}" for e in errors[:10]) + "."

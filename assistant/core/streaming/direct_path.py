@@ -6,22 +6,22 @@ from collections.abc import AsyncIterator, Callable, Iterable
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Delta, Model, ModelRequest, TextDelta, direct
-from assistant.core.streaming.event_writer import Speaker
+from assistant.core.streaming.event_writer import EventWriter
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply
 
 
-class Telling:
+class AnswerStream:
     """Tells an answer's deltas.
 
     Args:
-        speaker: makes events of the deltas.
+        writer: makes events of the deltas.
         transcript: gets an event before `tell` is given it.
         tell: is given every piece of text that is one event, which is nearly all of them; None if none is to be.
     """
 
-    def __init__(self, speaker: Speaker, transcript: Transcript, tell: Callable[[Event], None] | None) -> None:
-        self._speaker = speaker
+    def __init__(self, writer: EventWriter, transcript: Transcript, tell: Callable[[Event], None] | None) -> None:
+        self._writer = writer
         self._transcript = transcript
         self._tell = tell
         self._failure: Exception | None = None
@@ -38,11 +38,11 @@ class Telling:
             return ()
         if self._failure is not None:
             raise self._failure
-        return self._speaker.say(delta)
+        return self._writer.say(delta)
 
     def _hear(self, text: str) -> bool:
         """Tell more of the answer's text, if that is one event; returns whether it was."""
-        if self._tell is None or (event := self._speaker.text(text)) is None:
+        if self._tell is None or (event := self._writer.text(text)) is None:
             return False
         try:
             self._transcript.apply(event)

@@ -12,7 +12,7 @@ from assistant.core.values.json_completion import JsonStream
 from assistant.core.values.messages import Reply, ToolCall
 
 
-class Speaker:
+class EventWriter:
     """Turns a reply's deltas into events.
 
     Args:

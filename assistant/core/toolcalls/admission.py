@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall, Status, ToolOutcome, is_available
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import InvalidArguments, Tool, ToolContext
@@ -19,12 +19,12 @@ logger = logging.getLogger(__name__)
 NO_DECISION = Decision(False, reason="there was no answer")
 
 
-def judge(
+def check_call(
     call: ToolCall,
     admission: Admission,
     *,
     decision: Decision | None,
-    guard: Guard,
+    limiter: CallLimiter,
     context: ToolContext,
     can_ask: bool = True,
 ) -> PlannedCall | ToolOutcome:
@@ -35,7 +35,7 @@ def judge(
         can_ask: whether a person can be asked; if not, what needs approval is refused.
     """
     try:
-        judged = _judge(call, admission, decision, guard, context)
+        judged = _check(call, admission, decision, limiter, context)
     except Exception:
         logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=whose(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
@@ -46,7 +46,7 @@ def judge(
     return judged
 
 
-def unreadable(call: ToolCall, admission: Admission) -> ToolOutcome | None:
+def check_client_call(call: ToolCall, admission: Admission) -> ToolOutcome | None:
     """What becomes of a client's call whose arguments are no JSON object; else None: the client checks the rest."""
     try:
         parse_arguments(call.arguments)
@@ -55,13 +55,13 @@ def unreadable(call: ToolCall, admission: Admission) -> ToolOutcome | None:
     return None
 
 
-def _judge(
-    call: ToolCall, admission: Admission, decision: Decision | None, guard: Guard, context: ToolContext
+def _check(
+    call: ToolCall, admission: Admission, decision: Decision | None, limiter: CallLimiter, context: ToolContext
 ) -> PlannedCall | ToolOutcome:
     tool = admission.tool
     if decision is not None and not decision.approved:
         return _not_run(call, "declined", _declined(decision), admission)
-    refusal = guard.admit(call, tool) if decision is None else None
+    refusal = limiter.admit(call, tool) if decision is None else None
     if refusal is not None:
         return _not_run(call, "refused", refusal, admission)
     if tool is None:

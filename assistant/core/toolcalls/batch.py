@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from assistant.core.conversation.transcript import result_id
-from assistant.core.toolcalls.admission import NO_DECISION, judge, unreadable
+from assistant.core.toolcalls.admission import NO_DECISION, check_call, check_client_call
 from assistant.core.toolcalls.protocols import Admission, Decision, Journal, PlannedCall, ToolOutcome, Toolset
-from assistant.core.toolcalls.run_call import Workshop, perform
+from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, ToolCallResult
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit.logs import note, whose
 from assistant.toolkit.text import clean_text
 
-__all__ = ["Admission", "Batch", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset", "Workshop"]
+__all__ = ["Admission", "Batch", "CallEnvironment", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Batch:
     """
 
     calls: Sequence[ToolCall]
-    shop: Workshop
+    environment: CallEnvironment
     decisions: Mapping[str, Decision] | None = None
     undecided: Decision | None = NO_DECISION
     is_rest: bool = False
@@ -76,14 +76,14 @@ class Batch:
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Run the batch. However it ends, the journal has an outcome of every call that was started."""
-        note(logger, self.shop.context, "A batch of %d tool calls", len(self.calls))
-        admissions = await self.shop.toolset.admit(self.calls)
+        note(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
+        admissions = await self.environment.toolset.admit(self.calls)
         for call, admission in zip(self.calls, admissions, strict=True):
             self._plan(call, admission)
         tasks: list[asyncio.Task[None]] = []
         try:
             if self._planned:
-                for outcome in (await self.shop.journal.starting(tuple(self._planned))).values():
+                for outcome in (await self.environment.journal.starting(tuple(self._planned))).values():
                     self._take(outcome)
             planned = [work for work in self._planned if work.call.id not in self.outcomes]
             tasks = self._start(planned)
@@ -111,22 +111,29 @@ class Batch:
 
     def _plan(self, call: ToolCall, admission: Admission) -> None:
         """Sort a call: to be run, settled already, waiting for a person, or the client's."""
-        shop = self.shop
-        if admission.tool is None and call.name in shop.client_tools and self.decisions is None:
-            if (broken := unreadable(call, admission)) is None:
+        environment = self.environment
+        if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
+            if (broken := check_client_call(call, admission)) is None:
                 self.client_calls.append(call)
             else:
                 self._take(broken)
             return
         decision = None if self.decisions is None else self.decisions.get(call.id, self.undecided)
-        judged = judge(call, admission, decision=decision, guard=shop.guard, context=shop.context, can_ask=shop.can_ask)
+        judged = check_call(
+            call,
+            admission,
+            decision=decision,
+            limiter=environment.limiter,
+            context=environment.context,
+            can_ask=environment.can_ask,
+        )
         if isinstance(judged, PlannedCall):
             self._planned.append(judged)
         else:
             self._take(judged)
 
     def _start(self, planned: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
-        limit = asyncio.Semaphore(self.shop.parallel)
+        limit = asyncio.Semaphore(self.environment.parallel)
         tasks: list[asyncio.Task[None]] = []
         barrier: list[asyncio.Task[None]] = []
         for work in planned:
@@ -141,7 +148,7 @@ class Batch:
         if after:
             await asyncio.wait(after)
         async with limit:
-            note(logger, self.shop.context, "Tool %s begins, call %s", work.tool.name, work.call.id)
+            note(logger, self.environment.context, "Tool %s begins, call %s", work.tool.name, work.call.id)
             self._queue.put_nowait(Custom("tool.started", {"toolCallId": work.call.id, "name": work.tool.name}))
             began = time.perf_counter()
             blank = ToolOutcome(
@@ -149,20 +156,29 @@ class Batch:
             )
             outcome = blank
             try:
-                outcome = await perform(work, blank, self.shop, self._queue.put_nowait)
+                outcome = await run_call(work, blank, self.environment, self._queue.put_nowait)
                 if outcome.media:
-                    outcome = replace(outcome, files=tuple(await self.shop.journal.keep(work.call, outcome.media)))
+                    outcome = replace(
+                        outcome, files=tuple(await self.environment.journal.keep(work.call, outcome.media))
+                    )
             finally:
                 duration = round((time.perf_counter() - began) * 1000)
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
 
     def _take(self, outcome: ToolOutcome) -> None:
         outcome = self._keep(outcome)
-        note(logger, self.shop.context, "Call %s: %s after %d ms", outcome.call.id, outcome.status, outcome.duration_ms)
+        note(
+            logger,
+            self.environment.context,
+            "Call %s: %s after %d ms",
+            outcome.call.id,
+            outcome.status,
+            outcome.duration_ms,
+        )
         if images := tuple(one for one in outcome.media if one.is_image):
-            self.shop.transcript.images[outcome.call.id] = images
+            self.environment.transcript.images[outcome.call.id] = images
         if outcome.status != "awaiting_approval":
-            self.shop.transcript.settle(outcome.call.id, outcome.content)
+            self.environment.transcript.settle(outcome.call.id, outcome.content)
 
     def _keep(self, outcome: ToolOutcome) -> ToolOutcome:
         # Half a character or a NUL, from a model's or a person's JSON, could not be stored or sent.
@@ -191,11 +207,11 @@ class Batch:
 
     async def _record(self) -> None:
         """Put the outcomes down, each with what the assistants said that its call asked."""
-        for call_id, asked in self.shop.transcript.asked.by_call().items():
+        for call_id, asked in self.environment.transcript.asked.by_call().items():
             if call_id in self.outcomes:
                 self.outcomes[call_id] = replace(self.outcomes[call_id], asked=tuple(asked))
         if self.outcomes:
-            await self.shop.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
+            await self.environment.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
 
     async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """End what still runs, and record what came of it."""
@@ -211,15 +227,15 @@ class Batch:
             if isinstance(item, ToolOutcome):
                 outcome = self._keep(item)
                 if outcome.status != "cancelled":
-                    self.shop.transcript.settle(outcome.call.id, outcome.content)
+                    self.environment.transcript.settle(outcome.call.id, outcome.content)
         for work in self._planned:
             self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
-        self.shop.transcript.asked.stop(STOPPED)
+        self.environment.transcript.asked.stop(STOPPED)
         try:
             await self._record()
         except Exception:
             # What ended the batch must be seen, not this.
-            context = self.shop.context
+            context = self.environment.context
             logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=whose(context))
 
 

@@ -15,7 +15,7 @@ REFUSED_REPEAT = 3
 LAST_REPEAT = 5
 
 
-class Guard:
+class CallLimiter:
     """Counts the calls of one run.
 
     `stop` says why the run must end after this batch, once it must, and `code` is the error's.

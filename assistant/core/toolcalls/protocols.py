@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from assistant.core.conversation.sub_agent_transcripts import Asked
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import InvalidTool, Media, Registry, Tool, ToolContext
+from assistant.toolkit.validation_errors import sentence
 
 Policy = Literal["on", "ask", "off"]
 Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_approval", "declined"]
@@ -133,7 +134,7 @@ class Journal(Protocol):
         """Note what came of a batch, the calls that were not run included."""
 
 
-def described(media: Sequence[Media]) -> list[dict[str, Any]]:
+def describe_media(media: Sequence[Media]) -> list[dict[str, Any]]:
     """What clients are told of files, without where they are."""
     return [{"name": one.name, "mediaType": one.media_type, "size": len(one.data)} for one in media]
 
@@ -145,7 +146,7 @@ class NullJournal:
         return {}
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
-        return described(media)
+        return describe_media(media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         return None
@@ -196,9 +197,8 @@ def _config(tool: Tool, given: Any) -> Any:
     try:
         return tool.config.model_validate({} if given is None else given)
     except ValidationError as exc:
-        errors = exc.errors(include_url=False, include_context=False, include_input=False)
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}" for e in errors)
-        raise InvalidTool(f"The settings of tool {tool.name!r} are not valid: {wrong}.") from exc
+        problems = sentence(exc, root="settings")
+        raise InvalidTool(f"The settings of tool {tool.name!r} are not valid: {problems}") from exc
 
 
 def is_available(tool: Tool, context: ToolContext) -> bool:

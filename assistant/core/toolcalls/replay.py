@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 
-NOT_AGAIN = (
+EFFECT_UNKNOWN = (
     "This call was begun before and interrupted; whether it took effect is not known. It was not run again. "
     "Check before you repeat it."
 )
@@ -25,4 +25,4 @@ def replayed(work: PlannedCall, earlier: ToolOutcome | None) -> ToolOutcome | No
         return earlier
     if work.tool.idempotent or work.tool.read_only:
         return None
-    return ToolOutcome(work.call, "error", NOT_AGAIN, error=NOT_AGAIN, rule=work.rule, agent=work.agent)
+    return ToolOutcome(work.call, "error", EFFECT_UNKNOWN, error=EFFECT_UNKNOWN, rule=work.rule, agent=work.agent)

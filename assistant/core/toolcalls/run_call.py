@@ -16,7 +16,7 @@ import pydantic_core
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Model
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.values.deadline import Deadline
@@ -31,7 +31,7 @@ Emit = Callable[[Event], None]
 
 
 @dataclass(frozen=True)
-class Workshop:
+class CallEnvironment:
     """What all tool calls of one run share.
 
     `default_timeout` is in seconds, for tools that name none; `parallel` is how many calls run at once. `observe` is
@@ -41,7 +41,7 @@ class Workshop:
     toolset: Toolset
     journal: Journal
     context: ToolContext
-    guard: Guard
+    limiter: CallLimiter
     transcript: Transcript
     deadline: Deadline
     client_tools: frozenset[str] = frozenset()
@@ -55,17 +55,17 @@ class Workshop:
 
 
 @dataclass(frozen=True)
-class Stage:
+class ParentRun:
     """Where the code below a running tool finds the run: sub-agents speak and count their tokens through it."""
 
     emit: Emit
-    shop: Workshop
+    environment: CallEnvironment
 
 
-current_stage: ContextVar[Stage] = ContextVar("current_stage")
+current_parent: ContextVar[ParentRun] = ContextVar("current_parent")
 
 
-async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: Emit) -> ToolOutcome:
+async def run_call(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment, emit: Emit) -> ToolOutcome:
     """Run one tool once.
 
     Args:
@@ -76,26 +76,28 @@ async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: E
         CancelledError: somebody cancelled it.
     """
     tool = work.tool
-    seconds = min(shop.default_timeout if tool.timeout is None else tool.timeout, shop.deadline.remaining())
-    current_stage.set(Stage(emit, shop))
+    seconds = min(
+        environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
+    )
+    current_parent.set(ParentRun(emit, environment))
     edited = f"(The user changed the arguments to {work.arguments_text})\n" if work.is_edited else ""
     try:
         async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
-            invocation = Invocation(tool, work.arguments, _context(work, shop, seconds, emit))
-            result = await invoke(invocation, shop.interceptors)
+            invocation = Invocation(tool, work.arguments, _context(work, environment, seconds, emit))
+            result = await invoke(invocation, environment.interceptors)
     except ToolError as exc:
         return replace(blank, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
     except (Exception, SystemExit) as exc:
         if isinstance(exc, TimeoutError) and limit.expired():
             sentence = f"The tool {tool.name!r} took longer than {seconds:.3g} seconds and was stopped."
             return replace(blank, status="timeout", content=sentence, error=sentence)
-        return _crashed(work, blank, shop, exc)
+        return _crashed(work, blank, environment, exc)
     return replace(
         blank,
         status="error" if result.is_error else "ok",
         content=edited + result.content,
         display=_displayable(
-            work, shop.context, _shown(result) if edited and result.display is None else result.display
+            work, environment.context, _shown(result) if edited and result.display is None else result.display
         ),
         media=result.media,
         full=result.full,
@@ -112,9 +114,9 @@ def _shown(result: ToolResult) -> Any:
         return result.content
 
 
-def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseException) -> ToolOutcome:
+def _crashed(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment, exc: BaseException) -> ToolOutcome:
     error_id = uuid.uuid4().hex[:12]
-    context = shop.context
+    context = environment.context
     logger.error(
         "Tool %s failed in run %s of tenant %s [%s]",
         work.tool.name,
@@ -130,7 +132,7 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseExc
         content=f"The tool failed (error id {error_id}).",
         error=f"{type(exc).__name__} (error id {error_id})",
         error_id=error_id,
-        ends_run="raise" in (work.tool.on_error, shop.on_error),
+        ends_run="raise" in (work.tool.on_error, environment.on_error),
     )
 
 
@@ -145,7 +147,7 @@ def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
         return None
 
 
-def _context(work: PlannedCall, shop: Workshop, seconds: float, emit: Emit) -> ToolContext:
+def _context(work: PlannedCall, environment: CallEnvironment, seconds: float, emit: Emit) -> ToolContext:
     call_id = work.call.id
 
     async def report(done: float, total: float | None, message: str) -> None:
@@ -157,11 +159,11 @@ def _context(work: PlannedCall, shop: Workshop, seconds: float, emit: Emit) -> T
         emit(Custom("tool.progress", value))
 
     return replace(
-        shop.context,
+        environment.context,
         tool_call_id=call_id,
-        idempotency_key=f"{shop.context.thread_id}:{call_id}",
+        idempotency_key=f"{environment.context.thread_id}:{call_id}",
         deadline=datetime.now(UTC) + timedelta(seconds=seconds) if math.isfinite(seconds) else None,
-        history=(*shop.asked, *shop.transcript.messages),
+        history=(*environment.asked, *environment.transcript.messages),
         config=work.admission.config,
         secrets=work.admission.secrets,
         progress=report,

@@ -19,7 +19,7 @@ from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import output_of
 from assistant.core.toolcalls.batch import STOPPED
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, ToolOutcome, Toolset
-from assistant.core.toolcalls.run_call import Stage, current_stage
+from assistant.core.toolcalls.run_call import ParentRun, current_parent
 from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan, new_id
 from assistant.core.values import events
@@ -105,7 +105,7 @@ class Agent:
         Raises:
             ToolError: it failed, or the agents ask each other in a circle or too deep.
         """
-        place, stage = _place.get(), current_stage.get()
+        place, parent = _place.get(), current_parent.get()
         # At the top nobody has been asked yet, and the run's own assistant is at work.
         names = place.names or (context.assistant,)
         own = self.slug or self.name
@@ -116,30 +116,30 @@ class Agent:
         run_id = new_id()
         note(logger, context, "Asking %s, %d deep", self.name, len(names))
         token = _place.set(_Place((*names, own), run_id))
-        stage.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, place.run_id))
+        parent.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, place.run_id))
         try:
-            answer = await self._answer(task, context, stage, run_id)
+            answer = await self._answer(task, context, parent, run_id)
         except asyncio.CancelledError:
-            stage.emit(events.SubagentError(run_id, STOPPED))
+            parent.emit(events.SubagentError(run_id, STOPPED))
             raise
         except ToolError as exc:
-            stage.emit(events.SubagentError(run_id, str(exc)))
+            parent.emit(events.SubagentError(run_id, str(exc)))
             raise
         finally:
             _place.reset(token)
         note(logger, context, "%s has answered", self.name)
-        stage.emit(events.SubagentFinished(run_id))
+        parent.emit(events.SubagentFinished(run_id))
         return answer
 
-    async def _answer(self, task: str, context: ToolContext, stage: Stage, run_id: str) -> Any:
+    async def _answer(self, task: str, context: ToolContext, parent: ParentRun, run_id: str) -> Any:
         messages = [Message("user", task)]
         if self.system:
             messages.insert(0, Message("system", self.system))
-        return await self._play(self._plan(messages, context, stage), stage, run_id)
+        return await self._play(self._plan(messages, context, parent), parent, run_id)
 
-    def _plan(self, messages: list[Message], context: ToolContext, stage: Stage) -> Plan:
-        observe = stage.shop.observe
-        remaining = stage.shop.deadline.remaining()
+    def _plan(self, messages: list[Message], context: ToolContext, parent: ParentRun) -> Plan:
+        observe = parent.environment.observe
+        remaining = parent.environment.deadline.remaining()
         limits = self.settings.limits
         seconds = min(limits.seconds or remaining, remaining)
         return Plan(
@@ -152,35 +152,35 @@ class Agent:
             settings=replace(
                 self.settings,
                 limits=replace(limits, seconds=seconds if math.isfinite(seconds) else 0.0),
-                on_error=stage.shop.on_error,
+                on_error=parent.environment.on_error,
             ),
-            journal=_AgentJournal(stage.shop.journal, self.name),
+            journal=_AgentJournal(parent.environment.journal, self.name),
             thread_id=context.thread_id,
             run_id=context.run_id,
             can_ask=False,
-            interceptors=stage.shop.interceptors,
-            parallel=stage.shop.parallel,
-            default_timeout=stage.shop.default_timeout,
+            interceptors=parent.environment.interceptors,
+            parallel=parent.environment.parallel,
+            default_timeout=parent.environment.default_timeout,
             observe=observe,
             output=None if self.output_type is None else output_of(self.output_type),
             output_mode=getattr(self.model, "output_mode", "native"),
         )
 
-    async def _play(self, plan: Plan, stage: Stage, run_id: str) -> Any:
+    async def _play(self, plan: Plan, parent: ParentRun, run_id: str) -> Any:
         """Play one turn of the agent within the run of the one that asked; returns its answer."""
         transcript = Transcript()
         try:
             async with aclosing(run_turn(plan, transcript)) as played:
                 async for event in played:
                     if not isinstance(event, RunStarted | RunFinished | RunError):
-                        stage.emit(_attributed(event, run_id))
+                        parent.emit(_attributed(event, run_id))
         except asyncio.CancelledError:
             for event in transcript.close("cancelled"):
-                stage.emit(_attributed(event, run_id))
+                parent.emit(_attributed(event, run_id))
             raise
         finally:
             for (provider, model), spent in transcript.usage.items():
-                stage.shop.transcript.add_usage(provider, model, spent)
+                parent.environment.transcript.add_usage(provider, model, spent)
         if isinstance(transcript.ending, RunError):
             raise ToolError(f"{(self.title or self.name)!r} could not finish: {transcript.ending.message}")
         return transcript.messages[-1].content if plan.output is None else transcript.result

@@ -12,18 +12,18 @@ from assistant.core.conversation.turn_endings import TurnFailed, ask_approval, c
 from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_cut
-from assistant.core.streaming.direct_path import Telling
-from assistant.core.streaming.event_writer import Speaker
-from assistant.core.toolcalls.batch import Batch, Workshop
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.streaming.direct_path import AnswerStream
+from assistant.core.streaming.event_writer import EventWriter
+from assistant.core.toolcalls.batch import Batch, CallEnvironment
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.turn.plan import Plan
-from assistant.core.turn.typed_answer import TypedAnswer, WithTool
+from assistant.core.turn.typed_answer import ToolsetWithTool, TypedAnswer
 from assistant.core.values import events
 from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply, ToolCall, Usage, last_calls, since_asked, unanswered_calls
+from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.logs import note, whose
 
@@ -101,12 +101,12 @@ class _Turn:
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         self._settings, limits = plan.settings, plan.settings.limits
         self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
-        self._guard = Guard(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
-        self._shop = Workshop(
-            toolset=plan.toolset if plan.output is None else WithTool(plan.toolset, plan.output.tool()),
+        self._limiter = CallLimiter(tool_calls=limits.tool_calls, calls_per_tool=limits.calls_per_tool)
+        self._environment = CallEnvironment(
+            toolset=plan.toolset if plan.output is None else ToolsetWithTool(plan.toolset, plan.output.tool()),
             journal=plan.journal,
             context=plan.context,
-            guard=self._guard,
+            limiter=self._limiter,
             transcript=transcript,
             deadline=deadline,
             client_tools=frozenset(tool.name for tool in plan.client_tools),
@@ -116,7 +116,7 @@ class _Turn:
             on_error=plan.settings.on_error,
             observe=plan.observe,
             can_ask=plan.can_ask,
-            asked=since_asked(plan.messages),
+            asked=current_turn_messages(plan.messages),
         )
 
     async def play(self) -> AsyncGenerator[Event, None]:
@@ -147,7 +147,7 @@ class _Turn:
                 if not calls or not plan.execute_tools:
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
-            batch = Batch(calls, self._shop, decisions, is_rest=is_rest)
+            batch = Batch(calls, self._environment, decisions, is_rest=is_rest)
             async with aclosing(batch.run()) as ran:
                 async for event in ran:
                     yield event
@@ -161,34 +161,34 @@ class _Turn:
         """One question to the model, streamed; what it called is in `_calls` afterwards."""
         request = await self._request()
         plan = self._plan
-        speaker = Speaker(plan.new_id(), self._call_id)
+        writer = EventWriter(plan.new_id(), self._call_id)
         reply: Reply | None = None
-        telling = Telling(speaker, self._transcript, self._tell)
-        stream = telling.stream(plan.model, request)
+        answer_stream = AnswerStream(writer, self._transcript, self._tell)
+        stream = answer_stream.stream(plan.model, request)
         is_text_yielded = self._tell is None  # looked at here: nearly all deltas are text, and a call is saved for each
         try:
             while reply is None:
                 with self._deadline:
                     item = await anext(stream, None)
-                if is_text_yielded and isinstance(item, TextDelta) and (event := speaker.text(item.text)) is not None:
+                if is_text_yielded and isinstance(item, TextDelta) and (event := writer.text(item.text)) is not None:
                     yield event
                 elif isinstance(item, Reply):
                     reply = item
                 elif item is None:
                     raise ModelError("The model's answer broke off before its end.")
                 else:
-                    for event in telling.say(item):
+                    for event in answer_stream.say(item):
                         yield event
         except BaseException as exc:
-            self._count_cut(request, reply, speaker.length, exc)
+            self._count_cut(request, reply, writer.length, exc)
             raise
         finally:
             await _close(stream)
-        for event in speaker.finish(reply):
+        for event in writer.finish(reply):
             yield event
-        self._calls, self._said, self._message_id = speaker.calls(reply), reply.text, speaker.message_id
+        self._calls, self._said, self._message_id = writer.calls(reply), reply.text, writer.message_id
         self._count(request, reply)
-        if (cut := cut_short(reply, speaker.message_id)) is not None:
+        if (cut := cut_short(reply, writer.message_id)) is not None:
             yield cut
 
     async def _request(self) -> ModelRequest:
@@ -239,7 +239,7 @@ class _Turn:
         self._transcript.finish_reason = reply.finish_reason
         if self._has_budget:
             spent = sum(self._transcript.usage.values(), Usage())
-            self._guard.watch(spent, self._settings.limits, self._plan.allowances)
+            self._limiter.watch(spent, self._settings.limits, self._plan.allowances)
 
     def _count_cut(self, request: ModelRequest, reply: Reply | None, said: int, exc: BaseException) -> None:
         """Count an answer that was cut off after `said` characters, if it was: as the provider did, or estimated."""
@@ -255,8 +255,8 @@ class _Turn:
             if outcome.ends_run:
                 sentence = f"The tool {outcome.call.name!r} failed (error {outcome.error_id})."
                 raise TurnFailed(sentence, "internal_error")
-        if self._guard.stop:
-            raise TurnFailed(self._guard.stop, self._guard.code)
+        if self._limiter.stop:
+            raise TurnFailed(self._limiter.stop, self._limiter.code)
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
             yield self._finished(

@@ -36,7 +36,7 @@ _UNFINISHED = {
 _NEXT_MODE: dict[Mode, Mode] = {"native": "tool", "tool": "prompt"}
 
 
-class Growing:
+class PartialAnswer:
     """A typed answer as it grows, seen from the events of a turn; of sub-agents' answers nothing is taken."""
 
     def __init__(self, output: OutputType[Any]) -> None:
@@ -83,7 +83,7 @@ class TypedAnswer:
         self.mode = mode
         self._left = REPAIRS
         self._said_why: dict[str, str] = {}
-        self._growing = Growing(output)
+        self._growing = PartialAnswer(output)
 
     def shape(self, request: ModelRequest) -> ModelRequest:
         """The question, put so that the answer has the type."""
@@ -135,7 +135,7 @@ class TypedAnswer:
         return None
 
 
-class WithTool:
+class ToolsetWithTool:
     """A toolset with one more tool, which needs nobody's leave."""
 
     def __init__(self, toolset: Toolset, tool: Tool) -> None:

@@ -169,7 +169,7 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     return ()
 
 
-def since_asked(messages: Sequence[Message]) -> tuple[Message, ...]:
+def current_turn_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The last message of the user's, and what came after it."""
     asked = next((place for place in range(len(messages) - 1, -1, -1) if messages[place].role == "user"), len(messages))
     return tuple(messages[asked:])

@@ -9,13 +9,10 @@ from django.conf import settings
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from assistant.services.db.threads import in_database
+from assistant.services.callers.doors import Door, aadmit
 from assistant.services.errors import OUTAGE_ERRORS, note_failure
-from assistant.services.limits.api_key_requests import TooManyRequests, count_request
-from assistant.services.limits.rate_limits import take_mcp_request
-from assistant.services.tenancy.members import Member, member_by_key
+from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
-from assistant.services.tenancy.row_scope import set_tenants
 from assistant.toolkit.lazy_module import Late
 
 logger = logging.getLogger(__name__)
@@ -23,6 +20,7 @@ logger = logging.getLogger(__name__)
 PATH = "/mcp/"
 METADATA = "/.well-known/oauth-protected-resource"
 SCOPE = "tools"
+MCP = Door(frozenset({CredentialKind.API_KEY}), limits_members=True)
 # The module that imports the SDK, which takes a third of a process's start.
 _answering = Late("assistant.mcp.server.dispatch")
 
@@ -42,16 +40,14 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await _metadata(scope, headers)(scope, receive, send)
     else:
         try:
-            member = await in_database(_caller, headers)
-            answer = _refuse_caller(scope, headers, member) or await in_database(_spend, member)
+            caller = await aadmit(Credentials(bearer_of(headers)), MCP, scopes=(SCOPE,))
+        except AccessDenied as denied:
+            await _refuse_caller(scope, headers, denied)(scope, receive, send)
         except OUTAGE_ERRORS as exc:
-            member, answer = None, _unavailable(exc)
-        if answer is not None or member is None:
-            await (answer or Response(status_code=401))(scope, receive, send)
-            return
-        set_tenants(member.tenant_id)
-        answering = await _answering.get()
-        await answering.answer(scope, receive, send, member)
+            await _unavailable(exc)(scope, receive, send)
+        else:
+            answering = await _answering.get()
+            await answering.answer(scope, receive, send, caller.member)
 
 
 def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
@@ -65,22 +61,6 @@ def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
     return None
 
 
-def _caller(headers: dict[str, str]) -> Member | None:
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    return member_by_key(key=key.strip()) if scheme.lower() == "bearer" and key.strip() else None
-
-
-def _spend(member: Member | None) -> Response | None:
-    if member is not None:
-        try:
-            count_request(member=member)
-        except TooManyRequests as exc:
-            answer = _error(429, "too_many_requests", str(exc))
-            answer.headers["Retry-After"] = str(exc.retry_after)
-            return answer
-    return None
-
-
 def _unavailable(exc: Exception) -> Response:
     failure = note_failure(logger, exc, "An MCP request failed")
     answer = _error(failure.status, failure.code, failure.message)
@@ -88,21 +68,18 @@ def _unavailable(exc: Exception) -> Response:
     return answer
 
 
-def _refuse_caller(scope: Scope, headers: dict[str, str], member: Member | None) -> Response | None:
+def _refuse_caller(scope: Scope, headers: dict[str, str], denied: AccessDenied) -> Response:
+    """The answer to a caller who is not admitted, with the challenge of RFC 9728 where a key is the matter."""
     where = f'resource_metadata="{_origin(scope, headers)}{METADATA}{PATH}"'
-    if member is None:
-        has_key = bool(headers.get("authorization"))
-        error = 'error="invalid_token", ' if has_key else ""
-        sentence = "The API key is unknown, expired or revoked." if has_key else "Send Authorization: Bearer <API key>."
-        return _error(401, "unauthorized", sentence, f'Bearer {error}{where}, scope="{SCOPE}"')
-    if SCOPE not in member.scopes:
-        challenge = f'Bearer error="insufficient_scope", scope="{SCOPE}", {where}'
-        return _error(403, "forbidden", f"This key has no {SCOPE} scope.", challenge)
-    if not take_mcp_request(tenant_id=member.tenant_id, user_id=member.user_id):
-        answer = _error(429, "too_many_requests", "Too many requests; wait a moment.")
-        answer.headers["Retry-After"] = "1"
+    if denied.reason == "too_many_requests":
+        answer = _error(429, "too_many_requests", str(denied))
+        answer.headers["Retry-After"] = str(denied.retry_after)
         return answer
-    return None
+    if denied.reason == "missing_scope":
+        challenge = f'Bearer error="insufficient_scope", scope="{SCOPE}", {where}'
+        return _error(403, "forbidden", str(denied), challenge)
+    error = 'error="invalid_token", ' if denied.reason == "bad_credentials" else ""
+    return _error(401, "unauthorized", str(denied), f'Bearer {error}{where}, scope="{SCOPE}"')
 
 
 def _metadata(scope: Scope, headers: dict[str, str]) -> Response:

@@ -16,7 +16,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CancelledNotificationParams, RequestId
 
 from assistant.mcp.server.caller import Context, member_of, principal
-from assistant.services.connections import open_connections
+from assistant.services.callers.connections import while_access_lasts
+from assistant.services.tenancy.authentication import Caller
 
 _running: defaultdict[tuple[str, RequestId], list[anyio.CancelScope]] = defaultdict(list)
 
@@ -27,14 +28,11 @@ def cancellable(context: Context) -> Iterator[None]:
     assert context.request_id is not None  # noqa: S101 - a request has one  # nosec B101
     member = member_of(context)
     key = (principal(member), context.request_id)
-    with anyio.CancelScope() as scope:
-        present = open_connections.OpenConnection(member, scope.cancel)
-        open_connections.register(present)
+    with anyio.CancelScope() as scope, while_access_lasts(Caller(member), scope.cancel):
         _running[key].append(scope)
         try:
             yield
         finally:
-            open_connections.unregister(present)
             _running[key].remove(scope)
             if not _running[key]:
                 del _running[key]

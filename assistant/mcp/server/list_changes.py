@@ -24,9 +24,11 @@ from pydantic import BaseModel
 
 from assistant.mcp.server.tenant_sources import every_source
 from assistant.mcp.server.tool_results import describe
-from assistant.services.connections import open_connections, shutdown
+from assistant.services.callers.connections import while_access_lasts
+from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy import change_notices
+from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.services.toolcalls.direct_call import tools_for
@@ -135,16 +137,14 @@ async def watching(
     watch = Watch(member, lists, watched)
     # Before anything is awaited: of those that come at once, each is to count the others.
     room.watches.add(watch)
-    present = open_connections.OpenConnection(member, watch.close)
-    open_connections.register(present)
     try:
-        await watch.look()
-        if room.sweeper is None or room.sweeper.done():
-            room.sweeper = asyncio.create_task(_sweep(room), name="mcp-changes")
-        yield watch
+        with while_access_lasts(Caller(member), watch.close):
+            await watch.look()
+            if room.sweeper is None or room.sweeper.done():
+                room.sweeper = asyncio.create_task(_sweep(room), name="mcp-changes")
+            yield watch
     finally:
         room.watches.discard(watch)
-        open_connections.unregister(present)
 
 
 async def _sweep(room: _Room) -> None:

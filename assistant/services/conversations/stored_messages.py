@@ -10,7 +10,7 @@ import msgspec
 from django.db.models import ExpressionWrapper, F, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from assistant.core.conversation.sub_agent_transcripts import from_kept
+from assistant.core.conversation.sub_agent_transcripts import from_stored
 from assistant.core.values.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
@@ -49,7 +49,7 @@ def text_of(message: Message) -> str:
 
 def delegated_messages(call: CallRow) -> list[tuple[str, str, str]]:
     """Return the messages of the assistants that a call delegated to, as (assistant, role, text)."""
-    asked = from_kept(call.asked or ())
+    asked = from_stored(call.asked or ())
     return [(one.name, message.role, text_of(message)) for one in asked for message in one.messages]
 
 

@@ -253,7 +253,7 @@ class Runs:
         try:
             # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
             await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
-            await self.log.tidy()
+            await self.log.drop_idle_threads()
         except (*OUTAGE_ERRORS, DatabaseError, OSError):
             logger.warning("Dead runs could not be ended", exc_info=True)
         except Exception:

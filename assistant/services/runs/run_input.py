@@ -21,6 +21,7 @@ from assistant.services.errors import Refused
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.validation_errors import problems
 
 MAX_ID = 128
 MAX_TOOLS = 128
@@ -91,9 +92,8 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     try:
         given = RunAgentInput.model_validate(data)
     except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise Refused("invalid_input", f"{field[:200]}: {first['msg'][:200]}.") from exc
+        field, problem = problems(exc, root="input")[0]
+        raise Refused("invalid_input", f"{field[:200]}: {problem[:200]}.") from exc
     message, answers = _trailing(given)
     return RunInput(
         thread_id=parse_thread_id(given.thread_id),

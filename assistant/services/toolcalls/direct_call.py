@@ -10,10 +10,10 @@ from typing import Any
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.batch import Batch
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.protocols import Admission, Decision, ToolOutcome
-from assistant.core.toolcalls.run_call import Workshop
+from assistant.core.toolcalls.run_call import CallEnvironment
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom
 from assistant.core.values.messages import ToolCall
@@ -141,19 +141,19 @@ async def _call(
     recorder = _ResultRecorder()
     deadline = Deadline(MAX_CALL_SECONDS)
     toolset = _RecordingToolset(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
-    shop = Workshop(
+    environment = CallEnvironment(
         toolset=toolset,
         journal=CallJournal(member),
         context=context_of(member, extra),
-        guard=Guard(),
+        limiter=CallLimiter(),
         transcript=Transcript(),
         deadline=deadline,
         can_ask=can_ask,
         interceptors=(recorder, *tool_interceptors()),
     )
-    batch = Batch([call], shop, None if decision is None else {call.id: decision})
+    batch = Batch([call], environment, None if decision is None else {call.id: decision})
     try:
-        with labelled(shop.context):
+        with labelled(environment.context):
             await _run(batch, on_progress)
     finally:
         deadline.close()

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from assistant.core.conversation.sub_agent_transcripts import Asked, to_kept
+from assistant.core.conversation.sub_agent_transcripts import Asked, to_stored
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
@@ -190,7 +190,7 @@ def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[Asked]]) -> 
     """Record, by call id, the transcripts of assistants that the calls of a run asked before its process died."""
     for call_id, said in asked.items():
         calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
-        calls.filter(asked__isnull=True).update(asked=to_kept(said))
+        calls.filter(asked__isnull=True).update(asked=to_stored(said))
 
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:
@@ -208,7 +208,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full or len(outcome.content) > MAX_STORED_CHARACTERS else "",
         display=_bounded_display(outcome.display),
-        asked=to_kept(outcome.asked),
+        asked=to_stored(outcome.asked),
         **outcome_columns(outcome),
     )
 

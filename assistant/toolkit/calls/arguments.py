@@ -16,6 +16,7 @@ from assistant.toolkit.bounded_json import TooDeep, is_deeper, load_json
 from assistant.toolkit.errors import InvalidArguments
 from assistant.toolkit.schema.alternatives import branches, could_be, keep_apart
 from assistant.toolkit.schema.json_schema import UNKNOWN, JsonSchema, kinds_of, resolve
+from assistant.toolkit.validation_errors import error_details
 
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 64
@@ -152,7 +153,7 @@ def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema) 
 
 def problems_of(exc: ValidationError, parsed: Any) -> Iterator[tuple[str, str]]:
     """Each wrong field of a pydantic error, by the path at which the model wrote it, and what is wrong."""
-    for error in exc.errors(include_url=False, include_context=False, include_input=False):
+    for error in error_details(exc):
         if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
             problem = UNKNOWN
         elif error["type"] in {"missing", "missing_argument", "missing_keyword_only_argument"}:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from assistant.core.conversation.sub_agent_transcripts import Asked, from_kept, to_kept
+from assistant.core.conversation.sub_agent_transcripts import Asked, from_stored, to_stored
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.scripted import ScriptedModel
@@ -189,7 +189,7 @@ async def test_what_it_said_is_put_down_with_the_call_that_asked() -> None:
     assert [m.content for m in first.messages] == ["Let me ask", "Deep words", "Outer words"]
     assert (second.name, second.parent_id) == ("inner", first.id)
     assert [m.content for m in second.messages] == ["Deep words"]
-    assert from_kept(to_kept(said["outer"]) or ()) == list(said["outer"])
+    assert from_stored(to_stored(said["outer"]) or ()) == list(said["outer"])
 
 
 async def test_of_one_that_was_stopped_is_kept_what_it_had_said() -> None:
@@ -223,6 +223,6 @@ async def test_of_one_that_was_stopped_is_kept_what_it_had_said() -> None:
 
 def test_of_very_much_only_the_beginnings_are_kept() -> None:
     long = Asked("a", "research", messages=tuple(Message("assistant", "owl " * 20_000) for _ in range(5)))
-    (kept,) = from_kept(to_kept([long]) or ())
+    (kept,) = from_stored(to_stored([long]) or ())
     assert all("Cut here" in message.content for message in kept.messages)
-    assert to_kept([replace(long, messages=long.messages * 50)]) is None
+    assert to_stored([replace(long, messages=long.messages * 50)]) is None

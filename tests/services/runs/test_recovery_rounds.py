@@ -274,7 +274,7 @@ async def test_a_look_that_hangs_does_not_keep_leases_from_being_renewed(
 async def test_events_that_nobody_reads_are_let_go_without_another_run(
     here: Runs, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "SWEEP_SECONDS", 0.0)
+    monkeypatch.setattr(memory, "SWEEP_INTERVAL_SECONDS", 0.0)
     monkeypatch.setattr(memory, "IDLE_SECONDS", 0.0)
     here.log = MemoryLog()
     here.log.thread("idle").append((Entry(1, 1, "{}"),))
