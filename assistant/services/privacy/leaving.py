@@ -1,4 +1,4 @@
-"""Ending memberships: a member's place in a tenant goes, and their stored credentials with it."""
+"""Ends memberships and deletes the members' stored credentials."""
 
 from __future__ import annotations
 

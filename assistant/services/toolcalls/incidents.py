@@ -42,7 +42,7 @@ def record_incident(*, invocation: Invocation, description: str) -> Incident:
     record_event(
         tenant_id=incident.tenant_id,
         event=Webhook.Event.TOOL_INCIDENT,
-        facts={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
-        once=str(incident.pk),
+        data={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
+        event_key=str(incident.pk),
     )
     return incident
