@@ -48,7 +48,7 @@ async def summarise_if_long(
 
     try:
         shorter = await summarise(
-            model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL), spend=spend
+            model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL), on_usage=spend
         )
     except ModelError as exc:
         logger.warning(

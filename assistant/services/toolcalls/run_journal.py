@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from assistant.core.conversation.sub_agent_transcripts import Asked, to_stored
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, to_stored
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
@@ -183,7 +183,7 @@ def note_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[To
     _CALLS.insert_all([row for row in ended if row.pk is None])
 
 
-def note_asked(*, key: RunKey, asked: Mapping[str, Sequence[Asked]]) -> None:
+def note_asked(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
     """Write down, by call id, what was said by the assistants that a dead run's own calls had asked."""
     for call_id, said in asked.items():
         calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
@@ -205,7 +205,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full or len(outcome.content) > KEPT_CHARACTERS else "",
         display=_kept(outcome.display),
-        asked=to_stored(outcome.asked),
+        asked=to_stored(outcome.sub_agents),
         **ending_of(outcome),
     )
 
