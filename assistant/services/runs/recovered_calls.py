@@ -63,9 +63,9 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
         if one.call.id in told:
             continue
         if one.is_earlier:
-            transcript.expect([one.call])
+            transcript.expect_results([one.call])
         if one.is_earlier or one.call.id in known:
-            transcript.settle(one.call.id, one.result)
+            transcript.record_result(one.call.id, one.result)
     closing = transcript.close("interrupted")
     missing = [one for one in audited if not one.is_earlier and one.call.id not in known]
     message_id = uuid.uuid4().hex

@@ -77,7 +77,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         ending=ending_of(ending),
         last_seq=entries[-1].seq,
     )
-    await in_database(record_delegations, key=key, asked=transcript.asked.by_call())
+    await in_database(record_delegations, key=key, asked=transcript.sub_agents.by_call())
     writer = log.writer(key.thread, lambda: None)
     for entry in entries:
         writer.write(entry)

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
-from assistant.core.conversation.sub_agent_transcripts import Asked, from_stored
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_stored
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.core.values.messages import Message
@@ -128,7 +128,7 @@ class StoredThread:
 
     messages: list[Message]
     calls: dict[str, dict[str, Any]]
-    asked: dict[str, list[Asked]]
+    asked: dict[str, list[SubAgentRun]]
 
 
 def run_state(*, key: RunKey) -> ThreadState:
@@ -199,7 +199,8 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     known = {message.id for message in stored.messages}
     everything = [*stored.messages, *(message for message in transcript.messages if message.id not in known)]
     asked = {
-        call_id: sub_agents_to_agui(said) for call_id, said in {**transcript.asked.by_call(), **stored.asked}.items()
+        call_id: sub_agents_to_agui(said)
+        for call_id, said in {**transcript.sub_agents.by_call(), **stored.asked}.items()
     }
     told = _with_call_metadata(_with_asked(to_agui(everything), asked), stored.calls)
     events: list[Event] = [
