@@ -124,11 +124,11 @@ class Follower:
                 self._is_at_end = entries[-1].is_end
 
     async def _wait(self, changed: asyncio.Event) -> None:
-        """Wait for more; within a run, idle_timer is looked into."""
+        """Wait for more; within a run, a long silence is looked into."""
         if self._is_at_end:
             await changed.wait()
             return
-        self._idle_timer.begin()
+        self._idle_timer.start()
         self._is_idle = True
         try:
             await changed.wait()
@@ -138,7 +138,7 @@ class Follower:
             raise
         finally:
             self._is_idle = False
-            self._idle_timer.end()
+            self._idle_timer.stop()
         rest, self._rest = self._rest, None
         if rest is not None:
             await rest
@@ -175,7 +175,7 @@ class Follower:
             if self._rest is not None or self._failure is not None:
                 self._is_idle = False
                 return False
-        self._idle_timer.begin()
+        self._idle_timer.start()
         return True
 
     def _is_reachable(self, entry: Entry) -> bool:

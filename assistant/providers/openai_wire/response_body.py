@@ -57,9 +57,9 @@ class _AiohttpReader:
 
     async def read(self) -> bytes:
         """What one read of the socket gave; nothing at the end."""
-        self._idle_timer.begin()
+        self._idle_timer.start()
         data = await self._content.readany()
-        self._idle_timer.end()
+        self._idle_timer.stop()
         return data
 
     async def flow(self, take: Callable[[bytes], bool]) -> None:
@@ -114,7 +114,7 @@ class _Flow:
         try:
             while not self.over.done():  # it may be cancelled at any time, with the task that waits for it
                 if self._reading is None:
-                    self._idle_timer.begin()
+                    self._idle_timer.start()
                     self._reading = self._read()
                 try:
                     waits_for = self._reading.send(None)
@@ -136,7 +136,7 @@ class _Flow:
 
     def stop(self) -> None:
         """Wait no more."""
-        self._idle_timer.end()
+        self._idle_timer.stop()
         if self._reading is not None:
             self._reading.close()
         if not self.over.cancel() and not self.over.cancelled():
