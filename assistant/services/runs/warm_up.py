@@ -6,7 +6,7 @@ import gc
 from functools import cache
 
 from assistant.mcp_client.connecting import sessions
-from assistant.providers.openai import connections
+from assistant.providers.openai import http_clients
 
 
 @cache
@@ -15,7 +15,7 @@ def warm() -> None:
 
     The garbage collector's full passes hold up every stream while they look at what was imported and is never garbage.
     """
-    connections.load()
+    http_clients.load()
     sessions.load()
     gc.collect()
     gc.freeze()
