@@ -8,7 +8,7 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
-from assistant.services.errors import OUTAGE_ERRORS, RETRY_AFTER
+from assistant.services.errors import OUTAGE_ERRORS, RETRY_AFTER_SECONDS
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -17,5 +17,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return defaults.server_error(request)
     answer = defaults.server_error(request, "503.html")
     answer.status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    answer["Retry-After"] = str(RETRY_AFTER)
+    answer["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return answer

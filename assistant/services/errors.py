@@ -1,4 +1,4 @@
-"""Refusals and failures of services: their codes, and sentences that are safe to show."""
+"""Refusals and failures of services, with codes and messages that are safe to show."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-# Raised while the database is away.
+# Raised while the database cannot be reached.
 DATABASE_ERRORS = (OperationalError, InterfaceError)
-# Raised while Redis is away. uvloop raises RuntimeError for a write to a connection that was closed.
+# Raised while Redis cannot be reached. uvloop raises RuntimeError for a write to a closed connection.
 REDIS_ERRORS = (RedisError, OSError, RuntimeError)
 
 
 class Refused(Exception):
-    """The run is not opened; `code` is one of the run error codes, the text is safe to show.
+    """A request was refused, usually one to open a run.
 
-    `resets_at` is when to ask again, if that is a matter of time.
+    Args:
+        code: one of the error codes of runs.
+        message: safe to show to the caller.
+        resets_at: when the caller may try again; None if waiting does not help.
     """
 
     def __init__(self, code: str, message: str, *, resets_at: datetime | None = None) -> None:
@@ -32,21 +35,20 @@ class Refused(Exception):
 
     @property
     def retry_after(self) -> int | None:
-        """Whole seconds to wait, at least one, as the header says it; None if it is no matter of time."""
+        """The value of a `Retry-After` header: whole seconds, at least one. None if waiting does not help."""
         if self.resets_at is None:
             return None
         return max(1, math.ceil((self.resets_at - timezone.now()).total_seconds()))
 
 
-# The database or Redis is away, or too busy to answer: the same may go well in a moment.
+# The database or Redis cannot be reached, or is too busy to answer; a retry may succeed.
 OUTAGE_ERRORS = (*DATABASE_ERRORS, redis.ConnectionError, redis.TimeoutError)
-# When to try again, in seconds.
-RETRY_AFTER = 2
+RETRY_AFTER_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`code` is that of an answer over HTTP, `unavailable` or `internal_error`; `message` can be shown to anybody."""
+    """An unexpected failure. `code` is `unavailable` or `internal_error`; `message` is safe to show to anybody."""
 
     code: str
     message: str
@@ -57,23 +59,27 @@ class Failure:
 
     @property
     def refusal(self) -> Refused:
-        """As a run that was not opened: run errors have one code for what is broken, and the moment to come back."""
-        soon = timezone.now() + timedelta(seconds=RETRY_AFTER)
+        """The failure as a refused run; run errors have no code of their own for an outage."""
+        soon = timezone.now() + timedelta(seconds=RETRY_AFTER_SECONDS)
         return Refused("internal_error", self.message, resets_at=soon if self.is_outage else None)
 
     @property
     def status(self) -> int:
-        """The HTTP status of an answer that tells of it."""
+        """The HTTP status of an error response."""
         return 503 if self.is_outage else 500
 
     @property
     def headers(self) -> dict[str, str]:
-        """The HTTP headers of that answer."""
-        return {"Retry-After": str(RETRY_AFTER)} if self.is_outage else {}
+        """The HTTP headers of an error response."""
+        return {"Retry-After": str(RETRY_AFTER_SECONDS)} if self.is_outage else {}
 
 
-def note_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:
-    """Log an exception under a new id; `what` and its arguments say what failed. Returns what may be told of it."""
+def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:
+    """Log an exception with a new error id and return the failure, whose message contains the id.
+
+    Args:
+        what: the log message, which says what failed, with placeholders for `args`.
+    """
     error_id = uuid.uuid4().hex[:12]
     logger.error("%s [%s]", what % args, error_id, exc_info=exc)
     if isinstance(exc, OUTAGE_ERRORS):

@@ -1,7 +1,7 @@
-"""What Prometheus is told of this process: counted where a run, a call or an answer ends, never for each token.
+"""The Prometheus metrics of this process, updated at the end of a run, tool call or response, never for each token.
 
-Labels are bounded: models, tools and tenants are rows that others write, so that only the first of them get a series of
-their own and the rest share `other`. Which tenants count at all: `METRICS_TENANTS`.
+Labels have a bounded number of values: tenants create models and tools, so the first ones get a series each and the
+rest share `other`. The setting `METRICS_TENANTS` is the number of tenants with a series of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 from assistant.core.toolcalls.protocols import ToolOutcome
 from assistant.core.values.messages import Usage
 
-# When a series began is told by none of the questions that are asked of these.
+# Without the `_created` series, which no dashboard uses.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 OTHER = "other"
@@ -24,7 +24,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
 
 
 class BoundedLabel:
-    """Lets the first `limit` values of a label through, and calls every later one `other`."""
+    """Maps all but the first `limit` values of a label to `other`."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -38,12 +38,8 @@ class BoundedLabel:
         return value
 
 
-_tenant, _model, _tool, _provider = (
-    BoundedLabel(settings.METRICS_TENANTS),
-    BoundedLabel(100),
-    BoundedLabel(500),
-    BoundedLabel(100),
-)
+_tenant = BoundedLabel(settings.METRICS_TENANTS)
+_model, _tool, _provider = BoundedLabel(100), BoundedLabel(500), BoundedLabel(100)
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 
@@ -74,7 +70,13 @@ def count_run(
     first_token: float | None = None,
     usage: Mapping[tuple[str, str], Usage],
 ) -> None:
-    """A run has ended. `usage` is by provider and model; durations are in seconds, None where nobody knows them."""
+    """Count a run that has ended.
+
+    Args:
+        seconds: the run's duration; None if it is unknown.
+        first_token: seconds from the run's start to the first token; None if there was none.
+        usage: by provider and model.
+    """
     name = _tenant(tenant)
     _runs.labels(name, outcome).inc()
     if code.startswith("provider_"):
@@ -93,8 +95,8 @@ def count_run(
 def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], is_known: Callable[[ToolOutcome], bool]) -> None:
     """Count a batch of tool calls that have ended.
 
-    `is_known` says of an outcome whether its tool exists; the others are counted as `unknown`, since the model may have
-    invented their names.
+    Args:
+        is_known: whether an outcome's tool exists. Others are counted as `unknown`, because models invent names.
     """
     name = _tenant(tenant)
     for outcome in outcomes:
@@ -105,26 +107,26 @@ def count_calls(*, tenant: str, outcomes: Iterable[ToolOutcome], is_known: Calla
 
 
 def count_response(method: str, status: int) -> None:
-    """A request has been answered, or a connection's handshake."""
+    """Count a response to a request or to a websocket handshake."""
     _answers.labels(method if method in METHODS else OTHER, str(status)).inc()
 
 
 def count_delivery(outcome: str) -> None:
-    """A message was sent to a webhook, or was not: `delivered`, `pending` (to be tried again) or `failed`."""
+    """Count an attempt to deliver a webhook event: `delivered`, `pending` (to be retried) or `failed`."""
     _deliveries.labels(outcome).inc()
 
 
 def record_connection_check(seconds: float) -> None:
-    """Open connections have been looked at, which took so long."""
+    """Record a check of all open connections that took `seconds`."""
     _sweep_seconds.set(seconds)
     _swept_at.set(time.time())
 
 
 def watch(name: str, description: str, read: Callable[[], float]) -> None:
-    """A number that is read when somebody asks for it."""
+    """Register a gauge whose value `read` returns at each scrape."""
     Gauge(name, description).set_function(read)
 
 
 def exposition() -> bytes:
-    """Everything, in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     return generate_latest()

@@ -1,4 +1,4 @@
-"""The key of a run: the row it belongs to, and the process that works on it."""
+"""The key of a run: its row, its tenant and the process that works on it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from assistant.toolkit.context import UserId
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
-    """Whose run it is and who works on it; every query about the run is built from this.
+    """What queries about a run are filtered by.
 
-    `reserved` is what its tenant's and member's quotas hold for it while it runs, as (tokens, cost); (0, 0) if it is
-    not counted.
+    Attributes:
+        number: the run's number within its conversation, from 1.
+        owner: the id of the process that works on the run.
+        reserved: the (tokens, cost) that its quotas reserve for it while it runs; (0, 0) without quotas.
     """
 
     pk: int
@@ -35,6 +37,7 @@ class RunKey:
 
 
 def key_of(run: Run, owner: str) -> RunKey:
+    """Return the key of a run's row for the process `owner`; "" to read only."""
     return RunKey(
         pk=run.pk,
         number=run.number,

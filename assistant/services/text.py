@@ -1,4 +1,4 @@
-"""Text and JSON from outside: cleaned, bounded, and moments as errors name them."""
+"""Bounds of text and JSON from clients, and the format of timestamps."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from typing import Any
 from assistant.toolkit.bounded_json import TooDeep, load_json
 
 MAX_TEXT = 200_000
-# What 64 bits hold, databases and encoders included; and how many characters that is, at most.
+# Databases and encoders hold integers of 64 bits, which have at most MAX_DIGITS characters.
 INTEGERS = range(-(2**63), 2**63)
 MAX_DIGITS = 20
 TOO_LARGE = "holds a number beyond 64 bits"
 
 
 def format_timestamp(moment: datetime) -> str:
-    """A moment as errors name it, in UTC."""
+    """Return a UTC datetime in ISO 8601, in whole seconds."""
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 class JSONOutOfBounds(ValueError):
-    """JSON that is valid, and not taken; the text says what it does or has."""
+    """Valid JSON that is not accepted. The message continues a sentence such as "The body ..."."""
 
 
 def read_json(text: str | bytes) -> Any:
-    """A client's JSON.
+    """Parse a client's JSON.
 
-    Raises `ValueError` for what is none, NaN and Infinity included; `JSONOutOfBounds` for what is nested too deeply, or
-    holds a number that does not fit into 64 bits.
+    Raises:
+        JSONOutOfBounds: it is nested too deeply, or holds a number that does not fit into 64 bits.
+        ValueError: it is not valid JSON; NaN and Infinity are not.
     """
     try:
         return load_json(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)

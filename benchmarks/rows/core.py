@@ -14,7 +14,7 @@ from benchmarks.peers import python_of
 from benchmarks.processes import Process, started
 from benchmarks.report import Line, Section, beside_of, times
 
-CHUNKS, TURNS = 200, 10
+CHUNKS, TURNS = 200, 20
 WORDS = "".join(f"word{number % 10} " for number in range(CHUNKS))
 FOUR = " ".join(f'[call add {{"a": {number}, "b": 2}}]' for number in range(4))
 OURS, TYPED = "ours", "typed"

@@ -1,4 +1,4 @@
-"""Queries whose SQL is written once: Django takes ten times as long to write one as the database to answer it."""
+"""Queries whose SQL is compiled once: Django takes ten times as long to compile one as the database to run it."""
 
 from __future__ import annotations
 
@@ -18,69 +18,68 @@ from django.db.models.query import ValuesListIterable
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
-# Values that stand in for parameters while the SQL is written; they fit into every column and occur nowhere else.
+# Placeholder values of parameters while the SQL is compiled; they fit into every column and occur nowhere else.
 _INTEGER, _TEXT, _UUID = 2_047_483_000, "prepared-parameter-", 2**127
-# The attribute of a connection that holds the converters of each query.
+# The attribute of a connection that caches the converters of each query.
 _CONVERTERS = "_converters_of_prepared"
 _PLACEHOLDER = re.compile("(?<!%)%s")
 _WORD = re.compile("[a-z_]+")
 
 
 class PreparedQuery(Generic[Row]):
-    """A query with named parameters.
+    """A query with named parameters, compiled once for each database vendor.
 
     Args:
-        build: Makes the query set from the parameters, all by name. It is called once for each kind of database.
-        parameters: Each parameter's name and type: int, str, UUID, or `UserKey`.
-            None is not a value.
+        build: returns the queryset for the parameters, which are passed by name.
+        parameters: each parameter's name and type: int, str, UUID, or `UserKey`. Values cannot be None.
     """
 
     def __init__(self, build: Callable[..., QuerySet[Any, Row]], **parameters: type) -> None:
         self._build = build
         self._parameters = Parameters(parameters)
-        self._made: dict[str, _Made] = {}
+        self._compiled: dict[str, _Compiled] = {}
 
     def rows(self, **values: Any) -> list[Row]:
-        """What the query finds for these values, as the query set would give it."""
+        """Return the rows that the queryset would return for these values."""
         connection = connections[DEFAULT_DB_ALIAS]
-        if connection.vendor not in self._made:
-            self._made[connection.vendor] = self._make()
-        made = self._made[connection.vendor]
-        bound = made.statement.bind(values)
-        # Found once: of rows with a hundred columns that takes longer than to read one. They hold their connection, so
-        # only that keeps them: a request of a synchronous view has one of its own.
-        kept = vars(connection).setdefault(_CONVERTERS, {})
-        if self not in kept:
-            kept[self] = made.converters(connection)
-        if made.is_plain and not kept[self]:
+        if connection.vendor not in self._compiled:
+            self._compiled[connection.vendor] = self._compile()
+        compiled = self._compiled[connection.vendor]
+        bound = compiled.statement.bind(values)
+        # Cached, because finding the converters of a hundred columns takes longer than reading a row. The cache is an
+        # attribute of the connection, to which converters refer, so that it is freed with it.
+        converters = vars(connection).setdefault(_CONVERTERS, {})
+        if self not in converters:
+            converters[self] = compiled.converters(connection)
+        if compiled.is_plain and not converters[self]:
             with connection.cursor() as cursor:
-                cursor.execute(made.statement.sql, bound)
+                cursor.execute(compiled.statement.sql, bound)
                 return list(cursor.fetchall())
-        compiler = copy.copy(made.compiler)
+        compiler = copy.copy(compiled.compiler)
         vars(compiler).update(
             connection=connection,
-            as_sql=lambda *_, **__: (made.statement.sql, bound),
-            get_converters=lambda _: kept[self],
+            as_sql=lambda *_, **__: (compiled.statement.sql, bound),
+            get_converters=lambda _: converters[self],
         )
-        # By hand: `copy.copy` asks the database first, and setting `query` changes what rows are made into.
-        asked: Any = object.__new__(type(made.queryset))
-        vars(asked).update(vars(made.queryset), _query=_Written(made.queryset.query, compiler))
-        return list(asked._iterable_class(asked))
+        # Not by `copy.copy`, which evaluates the queryset, and not by setting `query`, which changes the row class.
+        queryset: Any = object.__new__(type(compiled.queryset))
+        vars(queryset).update(vars(compiled.queryset), _query=_CompiledQuery(compiled.queryset.query, compiler))
+        return list(queryset._iterable_class(queryset))
 
     def first(self, **values: Any) -> Row | None:
-        """The first of the rows, if there is any."""
+        """Return the first row, or None."""
         return next(iter(self.rows(**values)), None)
 
-    def _make(self) -> _Made:
-        queryset = self._build(**self._parameters.stand_ins)
+    def _compile(self) -> _Compiled:
+        queryset = self._build(**self._parameters.placeholders)
         compiler = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
         sql, params = compiler.as_sql()
-        return _Made(queryset, compiler, self._parameters.statement(sql, params))
+        return _Compiled(queryset, compiler, self._parameters.statement(sql, params))
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """A query for one kind of database."""
+class _Compiled:
+    """A query compiled for one database vendor."""
 
     queryset: QuerySet[Any, Any]
     compiler: SQLCompiler
@@ -88,11 +87,11 @@ class _Made:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its rows are tuples as the database gives them, where no value is converted."""
+        """Whether rows are the database's tuples, unless a value needs converting."""
         return self.queryset._iterable_class is ValuesListIterable
 
     def converters(self, connection: BaseDatabaseWrapper) -> Any:
-        """How the values of the rows are converted that a connection gives."""
+        """Return Django's converters of the columns' values for a connection."""
         compiler = copy.copy(self.compiler)
         compiler.connection = connection
         return compiler.get_converters([column[0] for column in compiler.select[: compiler.col_count]])
@@ -100,67 +99,68 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The SQL of a statement, with its parameters by name, and where their values come from."""
+    """A compiled statement with named parameters, and how the value of each is found."""
 
     sql: str
     _parts: Mapping[str, Any]
 
     def bind(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters for these values."""
+        """Return the parameters of the SQL for these values."""
         return {name: part(values) if isinstance(part, _Parameter) else part for name, part in self._parts.items()}
 
 
 class Parameters:
-    """Named parameters of a query, with values that stand in for them while its SQL is written.
+    """The named parameters of a query, with placeholder values for compiling it.
 
     Args:
-        kinds: Each parameter's name and type, as for `PreparedQuery`.
+        kinds: each parameter's name and type, as for `PreparedQuery`.
     """
 
     def __init__(self, kinds: Mapping[str, type]) -> None:
         self._kinds = kinds
 
     @cached_property
-    def stand_ins(self) -> dict[str, Any]:
-        """By name; made late, for a user model may be read only when all are loaded."""
-        return {name: _stand_in(kind, number) for number, (name, kind) in enumerate(self._kinds.items())}
+    def placeholders(self) -> dict[str, Any]:
+        """The placeholder values by name. Made at first use, because the user model must have been loaded."""
+        return {name: _placeholder(kind, number) for number, (name, kind) in enumerate(self._kinds.items())}
 
     def statement(self, sql: str, params: Sequence[Any], columns: Sequence[str] = ()) -> Statement:
-        """A statement as a compiler wrote it, to be bound to values of these parameters.
+        """Turn compiled SQL into a statement that can be bound to values of these parameters.
 
-        What stays the same is written into it: SQLite plans a statement anew each time if a parameter stands where a
-        partial index might be used. The others have names, for Django searches a statement for those without.
+        Constants become part of the SQL: SQLite plans a statement again for every call if a parameter is in a place
+        where a partial index might be used. Parameters become named, because Django searches the SQL of every call for
+        positional ones.
 
         Args:
-            params: those of the SQL. The first are what is set of `columns`, which are bound by their own names.
+            params: the parameters of `sql`. The first are the new values of `columns`, and are bound by these names.
 
         Raises:
-            ValueError: one of the named parameters is not among them.
+            ValueError: the SQL does not use one of the named parameters.
         """
         texts = _PLACEHOLDER.split(sql)
         parts: dict[str, Any] = {}
-        written = [texts[0]]
-        for place, (param, text) in enumerate(zip(params, texts[1:], strict=True)):
-            name, part = f"p{place}", self._part(param)
-            if place < len(columns):
-                name = columns[place]
+        pieces = [texts[0]]
+        for index, (param, text) in enumerate(zip(params, texts[1:], strict=True)):
+            name, part = f"p{index}", self._part(param)
+            if index < len(columns):
+                name = columns[index]
                 part = _Parameter(name, _same)
             elif not isinstance(part, _Parameter) and (literal := _literal(part)):
-                written += (literal, text)
+                pieces += (literal, text)
                 continue
             parts[name] = part
-            written += (f"%({name})s", text)
+            pieces += (f"%({name})s", text)
         found = {part.name for part in parts.values() if isinstance(part, _Parameter)}
-        if missing := set(self.stand_ins) - found:
+        if missing := set(self.placeholders) - found:
             raise ValueError(f"parameters that the query does not hold: {sorted(missing)}")
-        return Statement("".join(written), parts)
+        return Statement("".join(pieces), parts)
 
     def _part(self, param: Any) -> Any:
-        for name, stand_in in self.stand_ins.items():
-            if isinstance(stand_in, uuid.UUID) and param == stand_in.hex:
+        for name, placeholder in self.placeholders.items():
+            if isinstance(placeholder, uuid.UUID) and param == placeholder.hex:
                 return _Parameter(name, lambda value: value.hex)
-            if isinstance(param, type(stand_in)) and param == stand_in:
-                # psycopg tells integers by their size, each a subclass of int.
+            if isinstance(param, type(placeholder)) and param == placeholder:
+                # psycopg has a subclass of int for each size of integer.
                 return _Parameter(name, type(param) if isinstance(param, int) else _same)
         return param
 
@@ -170,21 +170,21 @@ def _same(value: Any) -> Any:
 
 
 def _literal(value: Any) -> str:
-    """A constant as it is written in SQL, or nothing if that might differ between databases."""
+    """Return a constant's SQL, or "" if it might differ between databases."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int):
         return str(int(value))
-    # Not as a member of an enumeration calls itself.
+    # `str.__str__`, because members of an enumeration may override it.
     return f"'{str.__str__(value)}'" if isinstance(value, str) and _WORD.fullmatch(value) else ""
 
 
 class UserKey:
-    """Stands for the type of the user model's primary key, whichever it is."""
+    """The type of the user model's primary key, as a parameter's type."""
 
 
 class _Parameter:
-    """Where a value goes, and in which form the database takes it."""
+    """A named parameter, and how its value is adapted for the database."""
 
     def __init__(self, name: str, adapt: Callable[[Any], Any]) -> None:
         self.name = name
@@ -194,8 +194,8 @@ class _Parameter:
         return self._adapt(values[self.name])
 
 
-class _Written:
-    """A query whose compiler has written its SQL already."""
+class _CompiledQuery:
+    """A Django query whose compiler has compiled its SQL already."""
 
     def __init__(self, query: Any, compiler: SQLCompiler) -> None:
         self._query = query
@@ -216,7 +216,7 @@ def _user_key_type() -> type:
     return next((kind for column, kind in types.items() if isinstance(field, column)), type(field))
 
 
-def _stand_in(kind: type, number: int) -> Any:
+def _placeholder(kind: type, number: int) -> Any:
     if kind is UserKey:
         kind = _user_key_type()
     if kind is int:
@@ -225,4 +225,4 @@ def _stand_in(kind: type, number: int) -> Any:
         return uuid.UUID(int=_UUID + number)
     if kind is str:
         return f"{_TEXT}{number}"
-    raise TypeError(f"no stand-in for {kind}")
+    raise TypeError(f"no placeholder for {kind}")

@@ -1,4 +1,4 @@
-"""Statements that write one row and whose SQL is written once, as that of `prepared` queries is."""
+"""INSERT and UPDATE statements whose SQL is compiled once, as that of `prepared_queries` is."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from django.utils import timezone
 from assistant.services.db.prepared_queries import Parameters, Statement
 
 Row = TypeVar("Row", bound=Model)
-# Before the name of a column that is set, in the names of parameters.
+# The prefix of parameters that hold a column's new value.
 _SET = "set_"
 
 
 class PreparedInsert(Generic[Row]):
-    """Inserts rows of a model as `save` does, but for signals, of which this project has none."""
+    """Inserts rows of a model as `save` does, but sends no signals; this project has no receivers."""
 
     def __init__(self, model: type[Row]) -> None:
         self._fields = model._meta.local_concrete_fields
         self._key = model._meta.pk
-        self._made: dict[str, str] = {}
+        self._compiled: dict[str, str] = {}
         self._model = model
 
     def insert(self, row: Row) -> Row:
-        """Insert one row, which gets the key that the database gives it. Raises as `save` does."""
+        """Insert one row and set the primary key that the database generates. Raises what `save` raises."""
         connection = connections[DEFAULT_DB_ALIAS]
-        if connection.vendor not in self._made:
-            self._made[connection.vendor] = self._make(row)
-        params = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in self._given]
+        if connection.vendor not in self._compiled:
+            self._compiled[connection.vendor] = self._compile(row)
+        params = [field.get_db_prep_save(field.pre_save(row, True), connection) for field in self._inserted_fields]
         with transaction.mark_for_rollback_on_error(DEFAULT_DB_ALIAS), connection.cursor() as cursor:
-            cursor.execute(self._made[connection.vendor], params)
+            cursor.execute(self._compiled[connection.vendor], params)
             if self._is_keyed_by_database:
                 setattr(row, self._key.attname, cursor.fetchone()[0])
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
         return row
 
     def insert_all(self, rows: Sequence[Row]) -> None:
-        """Insert rows with one statement; only that of a single row, as nearly all are, is written once."""
+        """Insert rows with one statement, which is prepared only for a single row, the usual case."""
         if len(rows) == 1:
             self.insert(rows[0])
         else:
@@ -52,12 +52,12 @@ class PreparedInsert(Generic[Row]):
         return bool(self._key.db_returning)
 
     @cached_property
-    def _given(self) -> list[Field[Any, Any]]:
+    def _inserted_fields(self) -> list[Field[Any, Any]]:
         return [field for field in self._fields if not (field is self._key and self._is_keyed_by_database)]
 
-    def _make(self, row: Row) -> str:
+    def _compile(self, row: Row) -> str:
         query = InsertQuery(self._model)
-        query.insert_values(self._given, [row])
+        query.insert_values(self._inserted_fields, [row])
         compiler = query.get_compiler(using=DEFAULT_DB_ALIAS)
         compiler.returning_fields = [self._key] if self._is_keyed_by_database else None
         ((sql, _),) = compiler.as_sql()
@@ -65,42 +65,46 @@ class PreparedInsert(Generic[Row]):
 
 
 class PreparedUpdate:
-    """Sets columns of the rows that a query set holds.
+    """Updates columns of the rows of a queryset.
 
     Args:
-        build: Makes the query set from the parameters, all by name, as for `PreparedQuery`.
-        columns: The names of the fields that are set.
-        parameters: Each parameter's name and type.
+        build: returns the queryset for the parameters, which are passed by name, as for `PreparedQuery`.
+        columns: the names of the fields to update.
+        parameters: each parameter's name and type.
     """
 
     def __init__(self, build: Callable[..., QuerySet[Any]], *columns: str, **parameters: type) -> None:
         self._build = build
         self._columns = columns
         self._parameters = Parameters(parameters)
-        self._made: dict[str, tuple[list[Field[Any, Any]], Statement]] = {}
+        self._compiled: dict[str, tuple[list[Field[Any, Any]], Statement]] = {}
 
     def update(self, *, to: dict[str, Any], **values: Any) -> int:
-        """Set the columns `to` values, all by name, for these values of the parameters; returns how many rows."""
+        """Set the columns to the values of `to` in the rows that the parameters' `values` select.
+
+        Returns:
+            The number of rows updated.
+        """
         connection = connections[DEFAULT_DB_ALIAS]
-        if connection.vendor not in self._made:
-            self._made[connection.vendor] = self._make()
-        fields, statement = self._made[connection.vendor]
+        if connection.vendor not in self._compiled:
+            self._compiled[connection.vendor] = self._compile()
+        fields, statement = self._compiled[connection.vendor]
         new = {_SET + field.attname: field.get_db_prep_save(to[field.attname], connection) for field in fields}
         with transaction.mark_for_rollback_on_error(DEFAULT_DB_ALIAS), connection.cursor() as cursor:
             cursor.execute(statement.sql, statement.bind({**values, **new}))
             return int(cursor.rowcount)
 
-    def _make(self) -> tuple[list[Field[Any, Any]], Statement]:
-        queryset = self._build(**self._parameters.stand_ins)
+    def _compile(self) -> tuple[list[Field[Any, Any]], Statement]:
+        queryset = self._build(**self._parameters.placeholders)
         fields = [queryset.model._meta.get_field(name) for name in self._columns]
         query: Any = queryset.query.chain(UpdateQuery)
-        query.add_update_values({field.attname: _anything(field) for field in fields})
+        query.add_update_values({field.attname: _any_value(field) for field in fields})
         sql, params = query.get_compiler(using=DEFAULT_DB_ALIAS).as_sql()
         return fields, self._parameters.statement(sql, params, [_SET + field.attname for field in fields])
 
 
-def _anything(field: Field[Any, Any]) -> Any:
-    """Some value of a field, which is not null: the SQL of null is another."""
+def _any_value(field: Field[Any, Any]) -> Any:
+    """Return a value of the field's type other than None, for which Django compiles different SQL."""
     if isinstance(getattr(field, "target_field", field), IntegerField):
         return 1
     if isinstance(field, DateTimeField):

@@ -1,6 +1,7 @@
-"""The one crossing from async code to the database: a bounded pool of threads that belongs to the product alone.
+"""Runs database code for async callers, in a bounded pool of threads of its own.
 
-`database_sync_to_async` shares one thread with everything else in the process, so one slow caller stalls every tenant.
+`database_sync_to_async` shares one thread with all other synchronous code of the process, so that one slow caller
+delays every tenant.
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-# How long a database that is away is waited for, by those who wait.
-PATIENCE_SECONDS = 30.0
-RETRY_SECONDS = 0.5
+# `in_database_with_retry` waits this long for a database that cannot be reached.
+MAX_RETRY_SECONDS = 30.0
+RETRY_INTERVAL_SECONDS = 0.5
 
-# SQLite has one writer at a time: a second thread would only wait for its lock. On PostgreSQL four threads carried
-# 2.2 times one thread's turns on two cores.
+# SQLite has one writer at a time: a second thread would only wait for its lock. On PostgreSQL four threads completed
+# 2.2 times as many turns as one thread, on two cores.
 _THREADS = 1 if connection.vendor == "sqlite" else 4
-# How long a thread uses one connection to a database server. SQLite's opens a file, and is kept.
-_MAX_AGE_SECONDS = 60
+# A connection to a database server is replaced after this time. SQLite's is only an open file, and is kept.
+_CONNECTION_MAX_AGE_SECONDS = 60
 
 
 def _keep_connection() -> None:
-    """Let this thread's connection outlive its calls, whatever the settings say.
+    """Keep this thread's connection open between calls, whatever `CONN_MAX_AGE` says.
 
-    `CONN_MAX_AGE` is for all threads, and under ASGI each request of a synchronous view has a thread of its own: what
-    these kept, nobody would use again or close. With a pool of psycopg's the connections belong to that.
+    The setting applies to all threads, and under ASGI each request of a synchronous view has a thread of its own, whose
+    kept connection nobody would use again or close. With psycopg's pool, connections belong to the pool.
     """
     own = connections[DEFAULT_DB_ALIAS]
     if own.settings_dict["OPTIONS"].get("pool"):
         return
     kept: dict[str, Any] = {"CONN_MAX_AGE": None}
     if own.vendor != "sqlite":
-        # Checked before the first query of a call, so that the database's restart is not felt.
-        kept = {"CONN_MAX_AGE": _MAX_AGE_SECONDS, "CONN_HEALTH_CHECKS": True}
+        # Checked before the first query of a call, so that a restart of the database fails no call.
+        kept = {"CONN_MAX_AGE": _CONNECTION_MAX_AGE_SECONDS, "CONN_HEALTH_CHECKS": True}
     own.settings_dict = {**own.settings_dict, **kept}
 
 
@@ -57,12 +58,12 @@ metrics.watch("assistant_database_backlog", "Calls that wait for a database thre
 async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run `function` in a database thread and return its value.
 
-    A started call is never abandoned half-way: cancelling the caller leaves it to finish in its thread.
+    If the caller is cancelled, a call that has started is completed in its thread.
     """
     context = contextvars.copy_context()
 
     def work() -> T:
-        # As at the start of a request: a connection that is too old, or broken, is replaced.
+        # As Django does at the start of a request: replace a connection that is too old or broken.
         close_old_connections()
         return function(*args, **kwargs)
 
@@ -70,20 +71,20 @@ async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kw
 
 
 async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """As `in_database`, for what a running run cannot do without: a database that is away is waited for.
+    """Run `function` as `in_database` does, and repeat it while the database cannot be reached.
 
-    A connection that broke may have carried the work out, so `function` must bear to be called twice.
+    A call whose connection broke may have been committed, so `function` must allow for being called twice.
 
     Raises:
-        OperationalError, InterfaceError: it stayed away for `PATIENCE_SECONDS`.
+        OperationalError, InterfaceError: the database could not be reached for `MAX_RETRY_SECONDS`.
     """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + PATIENCE_SECONDS
+    deadline = loop.time() + MAX_RETRY_SECONDS
     while True:
         try:
             return await in_database(function, *args, **kwargs)
         except DATABASE_ERRORS as exc:
             if loop.time() > deadline:
                 raise
-            logger.warning("The database is away; a run waits for it: %s", exc)
-            await asyncio.sleep(RETRY_SECONDS)
+            logger.warning("The database cannot be reached; trying again: %s", exc)
+            await asyncio.sleep(RETRY_INTERVAL_SECONDS)

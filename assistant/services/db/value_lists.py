@@ -1,4 +1,4 @@
-"""Many values of one look-up as a single parameter: Django takes 2 us for each that stands in a list of its own."""
+"""Passes the values of an `__in` look-up as one parameter, because Django takes 2 us for each parameter of a list."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Func, Value
 
-# By kind of database and of value.
-_LISTS = {
+# The SQL that reads the parameter, by database and type of the values.
+_TEMPLATES = {
     ("sqlite", int): "(SELECT value FROM json_each(%(expressions)s))",
     ("sqlite", str): "(SELECT value FROM json_each(%(expressions)s))",
     ("postgresql", int): "(SELECT value::bigint FROM jsonb_array_elements_text(%(expressions)s::jsonb))",
@@ -19,10 +19,11 @@ _LISTS = {
 
 
 def any_of(values: Collection[Any]) -> Func | Collection[Any]:
-    """What stands behind `__in` for these values.
+    """Return the right-hand side of an `__in` look-up for these values.
 
-    A single parameter if all are whole numbers, or all texts without NUL; others are given back as they are.
+    It is a single parameter if all values are integers, or all are strings; these must not contain NUL. Otherwise it is
+    `values` itself.
     """
     kinds = {type(value) for value in values}
-    template = _LISTS.get((connections[DEFAULT_DB_ALIAS].vendor, kinds.pop())) if len(kinds) == 1 else None
+    template = _TEMPLATES.get((connections[DEFAULT_DB_ALIAS].vendor, kinds.pop())) if len(kinds) == 1 else None
     return Func(Value(json.dumps(list(values))), template=template) if template else values

@@ -229,14 +229,14 @@ _KEY_MEMBERSHIP = PreparedQuery(_key_membership, tenant_id=int, user_id=UserKey)
 
 
 @all_tenants()
-def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
-    """Return the member an API key belongs to, or None if it is unknown, revoked, expired or another tenant's."""
+def member_by_key(*, key: str) -> Member | None:
+    """Return the member an API key belongs to, or None if the key is unknown, revoked or expired."""
     now = timezone.now()
     row = _KEY.first(hashed=hash_key(key))
     if row is None or (row.expires_at is not None and row.expires_at <= now):
         return None
     membership = _KEY_MEMBERSHIP.first(tenant_id=row.tenant_id, user_id=row.user_id)
-    if membership is None or (tenant_slug is not None and membership.tenant.slug != tenant_slug):
+    if membership is None:
         return None
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
         ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)

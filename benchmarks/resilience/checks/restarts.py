@@ -51,14 +51,14 @@ def give_up_on_redis() -> None:
     """A write to Redis is tried once."""
     from assistant.services.eventlog import redis
 
-    redis.PATIENCE_SECONDS = -1.0
+    redis.MAX_RETRY_SECONDS = -1.0
 
 
 def give_up_on_the_database() -> None:
     """A write of a run to the database is tried once."""
     from assistant.services.db import threads
 
-    threads.PATIENCE_SECONDS = -1.0
+    threads.MAX_RETRY_SECONDS = -1.0
 
 
 def skip_lost_events() -> None:

@@ -9,8 +9,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.core.client.reply import CalledTool, ChatReply, InMemoryJournal, RunFailed
-from assistant.core.client.stores import ConversationStore, InMemoryStore
+from assistant.core.client.reply import ChatReply, InMemoryJournal
+from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
 from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_id_of
 from assistant.core.conversation.summary import HEADING, summarise
@@ -25,8 +25,6 @@ from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Registry, Tool, UnknownTool
 from assistant.toolkit.lazy_module import Late
-
-__all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 
 T = TypeVar("T")
 
