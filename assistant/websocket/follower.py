@@ -138,7 +138,7 @@ class Follower:
         if self._is_at_end:
             await changed.wait()
             return
-        self._idle_timer.begin()
+        self._idle_timer.start()
         self._is_idle = True
         try:
             await changed.wait()
@@ -148,7 +148,7 @@ class Follower:
             raise
         finally:
             self._is_idle = False
-            self._idle_timer.end()
+            self._idle_timer.stop()
         rest, self._rest = self._rest, None
         if rest is not None:
             await rest
@@ -185,7 +185,7 @@ class Follower:
             if self._rest is not None or self._failure is not None:
                 self._is_idle = False
                 return False
-        self._idle_timer.begin()
+        self._idle_timer.start()
         return True
 
     def _is_reachable(self, entry: Entry) -> bool:
