@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from assistant.toolkit.errors import MissingSecret, ToolError
-from assistant.toolkit.thread_context import carry_into_threads
+from assistant.toolkit.thread_context import propagate_to_threads
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 # The event loop that waits for a sync tool, seen from the tool's thread.
 home_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("home_loop")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 _MEMBERS_ONLY = "This tool works for a tenant's members only."
@@ -82,8 +82,8 @@ class ToolContext:
     deadline: datetime | None = None
     history: tuple[Any, ...] = field(default=(), repr=False)
     config: Any = field(default=None, repr=False)
-    extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, repr=False)
-    secrets: Mapping[str, str] = field(default_factory=lambda: _NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=lambda: _EMPTY, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=lambda: _EMPTY, repr=False)
     progress: Progress | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -105,14 +105,14 @@ class ToolContext:
         """
         home = home_loop.get(None)
         if self.progress is None:
-            return _Told()
+            return _Done()
         if home is None or home is _running_loop():
             return self.progress(done, total, message)
-        asyncio.run_coroutine_threadsafe(_tell(self.progress, done, total, message), home)
-        return _Told()
+        asyncio.run_coroutine_threadsafe(_report(self.progress, done, total, message), home)
+        return _Done()
 
 
-class _Told:
+class _Done:
     """Nothing is left to be awaited."""
 
     def __await__(self) -> Generator[None, None, None]:
@@ -120,7 +120,7 @@ class _Told:
         yield
 
 
-async def _tell(progress: Progress, done: float, total: float | None, message: str) -> None:
+async def _report(progress: Progress, done: float, total: float | None, message: str) -> None:
     await progress(done, total, message)
 
 
@@ -174,7 +174,7 @@ def use_context(context: ToolContext) -> Iterator[None]:
 
 
 @contextmanager
-def _sharing(call: _Call) -> Iterator[None]:
+def _share(call: _Call) -> Iterator[None]:
     token = _current.set(call)
     try:
         yield
@@ -182,9 +182,9 @@ def _sharing(call: _Call) -> Iterator[None]:
         _current.reset(token)
 
 
-def _carrier() -> AbstractContextManager[None] | None:
+def _capture_context() -> AbstractContextManager[None] | None:
     call = _current.get(None)
-    return None if call is None else _sharing(call)
+    return None if call is None else _share(call)
 
 
-carry_into_threads(_carrier)
+propagate_to_threads(_capture_context)

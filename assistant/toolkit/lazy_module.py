@@ -8,10 +8,10 @@ import threading
 from types import ModuleType
 
 # Packages whose modules import each other in a circle fail half-way if two threads begin at two ends of it.
-_one_at_a_time = threading.Lock()
+_import_lock = threading.Lock()
 
 
-class Late:
+class LazyModule:
     """A module that is imported when it is first needed.
 
     Args:
@@ -30,6 +30,6 @@ class Late:
 
     def load(self) -> ModuleType:
         """Import it, so that nobody need wait for it later."""
-        with _one_at_a_time:
+        with _import_lock:
             self._module = importlib.import_module(self._name)
         return self._module

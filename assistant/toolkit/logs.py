@@ -1,7 +1,7 @@
-"""What is done, logged with its tenant, run and request in each record; never what was said or passed.
+"""Logging with the tenant, run and request in each record; never with messages, arguments or results.
 
-Operations are logged at DEBUG (`note`). A deployment's handler has the filter `Labels`, and for a log collector the
-formatter `JsonLines`.
+Operations are logged at DEBUG (`log_operation`). A deployment's handler uses the filter `ContextFilter` and, for a log
+collector, the formatter `JsonLines`.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _run: ContextVar[tuple[str, str]] = ContextVar("logged_run", default=("", ""))
 _request: ContextVar[Request | None] = ContextVar("logged_request", default=None)
 
 
-def note(logger: logging.Logger, context: ToolContext, message: str, *values: Any) -> None:
+def log_operation(logger: logging.Logger, context: ToolContext, message: str, *values: Any) -> None:
     """Log one operation of a run. `values` are names, counts and durations: no arguments, results, texts or secrets."""
     if logger.isEnabledFor(logging.DEBUG):
         text = f"{message} (tenant %s, run %s)"
-        logger.debug(text, *values, context.tenant.slug, context.run_id, extra=whose(context), stacklevel=2)
+        logger.debug(text, *values, context.tenant.slug, context.run_id, extra=log_extra(context), stacklevel=2)
 
 
-def whose(context: ToolContext) -> dict[str, str]:
+def log_extra(context: ToolContext) -> dict[str, str]:
     """The `extra` of a record that tells of a run: its tenant's slug and its id."""
     return {"tenant": context.tenant.slug, "run": context.run_id}
 
 
 @contextmanager
-def labelled(context: ToolContext) -> Iterator[None]:
-    """Give every record that is logged within the block, by whoever, the tenant and the run: see `Labels`."""
+def run_log_context(context: ToolContext) -> Iterator[None]:
+    """Give every record that is logged within the block, by whoever, the tenant and the run: see `ContextFilter`."""
     token = _run.set((context.tenant.slug, context.run_id))
     try:
         yield
@@ -68,14 +68,14 @@ def request_id() -> str:
     return request.id if request else ""
 
 
-def name_tenant(slug: str) -> None:
+def set_request_tenant(slug: str) -> None:
     """Say which tenant the request at hand is for, once that is known."""
     request = _request.get()
     if request is not None:
         request.tenant = slug
 
 
-class Labels(logging.Filter):
+class ContextFilter(logging.Filter):
     """For handlers: fills in `tenant`, `run` and `request` of records that were logged without; empty where unknown.
 
     `labels` is all of them for a format: " [acme run-1 4f2c…]", or nothing.

@@ -38,7 +38,7 @@ class ToolTester:
             tenant=TenantInfo(id=1, slug=tenant, name=tenant.title()) if isinstance(tenant, str) else tenant,
             user=UserInfo(id=1, username=user) if isinstance(user, str) else user,
             config=_config(tool, config),
-            progress=self._note,
+            progress=self._record_progress,
             **fields,
         )
 
@@ -69,7 +69,7 @@ class ToolTester:
         """Whether the tool itself wants to be offered in this context."""
         return self.tool.for_context(self.context) is not None
 
-    async def _note(self, done: float, total: float | None, message: str) -> None:
+    async def _record_progress(self, done: float, total: float | None, message: str) -> None:
         self.progress.append((done, total, message))
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 # Returns what makes the running tool's context current in another thread; None outside a tool.
-Carrier = Callable[[], AbstractContextManager[None] | None]
+CaptureContext = Callable[[], AbstractContextManager[None] | None]
 
 _start, _submit = threading.Thread.start, ThreadPoolExecutor.submit
 
@@ -25,7 +25,7 @@ class PoolThread(threading.Thread):
     """A thread that works for many callers: it inherits the context of none, each job brings its own."""
 
 
-def _serves_many(thread: threading.Thread) -> bool:
+def _is_pool_worker(thread: threading.Thread) -> bool:
     return (
         isinstance(thread, PoolThread)
         or getattr(thread, "_target", None) is _pool_worker
@@ -34,23 +34,23 @@ def _serves_many(thread: threading.Thread) -> bool:
     )
 
 
-def carry_into_threads(carrier: Carrier) -> None:
+def propagate_to_threads(capture: CaptureContext) -> None:
     """From now on, a thread or a pool's job that is started within a running tool has the tool's context."""
 
     def start(self: threading.Thread) -> None:
-        carried = None if _serves_many(self) else carrier()
-        if carried is not None:
+        captured = None if _is_pool_worker(self) else capture()
+        if captured is not None:
             run = self.run
 
             def run_within() -> None:
-                with carried:
+                with captured:
                     run()
 
             self.run = run_within  # type: ignore[method-assign]
         _start(self)
 
     def submit(self: ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        if carrier() is None:
+        if capture() is None:
             return _submit(self, fn, *args, **kwargs)
         return _submit(self, contextvars.copy_context().run, fn, *args, **kwargs)
 

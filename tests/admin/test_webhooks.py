@@ -12,7 +12,7 @@ from pytest_django import Settings
 from assistant.admin.show_secret_once import new_nonce
 from assistant.models import AuditEntry, Webhook, WebhookDelivery
 from assistant.services.webhooks.events import MAX_WEBHOOKS, send_test
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.webhooks.conftest import hook
@@ -88,7 +88,7 @@ def test_an_address_must_lie_on_the_internet(url: str, amys: Client, cast: Cast)
 def test_a_service_inside_goes_by_its_name(host: str, amys: Client, cast: Cast, settings: Settings) -> None:
     url = f"http://{host}/"
     assert b"must begin with https://" in amys.post(f"{HOOKS}add/", form(cast, url=url)).content
-    settings.INTERNAL_HOSTS = (read_inside(host),)
+    settings.INTERNAL_HOSTS = (parse_internal_host(host),)
     amys.post(f"{HOOKS}add/", form(cast, url=url))
     assert Webhook.objects.get().url == url
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from assistant.toolkit.bounded_json import TooDeep, is_deeper, load_json
 from assistant.toolkit.errors import InvalidArguments
-from assistant.toolkit.schema.alternatives import branches, could_be, keep_apart
+from assistant.toolkit.schema.alternatives import add_distinguishing_defaults, branches, may_match
 from assistant.toolkit.schema.error_sentences import UNKNOWN
 from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of, resolve
 from assistant.toolkit.validation_errors import error_details
@@ -25,7 +25,7 @@ MAX_DEPTH = 64
 MAX_PROBLEMS = 10
 MAX_NAME = 80
 # Properties that are looked at to put arguments right; what needs more is taken as it is.
-_MOST_STEPS = 20_000
+_MAX_STEPS = 20_000
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
@@ -105,7 +105,7 @@ def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:
     Returns `value` itself if there is nothing to put right, or more to look at than there is time for.
     """
     try:
-        return _coerce(value, schema, root, Steps(_MOST_STEPS))
+        return _coerce(value, schema, root, Steps(_MAX_STEPS))
     except TooManySteps:
         return value
 
@@ -133,7 +133,7 @@ def _coerce_alternatives(
     value: dict[str, Any], options: list[JsonSchema], root: JsonSchema, steps: Steps
 ) -> dict[str, Any]:
     """The object as the one schema that it could follow has it, or as all have it that it could follow."""
-    fitting = [option for option in options if could_be(value, option, root, steps)]
+    fitting = [option for option in options if may_match(value, option, root, steps)]
     made = [_coerce_object(value, option, root, steps) for option in fitting]
     if len(fitting) != 1:
         # 1, 1.0 and true are equal, and not the same.
@@ -142,8 +142,8 @@ def _coerce_alternatives(
     for other in options:
         if other is not own and mended is not value:
             steps.take(len(mended) + len(own["properties"]))
-            mended = keep_apart(mended, own, other, root)
-            if could_be(mended, other, root):
+            mended = add_distinguishing_defaults(mended, own, other, root)
+            if may_match(mended, other, root):
                 return value
     return mended
 
@@ -190,16 +190,16 @@ def _path(loc: tuple[int | str, ...], parsed: Any, *, is_missing: bool) -> str:
     return ".".join(parts) or "arguments"
 
 
-def refusal(problems: Iterable[tuple[str, str]], parameters: JsonSchema) -> InvalidArguments:
+def invalid_arguments(problems: Iterable[tuple[str, str]], parameters: JsonSchema) -> InvalidArguments:
     """What the model reads of its wrong arguments: each field, by its name, and the names there are."""
     fields: dict[str, str] = {}
     for path, problem in problems:
         if problem not in fields.get(path, "").split(" or "):
             fields[path] = f"{fields[path]} or {problem}" if path in fields else problem
-    told = [f"{path}: {problem}" for path, problem in list(fields.items())[:MAX_PROBLEMS]]
+    lines = [f"{path}: {problem}" for path, problem in list(fields.items())[:MAX_PROBLEMS]]
     if len(fields) > MAX_PROBLEMS:
-        told.append(f"and {len(fields) - MAX_PROBLEMS} more")
-    sentence = "; ".join(told).rstrip(".")
+        lines.append(f"and {len(fields) - MAX_PROBLEMS} more")
+    sentence = "; ".join(lines).rstrip(".")
     if any(problem == UNKNOWN and "." not in path for path, problem in fields.items()):
         sentence += f". Known arguments: {', '.join(parameters.get('properties', {})) or 'none'}"
     return InvalidArguments(f"Invalid arguments. {sentence}.", fields)

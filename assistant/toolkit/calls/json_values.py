@@ -39,21 +39,21 @@ _SECRET_COLUMN = re.compile(
 )
 
 
-class WouldWait(Exception):
+class WouldBlock(Exception):
     """The value can only be converted in a thread of its own: it is long, or asks a database."""
 
 
-def waiting(may_wait: bool) -> Callable[[], None]:
-    """What is called before work that is not for the event loop: if it may not be done here, it raises `WouldWait`."""
-    return _go_on if may_wait else _refuse
+def block_guard(may_block: bool) -> Callable[[], None]:
+    """What is called before work that is not for the event loop: if it may not be done here, it raises `WouldBlock`."""
+    return _allow if may_block else _refuse_blocking
 
 
-def _go_on() -> None:
+def _allow() -> None:
     return None
 
 
-def _refuse() -> None:
-    raise WouldWait
+def _refuse_blocking() -> None:
+    raise WouldBlock
 
 
 def register_converter(test: Callable[[Any], bool], convert_value: Converter) -> None:
@@ -61,7 +61,7 @@ def register_converter(test: Callable[[Any], bool], convert_value: Converter) ->
     _converters.insert(0, (test, convert_value))
 
 
-def to_plain(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> Any:
+def to_json_value(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> Any:
     """A value made of JSON's kinds only.
 
     Args:
@@ -70,22 +70,22 @@ def to_plain(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = N
     Raises:
         ForeignRow: it holds a row of another tenant.
         TypeError, ValueError: it cannot be converted, or is endless.
-        WouldWait: it takes a thread, and `may_wait` is false.
+        WouldBlock: it takes a thread, and `may_block` is false.
     """
-    own = tripwire or Tripwire(waiting(may_wait))
-    made = _Conversion(may_wait, own).plain(value, 0)
+    own = tripwire or Tripwire(block_guard(may_block))
+    made = _Conversion(may_block, own).convert(value, 0)
     if tripwire is None:
-        own.settle()
+        own.check_pending()
     return made
 
 
 class _Conversion:
-    def __init__(self, may_wait: bool, tripwire: Tripwire) -> None:
-        self._wait = waiting(may_wait)
+    def __init__(self, may_block: bool, tripwire: Tripwire) -> None:
+        self._wait = block_guard(may_block)
         self._tripwire = tripwire
-        self._left = MAX_VALUES if may_wait else QUICK_VALUES
+        self._left = MAX_VALUES if may_block else QUICK_VALUES
 
-    def plain(self, value: Any, depth: int) -> Any:
+    def convert(self, value: Any, depth: int) -> Any:
         self._left -= 1
         if self._left < 0:
             self._wait()
@@ -98,11 +98,11 @@ class _Conversion:
             return clean_text(value)
         if is_row(value):
             self._wait()
-            self._tripwire.look(value)
+            self._tripwire.check_row(value)
         for test, convert_value in _converters:
             if test(value):
-                self._tripwire.look_within(value)
-                return self.plain(convert_value(value), depth + 1)
+                self._tripwire.check_rows_in(value)
+                return self.convert(convert_value(value), depth + 1)
         if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
             raise TypeError(f"a {type(value).__name__} is for the program alone")
         simple = _simple(value)
@@ -110,21 +110,21 @@ class _Conversion:
 
     def _structure(self, value: Any, depth: int) -> Any:
         if isinstance(value, Enum):
-            return self.plain(value.value, depth + 1)
+            return self.convert(value.value, depth + 1)
         if isinstance(value, BaseModel):
             # What it makes of the rows that it holds may be rows no longer.
-            self._tripwire.look_within(value)
+            self._tripwire.check_rows_in(value)
             return self._mapping(value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(value):
             return {
-                field.name: self.plain(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)
+                field.name: self.convert(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)
             }
         if isinstance(value, Mapping):
             return self._mapping(value, depth)
         if hasattr(value, "_asdict"):
             return self._mapping(value._asdict(), depth)
         if hasattr(value, "tolist"):  # arrays of numpy and the like
-            return self.plain(value.tolist(), depth + 1)
+            return self.convert(value.tolist(), depth + 1)
         if hasattr(value, "_meta") and hasattr(value._meta, "concrete_fields"):
             return self._row(value, depth)
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
@@ -135,8 +135,8 @@ class _Conversion:
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         for key in value:
-            self._tripwire.look_within(key)
-        made = {_key(key): self.plain(item, depth + 1) for key, item in value.items()}
+            self._tripwire.check_rows_in(key)
+        made = {_key(key): self.convert(item, depth + 1) for key, item in value.items()}
         if len(made) != len(value):
             raise ValueError("two keys are the same as text")
         return made
@@ -150,7 +150,7 @@ class _Conversion:
                 continue
             value = getattr(row, column.attname)
             try:
-                made[column.attname] = self.plain(value, depth + 1)
+                made[column.attname] = self.convert(value, depth + 1)
             except TypeError:
                 made[column.attname] = clean_text(str(value))
         return made
@@ -159,21 +159,21 @@ class _Conversion:
         if isinstance(value, AnySet):
             value = sorted(value, key=lambda item: (type(item).__name__, str(item)))
         if isinstance(value, list | tuple):
-            return [self.plain(item, depth + 1) for item in value]
+            return [self.convert(item, depth + 1) for item in value]
         self._wait()
-        # One more than is shown tells whether there are more, without counting them.
+        # One item more than is shown tells whether there are more, without counting them.
         source = value[: MAX_ITEMS + 1] if hasattr(value, "_iterable_class") else islice(value, MAX_ITEMS + 1)
-        items = [self.plain(item, depth + 1) for item in source]
+        items = [self.convert(item, depth + 1) for item in source]
         if hasattr(value, "close"):
             value.close()
-        return [*items[:MAX_ITEMS], more()] if len(items) > MAX_ITEMS else items
+        return [*items[:MAX_ITEMS], truncation_notice()] if len(items) > MAX_ITEMS else items
 
     def _other(self, value: Any) -> Any:
         """What only pydantic knows: addresses, patterns, ..."""
         return pydantic_core.to_jsonable_python(value)
 
 
-def more() -> str:
+def truncation_notice() -> str:
     """What stands after the last item that is shown."""
     return f"[Cut here: only the first {MAX_ITEMS} are shown.]"
 

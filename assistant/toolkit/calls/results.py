@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from assistant.toolkit.calls.json_values import MAX_ITEMS, more, register_converter, to_plain, waiting
+from assistant.toolkit.calls.json_values import (
+    MAX_ITEMS,
+    block_guard,
+    register_converter,
+    to_json_value,
+    truncation_notice,
+)
 from assistant.toolkit.errors import InvalidTool, ToolError
 from assistant.toolkit.guards.tripwire import Tripwire
 from assistant.toolkit.media import Media, checked, media_in
@@ -18,10 +24,10 @@ __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "
 
 # Tokens of one result that the model is shown, and that are kept for the operator.
 MAX_TOKENS = 10_000
-MAX_KEPT = 250_000
+MAX_STORED_TOKENS = 250_000
 # Tokenisers differ; in most, a token has about four bytes, whatever the script.
 BYTES_PER_TOKEN = 4
-NOTHING = "Done"
+DONE = "Done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +46,18 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
-def _refuse_within(result: ToolResult) -> None:
+def _refuse_nested(result: ToolResult) -> None:
     raise InvalidTool("A ToolResult stands within another value: a tool returns one, and nothing around it.")
 
 
-register_converter(lambda value: isinstance(value, ToolResult), _refuse_within)
+register_converter(lambda value: isinstance(value, ToolResult), _refuse_nested)
 
 
-def convert(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> str:
+def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> str:
     """A value as text: strings as they are, None as "Done", everything else as JSON.
 
     Args:
-        may_wait: whether database rows, generators and long values may be read here; if not, they raise `WouldWait`.
+        may_block: whether database rows, generators and long values may be read here; if not, they raise `WouldBlock`.
         tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
 
     Raises:
@@ -59,40 +65,42 @@ def convert(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = No
         ToolError: the value cannot be converted; the sentence names its type.
     """
     if value is None:
-        return NOTHING
+        return DONE
     if isinstance(value, str):
         return clean_text(str(value.value if isinstance(value, Enum) else value))
     try:
-        return json.dumps(_plain(value, may_wait, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return json.dumps(
+            _plain(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
     except ValueError as exc:  # a number of thousands of digits
         raise _not_shown(value) from exc
 
 
-def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_wait: bool = True) -> ToolResult:
+def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
     """What a function returned as a `ToolResult`, cut where it is too long. Raises as `convert` does."""
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
-    tripwire = Tripwire(waiting(may_wait))
+    tripwire = Tripwire(block_guard(may_block))
     if isinstance(value, ToolResult):
         # Neither is converted, and both leave the tool.
-        tripwire.look_within([value.media, value.value])
-        text = convert(value.content, may_wait=may_wait, tripwire=tripwire)
-        display = None if value.display is None else _plain(value.display, may_wait, tripwire)
+        tripwire.check_rows_in([value.media, value.value])
+        text = convert(value.content, may_block=may_block, tripwire=tripwire)
+        display = None if value.display is None else _plain(value.display, may_block, tripwire)
         made = replace(value, content=text, display=display, media=checked(value.media))
     else:
         shown = value if converter is None else _converted(value, converter, tripwire)
-        made = ToolResult(convert(shown, may_wait=may_wait, tripwire=tripwire), value=value)
-    tripwire.settle()
+        made = ToolResult(convert(shown, may_block=may_block, tripwire=tripwire), value=value)
+    tripwire.check_pending()
     short = cut(made.content)
     if short is not made.content:
-        made = replace(made, content=short, full=made.full or cut(made.content, MAX_KEPT))
+        made = replace(made, content=short, full=made.full or cut(made.content, MAX_STORED_TOKENS))
     return _with_media_named(made) if made.media else made
 
 
 def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:
-    watched = tripwire.watched(value)
-    tripwire.settle()
-    return converter(watched)
+    checked_value = tripwire.checked_value(value)
+    tripwire.check_pending()
+    return converter(checked_value)
 
 
 def _with_media_named(made: ToolResult) -> ToolResult:
@@ -101,9 +109,9 @@ def _with_media_named(made: ToolResult) -> ToolResult:
     return replace(made, content=f"{made.content}\n{sentences}".lstrip("\n"))
 
 
-def _plain(value: Any, may_wait: bool, tripwire: Tripwire | None) -> Any:
+def _plain(value: Any, may_block: bool, tripwire: Tripwire | None) -> Any:
     try:
-        return to_plain(value, may_wait=may_wait, tripwire=tripwire)
+        return to_json_value(value, may_block=may_block, tripwire=tripwire)
     except (TypeError, ValueError) as exc:
         raise _not_shown(value) from exc
 
@@ -131,7 +139,7 @@ async def drain(value: Any) -> Any:
     try:
         async for item in value:
             if len(items) == MAX_ITEMS:
-                items.append(more())
+                items.append(truncation_notice())
                 break
             items.append(item)
     finally:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.toolkit.calls.arguments import Arguments, coerce, refusal
+from assistant.toolkit.calls.arguments import Arguments, coerce, invalid_arguments
 from assistant.toolkit.definition.signature import is_context
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.bounds import SAME_VALUE
@@ -41,7 +41,7 @@ class HandWritten:
         except (RecursionError, ValueError):
             raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
         if found:
-            raise refusal(found, self.parameters)
+            raise invalid_arguments(found, self.parameters)
         return checked
 
     def keywords(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

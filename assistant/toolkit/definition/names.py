@@ -17,12 +17,12 @@ def name_of(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(inspect.unwrap(function)):
-        return str(getattr(plain(function), "__name__", ""))
+        return str(getattr(unwrapped(function), "__name__", ""))
     owner = function if isinstance(function, type) else type(function)
     return _WORD_BEGINS.sub("_", owner.__name__).lower()
 
 
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+def unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function that stands behind a partial, a decorated function, a method or a callable object."""
     while isinstance(function, functools.partial):
         function = function.func

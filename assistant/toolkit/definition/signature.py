@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from assistant.toolkit.calls.arguments import Arguments, coerce, problems_of, refusal
+from assistant.toolkit.calls.arguments import Arguments, coerce, invalid_arguments, problems_of
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import parameter_descriptions
-from assistant.toolkit.definition.names import plain
+from assistant.toolkit.definition.names import unwrapped
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import TooCostly, checker_of
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
@@ -80,13 +80,13 @@ class Signature:
         except ValidationError as first:
             mended = coerce(parsed, self.parameters, self.parameters)
             if mended is parsed:
-                raise refusal(problems_of(first, parsed), self.parameters) from None
+                raise invalid_arguments(problems_of(first, parsed), self.parameters) from None
             try:
                 value = self._validate(json.dumps(mended))
             except ValidationError as exc:
-                raise refusal(problems_of(exc, mended), self.parameters) from None
+                raise invalid_arguments(problems_of(exc, mended), self.parameters) from None
         if self.is_open and (unknown := self._unknown(parsed)):
-            raise refusal(unknown, self.parameters)
+            raise invalid_arguments(unknown, self.parameters)
         return value
 
     def _unknown(self, parsed: Any) -> list[Problem]:
@@ -177,7 +177,7 @@ def read_input_type(
 
 def label_of(function: Callable[..., Any]) -> str:
     """A function's name for messages to its author."""
-    return str(getattr(plain(function), "__qualname__", repr(function)))
+    return str(getattr(unwrapped(function), "__qualname__", repr(function)))
 
 
 def is_context(annotation: Any) -> bool:
@@ -208,7 +208,7 @@ def _parameters(
 
 
 def _hints(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> dict[str, Any]:
-    target = plain(function)
+    target = unwrapped(function)
     written = dict(getattr(target, "__annotations__", {}))
     written.pop("return", None)
     try:
@@ -241,7 +241,7 @@ def _locals_around(target: Any, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _output(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> JsonSchema | None:
-    target = plain(function)
+    target = unwrapped(function)
     written = getattr(target, "__annotations__", {}).get("return")
     try:
         returned = _resolved(target, {"return": written}, localns)["return"]

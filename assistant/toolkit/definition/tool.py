@@ -21,7 +21,7 @@ from assistant.toolkit.definition.handwritten import HandWritten, closed, read_h
 from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.schema.check import mistake_in
+from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.strict import strict_form
 
@@ -126,7 +126,7 @@ class Tool:
     def __post_init__(self) -> None:
         _check_definition(self)
         if self.signature is None:
-            if mistake := mistake_in(closed(self.parameters)):
+            if mistake := schema_error(closed(self.parameters)):
                 raise InvalidTool(f"Tool {self.name!r} has no proper JSON Schema: {mistake}.")
             signature = (
                 HandWritten(self.parameters)

@@ -12,11 +12,11 @@ from assistant.toolkit.guards.ip_addresses import Address, Network, is_private, 
 NAME = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*\.?", re.A)
 # The WHATWG's "ends in a number": what resolvers read as an IPv4 address, be it octal, hexadecimal or short.
 NUMERIC_END = re.compile(r"(^|\.)(\d+|0[xX][0-9a-fA-F]*)\.?$")
-_WITH_PORT = re.compile(r"(?:\[(?P<boxed>[^\]]*)\]|(?P<plain>[^:]*))(?::(?P<port>[1-9]\d{0,4}))?")
+_WITH_PORT = re.compile(r"(?:\[(?P<bracketed>[^\]]*)\]|(?P<plain>[^:]*))(?::(?P<port>[1-9]\d{0,4}))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class InternalHost:
     """A host by its name, or a network (a single address is one of its own); on one port, or on any (0).
 
     A name lets in whichever private address it leads to. What clouds tell their machines (169.254.169.254 and its
@@ -32,7 +32,7 @@ class Inside:
         if self.port not in {0, port}:
             return False
         if self.network is None:
-            return self.name == _plain(host) and is_private(address)
+            return self.name == _normalised(host) and is_private(address)
         is_exact = self.network.num_addresses == 1
         return address in self.network and (is_exact or is_private(address))
 
@@ -44,23 +44,25 @@ class Inside:
         """
         if address is not None:
             return self.network is not None and self.admits(host, address, port)
-        return bool(self.name) and self.port in {0, port} and self.name == _plain(host)
+        return bool(self.name) and self.port in {0, port} and self.name == _normalised(host)
 
 
-def read_inside(text: str) -> Inside:
+def parse_internal_host(text: str) -> InternalHost:
     """A place as a deployment writes it: `vllm.internal`, `10.1.2.3:8000`, `10.20.0.0/24`, `[fd12::/64]:443`.
 
     Raises:
         ValueError: it is none, or not inside; the sentence says why.
     """
-    found = _WITH_PORT.fullmatch(text) or re.fullmatch(r"(?P<boxed>)(?P<plain>[0-9a-fA-F:.]+(?:/\d+)?)(?P<port>)", text)
+    found = _WITH_PORT.fullmatch(text) or re.fullmatch(
+        r"(?P<bracketed>)(?P<plain>[0-9a-fA-F:.]+(?:/\d+)?)(?P<port>)", text
+    )
     port = int(found["port"] or 0) if found else 0
-    host = (found["boxed"] or found["plain"] or "") if found else ""
+    host = (found["bracketed"] or found["plain"] or "") if found else ""
     if not found or port > 65535:
         raise ValueError(f"{text!r} is no host, address or network")
     if NAME.fullmatch(host) and not NUMERIC_END.search(host):
-        return Inside(name=_plain(host), port=port)
-    return Inside(network=_network(host, text), port=port)
+        return InternalHost(name=_normalised(host), port=port)
+    return InternalHost(network=_network(host, text), port=port)
 
 
 def _network(host: str, text: str) -> Network:
@@ -75,5 +77,5 @@ def _network(host: str, text: str) -> Network:
     return network
 
 
-def _plain(host: str) -> str:
+def _normalised(host: str) -> str:
     return host.lower().removesuffix(".")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from urllib.parse import SplitResult, urlsplit
 
-from assistant.toolkit.guards.internal_hosts import NAME, NUMERIC_END, Inside
+from assistant.toolkit.guards.internal_hosts import NAME, NUMERIC_END, InternalHost
 from assistant.toolkit.guards.ip_addresses import Address, is_public, read_address
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
@@ -42,7 +42,7 @@ class UrlGuard:
     """
 
     allow_loopback: bool = False
-    inside: tuple[Inside, ...] = ()
+    inside: tuple[InternalHost, ...] = ()
     trusted: Iterable[str] = ()
     resolve: Resolve = field(default=resolve_by_system, repr=False)
 

@@ -34,7 +34,7 @@ def _branches(schema: JsonSchema, keyword: str, root: JsonSchema, seen: dict[int
             yield from _branches(found, keyword, root, seen)
 
 
-def could_be(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None) -> bool:
+def may_match(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None) -> bool:
     """Whether an object has only the properties of a branch, and no tag of another one."""
     properties = branch["properties"]
     for name, item in value.items():
@@ -48,15 +48,17 @@ def could_be(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps:
     return True
 
 
-def keep_apart(value: dict[str, Any], own: JsonSchema, other: JsonSchema, root: JsonSchema) -> dict[str, Any]:
+def add_distinguishing_defaults(
+    value: dict[str, Any], own: JsonSchema, other: JsonSchema, root: JsonSchema
+) -> dict[str, Any]:
     """An object of `own` with the defaults without which it could as well be one of `other`."""
-    if not could_be(value, other, root):
+    if not may_match(value, other, root):
         return value
     told = {name: item for name, item in _defaults(own, root).items() if _is_foreign(name, item, other, root)}
     return told | value
 
 
-def are_kept_apart(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:
+def are_distinguishable(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:
     """Whether what is left of an object without its nulls still tells which of the alternatives it follows.
 
     Alternatives with the same properties are no matter: null says no more in one than in the other.
@@ -65,12 +67,12 @@ def are_kept_apart(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:
     found = branches(schema, "properties", root, steps)
     steps.take(len(found) * sum(len(one["properties"]) for one in found))
     return all(
-        own["properties"].keys() == other["properties"].keys() or _is_kept_apart(own, other, root)
+        own["properties"].keys() == other["properties"].keys() or _is_distinguishable(own, other, root)
         for own, other in permutations(found, 2)
     )
 
 
-def _is_kept_apart(own: JsonSchema, other: JsonSchema, root: JsonSchema) -> bool:
+def _is_distinguishable(own: JsonSchema, other: JsonSchema, root: JsonSchema) -> bool:
     mine, required = own["properties"], own.get("required", ())
     if not {*other.get("required", ())} <= mine.keys():
         return True
@@ -82,7 +84,7 @@ def _is_kept_apart(own: JsonSchema, other: JsonSchema, root: JsonSchema) -> bool
 
 
 def _is_foreign(name: str, value: Any, other: JsonSchema, root: JsonSchema) -> bool:
-    return not could_be({name: value}, other, root)
+    return not may_match({name: value}, other, root)
 
 
 def _defaults(branch: JsonSchema, root: JsonSchema) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class Cost(NamedTuple):
         return Cost(*map(max, self, other))
 
 
-NOTHING = Cost()
+NO_COST = Cost()
 
 
 def cost_of(schema: Any) -> Cost:
@@ -99,7 +99,7 @@ def cost_of(schema: Any) -> Cost:
         raise InvalidSchema("it must be an object")
     try:
         check_size(schema)
-        return _Weighing(schema).cost
+        return _CostEstimate(schema).cost
     except RecursionError:
         raise InvalidSchema("it is nested too deeply") from None
 
@@ -126,11 +126,11 @@ def _values(node: Any) -> Iterator[Any]:
 
 
 @dataclass(slots=True)
-class _Weighing:
+class _CostEstimate:
     """One walk through a schema; references are followed, each definition is weighed once."""
 
     root: JsonSchema
-    cost: Cost = NOTHING
+    cost: Cost = NO_COST
     references: int = 0
     patterns: dict[str, int] = field(default_factory=dict)
     _known: dict[int, Cost] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class _Weighing:
         if str(self.root.get("$schema", next(iter(DIALECTS)))).rstrip("#") not in DIALECTS:
             raise InvalidSchema("its $schema is none of draft 6, draft 7, 2019-09 and 2020-12")
         self._collect(self.root, is_root=True)
-        self.cost = self._weigh(self.root, is_same_value=False)
+        self.cost = self._cost(self.root, is_same_value=False)
 
     def _collect(self, node: Any, *, is_root: bool = False) -> None:
         """Check what each schema says by itself, wherever it is, and note its anchors and patterns."""
@@ -175,7 +175,7 @@ class _Weighing:
         if sum(self.patterns.values()) > MAX_STATES:
             raise InvalidSchema(f"its patterns with their repeats written out come to more than {MAX_STATES} states")
 
-    def _weigh(self, node: Any, *, is_same_value: bool) -> Cost:
+    def _cost(self, node: Any, *, is_same_value: bool) -> Cost:
         if not isinstance(node, dict):
             return Cost(checks=1, nested=1)
         place = id(node)
@@ -204,14 +204,14 @@ class _Weighing:
         # The engine compares several entries of an enumeration in the time of one check.
         size = 1 + sum(_entries(node.get(keyword)) for keyword in ("enum", "const", "required")) // ENTRIES_PER_CHECK
         states = sum(self.patterns.get(pattern, 0) for pattern in _patterns(node))
-        same, below = Cost(checks=size, states=states), NOTHING
+        same, below = Cost(checks=size, states=states), NO_COST
         for schema in (*_of(node, SAME_VALUE), *self._targets(node)):
-            same = same.plus(self._weigh(schema, is_same_value=True))
+            same = same.plus(self._cost(schema, is_same_value=True))
         for schema in _of(node, ("properties",)):
             # A value has one name; what holds for the others costs it nothing.
-            below = below.at_least(self._weigh(schema, is_same_value=False))
+            below = below.at_least(self._cost(schema, is_same_value=False))
         for schema in _of(node, PARTS):
-            below = below.plus(self._weigh(schema, is_same_value=False))
+            below = below.plus(self._cost(schema, is_same_value=False))
         if any(keyword in node for keyword in _UNEVALUATED):
             # The engine goes through all alternatives once more for each of them.
             same = same._replace(checks=same.checks * (1 + same.checks // 8))

@@ -30,8 +30,8 @@ MAX_VALUE_DEPTH = 100
 MAX_DESCRIBED_CHECKS = 4_000
 MAX_PROBLEMS = 100
 # Bytes of one compiled pattern, which is too small for none within the bounds.
-_SIZE_LIMIT = 4 * 1024 * 1024
-_KEPT = 64
+_MAX_PATTERN_BYTES = 4 * 1024 * 1024
+_MAX_CACHED_CHECKERS = 64
 
 
 class TooCostly(Exception):
@@ -99,12 +99,12 @@ def fits_on_loop(value: Any, schema: JsonSchema) -> bool:
         return False
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_CACHED_CHECKERS)
 def _checker(text: str) -> Checker:
     return Checker(json.loads(text))
 
 
-def mistake_in(schema: Any) -> str:
+def schema_error(schema: Any) -> str:
     """Why a value cannot be held to this schema, as the rest of a sentence; empty if it can."""
     try:
         checker_of(schema) if isinstance(schema, dict) else cost_of(schema)
@@ -122,7 +122,7 @@ def _compile(schema: JsonSchema) -> jsonschema_rs.Validator:
         schema,
         retriever=_refuse,
         validate_formats=False,
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=_SIZE_LIMIT),
+        pattern_options=jsonschema_rs.RegexOptions(size_limit=_MAX_PATTERN_BYTES),
     )
 
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from assistant.toolkit.schema.alternatives import could_be
+from assistant.toolkit.schema.alternatives import may_match
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
 # No number with fewer characters has digits that a float would lose.
@@ -63,7 +63,7 @@ def _exact(value: Any, schemas: list[Any], root: JsonSchema) -> Any:
         is_decimal = any(option.get("format") == _DECIMAL for option in options)
         return value.text if is_decimal and _LONG.search(value.text) else float(value)
     if isinstance(value, dict):
-        fitting = [o for o in options if "properties" not in o or could_be(value, o, root)]
+        fitting = [o for o in options if "properties" not in o or may_match(value, o, root)]
         return {name: _exact(item, [_property(o, name) for o in fitting], root) for name, item in value.items()}
     if isinstance(value, list):
         return [_exact(item, [_item(o, place) for o in options], root) for place, item in enumerate(value)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 JsonSchema = dict[str, Any]
-_MOST_REFERENCES = 50
+_MAX_REFERENCES = 50
 # Alternatives of a schema, and of these in turn, that are followed.
 MAX_ALTERNATIVES = 300
 
@@ -29,7 +29,7 @@ class Steps:
 
 def resolve(schema: Any, root: JsonSchema) -> JsonSchema:
     """The schema itself, or the one that it refers to within `root`; what cannot be found allows anything."""
-    for _ in range(_MOST_REFERENCES):
+    for _ in range(_MAX_REFERENCES):
         if not isinstance(schema, dict):
             return {} if schema is not False else {"enum": []}
         reference = schema.get("$ref")

@@ -10,7 +10,7 @@ _PART = re.compile(
 )
 _REPEAT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 # A class of a few hundred ranges, and one of all characters but some, in states of a matcher of UTF-8.
-_OF_PROPERTY, _OF_MOST = 100, 10
+_PROPERTY_CLASS_STATES, _NEGATED_CLASS_STATES = 100, 10
 
 
 def states_of(pattern: str) -> int:
@@ -34,6 +34,6 @@ def states_of(pattern: str) -> int:
 
 def _states_of_one(part: str) -> int:
     if "\\p" in part or "\\P" in part:
-        return _OF_PROPERTY * (part.count("\\p") + part.count("\\P"))
+        return _PROPERTY_CLASS_STATES * (part.count("\\p") + part.count("\\P"))
     is_most = part == "." or part.startswith("[^") or any(one in part for one in ("\\W", "\\D", "\\S"))
-    return _OF_MOST if is_most else 1 + len(part) // 16
+    return _NEGATED_CLASS_STATES if is_most else 1 + len(part) // 16

@@ -16,7 +16,7 @@ from assistant.toolkit.schema.check import TooCostly, checker_of
 from assistant.toolkit.schema.json_size import size_within
 
 # Seconds for a check, its turn included, and how many run at once in one process of the server.
-DEADLINE = 5.0
+DEADLINE_SECONDS = 5.0
 MAX_PROCESSES = 2
 # A larger value is not checked at all.
 MAX_VALUES = 300_000
@@ -25,11 +25,11 @@ _WORKER = Path(__file__).with_name("worker.py")
 # The environment of the child; what else is set may be secret.
 _PASSED_ON = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def fits(value: Any, schema: JsonSchema) -> bool:
-    """Whether a JSON value fits a schema; what cannot be checked within `DEADLINE` does not.
+    """Whether a JSON value fits a schema; what cannot be checked within `DEADLINE_SECONDS` does not.
 
     Raises:
         InvalidSchema: the schema is beyond the bounds, or none.
@@ -40,12 +40,12 @@ async def fits(value: Any, schema: JsonSchema) -> bool:
     except TooCostly:
         if size_within(value, MAX_VALUES, MAX_CHARACTERS) is None:
             return False
-        return await fits_in_process(value, checker.prepared, DEADLINE)
+        return await fits_in_process(value, checker.prepared, DEADLINE_SECONDS)
 
 
 async def fits_in_process(value: Any, prepared: JsonSchema, seconds: float) -> bool:
     """The same in a child process, which is killed after so many seconds."""
-    turn = _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_PROCESSES))
+    turn = _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_PROCESSES))
     try:
         async with asyncio.timeout(seconds), turn:
             return await _ask(json.dumps({"schema": prepared, "value": value}).encode())

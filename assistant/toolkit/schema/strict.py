@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.toolkit.schema.alternatives import are_kept_apart
+from assistant.toolkit.schema.alternatives import are_distinguishable
 from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of
 
 # Keywords that the strict form keeps; constraints move into the description, and are checked all the same.
-_TOLD = {
+_CONSTRAINT_TEXTS = {
     "minimum": "at least {}",
     "maximum": "at most {}",
     "exclusiveMinimum": "more than {}",
@@ -26,7 +26,7 @@ _TOLD = {
 
 _NOTHING = object()
 # Properties of alternatives that are compared; a schema with more has no strict form.
-_MOST_STEPS = 20_000
+_MAX_STEPS = 20_000
 
 
 class _NotStrict(Exception):
@@ -40,7 +40,7 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
     alternatives that only differ in what may be left out cannot.
     """
     try:
-        steps = Steps(_MOST_STEPS)
+        steps = Steps(_MAX_STEPS)
         made = _strict(schema, schema, steps)
         definitions = {name: _strict(node, schema, steps) for name, node in schema.get("$defs", {}).items()}
     # The latter two where a reference leads astray.
@@ -69,7 +69,7 @@ def _strict(node: Any, root: JsonSchema, steps: Steps) -> JsonSchema:
         return {"$ref": node["$ref"]} if not described else {"anyOf": [{"$ref": node["$ref"]}], **described}
     options = node.get("anyOf") or node.get("oneOf")
     if options:
-        if not are_kept_apart(node, root, steps):
+        if not are_distinguishable(node, root, steps):
             raise _NotStrict
         return {"anyOf": [_strict(option, root, steps) for option in options], **described}
     if "const" in node or "enum" in node:
@@ -119,10 +119,10 @@ def _nullable(made: JsonSchema, wanted: JsonSchema, root: JsonSchema) -> JsonSch
 
 
 def _description(node: JsonSchema) -> str:
-    told = [
+    constraints = [
         words.format(node[keyword])
-        for keyword, words in _TOLD.items()
+        for keyword, words in _CONSTRAINT_TEXTS.items()
         if keyword in node and isinstance(node[keyword], str | int | float) and node[keyword] != ""
     ]
     text = str(node.get("description", ""))
-    return f"{text} ({', '.join(told)})".strip() if told else text
+    return f"{text} ({', '.join(constraints)})".strip() if constraints else text
