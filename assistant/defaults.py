@@ -29,7 +29,7 @@ WEATHER_BASE_URL = _env.url("WEATHER_BASE_URL", "https://api.open-meteo.com")
 WEATHER_GEOCODING_URL = _env.url("WEATHER_GEOCODING_URL", "https://geocoding-api.open-meteo.com")
 
 # Places inside that tenants' providers and MCP servers may be at; by default they must be on the public Internet.
-INTERNAL_HOSTS = _env.inside("INTERNAL_HOSTS")
+INTERNAL_HOSTS = _env.internal_hosts("INTERNAL_HOSTS")
 
 # Programs that speak MCP on their standard input and output, and that tenants may choose by name.
 MCP_STDIO_COMMANDS = _env.commands("MCP_STDIO_COMMANDS")

@@ -124,8 +124,8 @@ class Environment:
                 return []
         return values
 
-    def inside(self, name: str) -> tuple[InternalHost, ...]:
-        """Hosts, addresses and networks inside, each perhaps with a port."""
+    def internal_hosts(self, name: str) -> tuple[InternalHost, ...]:
+        """Return internal hosts, addresses and networks, each with an optional port."""
         return self._read(
             name, (), lambda text: tuple(parse_internal_host(word.strip()) for word in text.split(",") if word.strip())
         )

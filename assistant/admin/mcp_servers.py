@@ -92,9 +92,9 @@ class McpServerAdmin(TenantScopedAdmin):
     inlines = (ToolInline,)
     fieldsets = (
         (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition")}),
-        ("Where it is", {"fields": ("url", "command", "timeout_seconds")}),
+        ("Address", {"fields": ("url", "command", "timeout_seconds")}),
         (
-            "Who asks it",
+            "Credentials",
             {
                 "fields": (
                     "credentials_of",

@@ -20,7 +20,7 @@ from assistant.toolkit.context import ToolContext
 
 @dataclass(slots=True)
 class Request:
-    """One request or connection that is being answered; `tenant` is filled in once it is known who calls."""
+    """One request or connection in progress; `tenant` is set after authentication."""
 
     id: str
     tenant: str = ""
@@ -38,13 +38,13 @@ def log_operation(logger: logging.Logger, context: ToolContext, message: str, *v
 
 
 def log_extra(context: ToolContext) -> dict[str, str]:
-    """The `extra` of a record that tells of a run: its tenant's slug and its id."""
+    """Return the `extra` of a log record: the tenant's slug and the run's id."""
     return {"tenant": context.tenant.slug, "run": context.run_id}
 
 
 @contextmanager
 def run_log_context(context: ToolContext) -> Iterator[None]:
-    """Give every record that is logged within the block, by whoever, the tenant and the run: see `ContextFilter`."""
+    """Add the tenant and the run to all records logged within the block, by way of `ContextFilter`."""
     token = _run.set((context.tenant.slug, context.run_id))
     try:
         yield
@@ -53,32 +53,32 @@ def run_log_context(context: ToolContext) -> Iterator[None]:
 
 
 def begin_request(request: Request) -> Token[Request | None]:
-    """Give every record from here on the request's id, also those of tasks and runs that it starts."""
+    """Add the request's id to all records from here on, also in tasks and runs that the request starts."""
     return _request.set(request)
 
 
 def end_request(token: Token[Request | None]) -> None:
-    """What follows belongs to no request, or to the one before."""
+    """Restore the request before `begin_request`."""
     _request.reset(token)
 
 
 def request_id() -> str:
-    """The id of the request that is being answered, or that started the run at hand; empty outside of any."""
+    """Return the id of the current request, or of the one that started the current run; empty if there is none."""
     request = _request.get()
     return request.id if request else ""
 
 
 def set_request_tenant(slug: str) -> None:
-    """Say which tenant the request at hand is for, once that is known."""
+    """Set the tenant of the current request."""
     request = _request.get()
     if request is not None:
         request.tenant = slug
 
 
 class ContextFilter(logging.Filter):
-    """For handlers: fills in `tenant`, `run` and `request` of records that were logged without; empty where unknown.
+    """A filter for handlers that sets `tenant`, `run` and `request` of records; empty if unknown.
 
-    `labels` is all of them for a format: " [acme run-1 4f2c…]", or nothing.
+    It also sets `labels`, all of them for a format string: " [acme run-1 4f2c…]", or nothing.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -87,7 +87,7 @@ class ContextFilter(logging.Filter):
         fields = vars(record)
         fields.setdefault("tenant", tenant or (request.tenant if request else ""))
         fields.setdefault("run", run)
-        # Django gives some of its records the request itself, which is not for the log.
+        # Django sets `request` to the request object on some records.
         fields["request"] = request.id if request else ""
         known = " ".join(filter(None, (fields["tenant"], fields["run"], fields["request"])))
         fields["labels"] = f" [{known}]" if known else ""
@@ -95,9 +95,9 @@ class ContextFilter(logging.Filter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line.
+    """Formats records as one JSON object per line.
 
-    Only the fields named here are written: other libraries hang whole requests, queries and bodies on their records.
+    Only the fields listed here are written: other libraries attach whole requests, queries and bodies to records.
     """
 
     LABELS = ("tenant", "run", "request")

@@ -117,7 +117,7 @@ def test_a_form_that_is_sent_again_makes_no_second_key(amys: Client, cast: Cast)
     amys.post(f"{KEYS}add/", form)
     again = amys.post(f"{KEYS}add/", form, follow=True)
     assert again.redirect_chain == [(KEYS, 302)]
-    assert b"This key was made already; a secret is shown only once." in again.content
+    assert b"This key was already created; a secret is shown only once." in again.content
     assert ApiKey.objects.count() == AuditEntry.objects.filter(action="apikey.add").count() == 1
 
 

@@ -14,7 +14,7 @@ def opening(*places: str, resolve: dict[str, list[str]] | None = None) -> UrlGua
     async def look_up(host: str, port: int) -> list[str]:
         return (resolve or {})[host]
 
-    return UrlGuard(inside=tuple(parse_internal_host(place) for place in places), resolve=look_up)
+    return UrlGuard(internal_hosts=tuple(parse_internal_host(place) for place in places), resolve=look_up)
 
 
 @pytest.mark.parametrize(

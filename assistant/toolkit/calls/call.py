@@ -1,4 +1,4 @@
-"""Runs one tool call: the function in its place, again where its author allows that, and its result as text."""
+"""Runs one tool call: the function, on the loop or in a thread, with retries, and the result's conversion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_RETRY_DELAY_SECONDS = 30.0
 
 
 class CallSettings(Protocol):
-    """The settings of a tool that say how a call of it is made; `definition.tool.Tool` has them."""
+    """The attributes of a tool that a call needs; `definition.tool.Tool` has them."""
 
     @property
     def name(self) -> str: ...
@@ -44,16 +44,16 @@ class CallSettings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """What a sync function returned, and only the event loop can finish."""
+    """An awaitable or async iterator that a sync function returned; the event loop has to finish it."""
 
     value: Any
 
 
 async def perform(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
-    """Call `function`, the tool's own with its arguments; again after the exceptions that the tool names.
+    """Call `function`, the tool's function bound to its arguments, and retry on the exceptions in `tool.retry_on`.
 
     Raises:
-        Exception: what the last attempt raised.
+        Exception: the exception of the last attempt.
     """
     began = time.perf_counter()
     for attempt in range(tool.retries + 1):
@@ -74,7 +74,7 @@ async def perform(tool: CallSettings, function: Callable[[], Any], context: Tool
 
 
 def _log_attempt(tool: CallSettings, context: ToolContext, began: float, ending: str) -> None:
-    """Log an attempt; arguments, results and messages may be private."""
+    """Log an attempt, without arguments, results and exception messages: they can be private."""
     log_operation(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
 
 
@@ -97,7 +97,7 @@ async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolCo
 
 
 def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
-    # A block of its own: the thread may go on after its caller gave up.
+    # Enter the context again: the thread can outlive the caller's block.
     with use_context(context):
         value = function()
         if inspect.isawaitable(value) or isinstance(value, AsyncIterator):

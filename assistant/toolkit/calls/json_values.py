@@ -1,4 +1,4 @@
-"""Any Python value as a value of JSON's kinds: capped, never endless, never with what must stay secret."""
+"""Converts Python values to JSON values, with bounds on their size and without secrets."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_row
 from assistant.toolkit.media import Media
 from assistant.toolkit.text import clean_text
 
-# Rows of a queryset, generator or other open-ended source that the model is shown.
+# Items taken from a queryset, generator or other source without a known length.
 MAX_ITEMS = 100
-# Values within one result; an object that holds itself many times over would never end.
+# Values in one result; also ends the conversion of objects that contain themselves.
 MAX_VALUES = 200_000
-# Values within one result that may be converted on the event loop.
+# Values in one result that may be converted on the event loop.
 QUICK_VALUES = 2_000
 
 Converter = Callable[[Any], Any]
 _converters: list[tuple[Callable[[Any], bool], Converter]] = []
-# Columns of database rows that no model has to read.
+# Names of columns that are left out of results.
 _SECRET_COLUMN = re.compile(
     r"(^|_)(password|passwd|secrets?|token|api_?key|private_?key|hash|hashed)($|_)", re.IGNORECASE
 )
 
 
 class WouldBlock(Exception):
-    """The value can only be converted in a thread of its own: it is long, or asks a database."""
+    """The value has to be converted in a thread: it is long, or needs database queries."""
 
 
 def block_guard(may_block: bool) -> Callable[[], None]:
-    """What is called before work that is not for the event loop: if it may not be done here, it raises `WouldBlock`."""
+    """Return a function to call before blocking work; it raises `WouldBlock` unless `may_block`."""
     return _allow if may_block else _refuse_blocking
 
 
@@ -57,20 +57,21 @@ def _refuse_blocking() -> None:
 
 
 def register_converter(test: Callable[[Any], bool], convert_value: Converter) -> None:
-    """Teach results a kind of value: `convert_value` turns what passes `test` into something convertible."""
+    """Register a conversion for results: `convert_value` makes a convertible value of one that passes `test`."""
     _converters.insert(0, (test, convert_value))
 
 
 def to_json_value(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> Any:
-    """A value made of JSON's kinds only.
+    """Convert a value to JSON types.
 
     Args:
-        tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
+        may_block: whether database queries and long conversions are allowed here.
+        tripwire: checks the rows in the value; the caller then calls its `check_pending`. Default: a new one.
 
     Raises:
-        ForeignRow: it holds a row of another tenant.
-        TypeError, ValueError: it cannot be converted, or is endless.
-        WouldBlock: it takes a thread, and `may_block` is false.
+        ForeignRow: the value contains a row of another tenant.
+        TypeError, ValueError: the value cannot be converted, or is too large.
+        WouldBlock: the conversion needs a thread, and `may_block` is false.
     """
     own = tripwire or Tripwire(block_guard(may_block))
     made = _Conversion(may_block, own).convert(value, 0)
@@ -104,7 +105,7 @@ class _Conversion:
                 self._tripwire.check_rows_in(value)
                 return self.convert(convert_value(value), depth + 1)
         if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
-            raise TypeError(f"a {type(value).__name__} is for the program alone")
+            raise TypeError(f"a {type(value).__name__} cannot be part of a result")
         simple = _simple(value)
         return self._structure(value, depth) if simple is _NOT_SIMPLE else simple
 
@@ -112,7 +113,7 @@ class _Conversion:
         if isinstance(value, Enum):
             return self.convert(value.value, depth + 1)
         if isinstance(value, BaseModel):
-            # What it makes of the rows that it holds may be rows no longer.
+            # Its serializers can turn rows into values that are no longer recognised as rows.
             self._tripwire.check_rows_in(value)
             return self._mapping(value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(value):
@@ -142,7 +143,7 @@ class _Conversion:
         return made
 
     def _row(self, row: Any, depth: int) -> dict[str, Any]:
-        """A database row's columns, without those that were not loaded, or are secret."""
+        """Return a row's columns, except deferred and secret ones."""
         unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
         made: dict[str, Any] = {}
         for column in row._meta.concrete_fields:
@@ -169,17 +170,17 @@ class _Conversion:
         return [*items[:MAX_ITEMS], truncation_notice()] if len(items) > MAX_ITEMS else items
 
     def _other(self, value: Any) -> Any:
-        """What only pydantic knows: addresses, patterns, ..."""
+        """Convert types that pydantic knows: addresses, patterns, ..."""
         return pydantic_core.to_jsonable_python(value)
 
 
 def truncation_notice() -> str:
-    """What stands after the last item that is shown."""
+    """Return the text that follows the last item of a shortened list."""
     return f"[Cut here: only the first {MAX_ITEMS} are shown.]"
 
 
 def is_secret_column(column: Any) -> bool:
-    """Whether a database column holds what no model has to read, by its name or because it is encrypted."""
+    """Whether a database column is left out of results, because of its name or because it is encrypted."""
     return bool(_SECRET_COLUMN.search(column.attname)) or type(column).__name__.startswith("Encrypted")
 
 
@@ -187,7 +188,7 @@ _NOT_SIMPLE = object()
 
 
 def _simple(value: Any) -> Any:
-    """A value that is one string or number in JSON."""
+    """Convert a value that is a single string or number in JSON, else return `_NOT_SIMPLE`."""
     if isinstance(value, Enum):
         return _NOT_SIMPLE
     if isinstance(value, str):
@@ -207,7 +208,7 @@ def _simple(value: Any) -> Any:
     return _NOT_SIMPLE
 
 
-# Django's lazy translations, and pydantic's secrets, which show as stars.
+# Django's lazy translations, and pydantic's secrets, whose text is asterisks.
 _SHOWN_AS_TEXT = frozenset({"__proxy__", "SecretStr", "SecretBytes", "Secret"})
 
 

@@ -1,4 +1,4 @@
-"""Whatever a tool returns, as the text that the model reads and what a page shows."""
+"""Converts what a tool returns to the text for the model and the value for pages."""
 
 from __future__ import annotations
 
@@ -22,20 +22,24 @@ from assistant.toolkit.text import clean_text
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]
 
-# Tokens of one result that the model is shown, and that are kept for the operator.
+# Tokens of one result that the model reads, and that are stored for the operator.
 MAX_TOKENS = 10_000
 MAX_STORED_TOKENS = 250_000
-# Tokenisers differ; in most, a token has about four bytes, whatever the script.
+# Tokenisers differ; for most, a token is about four bytes in any script.
 BYTES_PER_TOKEN = 4
 DONE = "Done"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool call came to. A tool may return one, to show a page something else than the model.
+    """The result of a tool call. A tool can return one to show something else on pages than to the model.
 
-    `content` is read by the model, `display` (any value that converts to JSON) is shown on pages, `media` are files
-    that both get, `value` is what the function returned, `full` the whole text where `content` had to be cut.
+    Attributes:
+        content: the text for the model.
+        display: what pages show, any value that converts to JSON.
+        value: what the function returned.
+        full: the whole text, if `content` was cut.
+        media: files, for both the model and pages.
     """
 
     content: str = ""
@@ -47,22 +51,22 @@ class ToolResult:
 
 
 def _refuse_nested(result: ToolResult) -> None:
-    raise InvalidTool("A ToolResult stands within another value: a tool returns one, and nothing around it.")
+    raise InvalidTool("A ToolResult is nested in another value; it must be the return value itself.")
 
 
 register_converter(lambda value: isinstance(value, ToolResult), _refuse_nested)
 
 
 def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> str:
-    """A value as text: strings as they are, None as "Done", everything else as JSON.
+    """Convert a value to text: strings unchanged, None as "Done", everything else as JSON.
 
     Args:
         may_block: whether database rows, generators and long values may be read here; if not, they raise `WouldBlock`.
-        tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
+        tripwire: checks the rows in the value; the caller then calls its `check_pending`. Default: a new one.
 
     Raises:
-        ForeignRow: it holds a row of another tenant.
-        ToolError: the value cannot be converted; the sentence names its type.
+        ForeignRow: the value contains a row of another tenant.
+        ToolError: the value cannot be converted; the message names its type.
     """
     if value is None:
         return DONE
@@ -72,17 +76,17 @@ def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = N
         return json.dumps(
             _plain(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")
         )
-    except ValueError as exc:  # a number of thousands of digits
+    except ValueError as exc:  # e.g. an int with thousands of digits
         raise _not_shown(value) from exc
 
 
 def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
-    """What a function returned as a `ToolResult`, cut where it is too long. Raises as `convert` does."""
+    """Make a `ToolResult` of a return value, with long content cut. Raises as `convert` does."""
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
     tripwire = Tripwire(block_guard(may_block))
     if isinstance(value, ToolResult):
-        # Neither is converted, and both leave the tool.
+        # These are passed on without conversion, so they are not checked by `convert`.
         tripwire.check_rows_in([value.media, value.value])
         text = convert(value.content, may_block=may_block, tripwire=tripwire)
         display = None if value.display is None else _plain(value.display, may_block, tripwire)
@@ -104,7 +108,7 @@ def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) 
 
 
 def _with_media_named(made: ToolResult) -> ToolResult:
-    """The result with a sentence on each file, so that whoever sees no files knows of them."""
+    """Add a sentence on each file to the content, for models that cannot see files."""
     sentences = "\n".join(one.sentence for one in made.media)
     return replace(made, content=f"{made.content}\n{sentences}".lstrip("\n"))
 
@@ -121,8 +125,8 @@ def _not_shown(value: Any) -> ToolError:
 
 
 def cut(text: str, limit: int = MAX_TOKENS) -> str:
-    """A text of at most about `limit` tokens; a cut is said in the text itself."""
-    if len(text) * 4 <= limit * BYTES_PER_TOKEN:  # a character has four bytes at most
+    """Shorten a text to about `limit` tokens; a shortened text ends with a note."""
+    if len(text) * 4 <= limit * BYTES_PER_TOKEN:  # UTF-8 has at most four bytes per character
         return text
     encoded = text.encode()
     if len(encoded) <= limit * BYTES_PER_TOKEN:
@@ -132,7 +136,7 @@ def cut(text: str, limit: int = MAX_TOKENS) -> str:
 
 
 async def drain(value: Any) -> Any:
-    """The items of an async iterator as a list, capped; anything else as it is."""
+    """Return the first `MAX_ITEMS` items of an async iterator as a list; other values unchanged."""
     if not isinstance(value, AsyncIterator):
         return value
     items: list[Any] = []

@@ -1,4 +1,4 @@
-"""The strict form of a schema, which some providers guarantee to follow to the letter: everything is required."""
+"""The strict form of a schema, which some providers guarantee to follow: every property is required."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from assistant.toolkit.schema.alternatives import are_distinguishable
 from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of
 
-# Keywords that the strict form keeps; constraints move into the description, and are checked all the same.
+# Keywords of the strict form. Constraints are moved to the description and still validated.
 _CONSTRAINT_TEXTS = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -25,32 +25,32 @@ _CONSTRAINT_TEXTS = {
 
 
 _NOTHING = object()
-# Properties of alternatives that are compared; a schema with more has no strict form.
+# Properties compared among alternatives; schemas that need more have no strict form.
 _MAX_STEPS = 20_000
 
 
 class _NotStrict(Exception):
-    """The schema says something that the strict form cannot."""
+    """The schema cannot be expressed in strict form."""
 
 
 def strict_form(schema: JsonSchema) -> JsonSchema | None:
-    """A schema with every property required, optional ones nullable; None if it cannot be put so.
+    """Return the schema with every property required and optional ones nullable; None if it has no strict form.
 
-    Objects with free keys, tuples, values of any type, what can be null or left out with different meanings, and
-    alternatives that only differ in what may be left out cannot.
+    Objects with arbitrary keys, tuples, values of any type, properties for which null and absence differ, and
+    alternatives that differ only in optional properties have none.
     """
     try:
         steps = Steps(_MAX_STEPS)
         made = _strict(schema, schema, steps)
         definitions = {name: _strict(node, schema, steps) for name, node in schema.get("$defs", {}).items()}
-    # The latter two where a reference leads astray.
+    # The last two are raised for invalid references.
     except (_NotStrict, TooManySteps, RecursionError, TypeError, AttributeError):
         return None
     return made | {"$defs": definitions} if definitions else made
 
 
 def closed(schema: Any) -> Any:
-    """The same schema with objects that say nothing of other properties closed to them, as the strict form wants it."""
+    """Return the schema with `additionalProperties: false` where it is missing, as the strict form requires."""
     if isinstance(schema, list):
         return [closed(node) for node in schema]
     if not isinstance(schema, dict):
@@ -111,7 +111,7 @@ def _nullable(made: JsonSchema, wanted: JsonSchema, root: JsonSchema) -> JsonSch
     kinds = kinds_of(wanted, root)
     if kinds is None or "null" in kinds:
         if wanted.get("default", _NOTHING) is not None:
-            raise _NotStrict  # null and nothing are two things here, of which a model could say one only
+            raise _NotStrict  # null and absence differ here, and a strict model could only send null
         return made
     rest = {key: value for key, value in made.items() if key != "description"}
     described = {"description": made["description"]} if "description" in made else {}
