@@ -230,8 +230,8 @@ class AssistantAdmin(TenantScopedAdmin):
             super().save_formset(request, form, formset, change)
             return
         formset.save(commit=False)
-        for gone in formset.deleted_objects:
-            gone.delete()
+        for deleted in formset.deleted_objects:
+            deleted.delete()
         assistant = form.instance
         for row in [*formset.new_objects, *(row for row, _ in formset.changed_objects)]:
             set_switch(

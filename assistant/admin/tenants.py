@@ -139,7 +139,7 @@ class MembershipForm(TenantForm):
 
     actor: Any = None
     username = forms.CharField(
-        max_length=254, help_text="A new one; an operator may also name somebody who can sign in already."
+        max_length=254, help_text="A new user name; operators can also enter that of an existing user."
     )
     password = forms.CharField(
         required=False,

@@ -46,7 +46,7 @@ class EncryptedTextField(TextField):
             return cipher().decrypt(value.encode()).decode()
         except InvalidToken as exc:
             raise ImproperlyConfigured(
-                f"FIELD_ENCRYPTION_KEYS holds no key that reads {self.model.__name__}.{self.name}"
+                f"FIELD_ENCRYPTION_KEYS has no key that decrypts {self.model.__name__}.{self.name}"
             ) from exc
 
 

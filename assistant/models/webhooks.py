@@ -13,7 +13,7 @@ class Webhook(models.Model):
     """A tenant's URL that receives events; its signing secrets are encrypted at rest."""
 
     class Event(models.TextChoices):
-        RUN_FINISHED = "run.finished", "run.finished: a run has ended, well or not"
+        RUN_FINISHED = "run.finished", "run.finished: a run has ended, with or without an error"
         APPROVAL_WANTED = "approval.wanted", "approval.wanted: a run waits for approval of a tool call"
         QUOTA_REACHED = "quota.reached", "quota.reached: a request was refused because a quota is used up"
         TOOL_INCIDENT = (

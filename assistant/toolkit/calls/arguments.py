@@ -138,14 +138,14 @@ def _coerce_alternatives(
     if len(fitting) != 1:
         # 1 == 1.0 == True in Python, so compare the representations.
         return made[0] if made and all(repr(one) == repr(made[0]) for one in made) else value
-    (own,), (mended,) = fitting, made
+    (own,), (corrected,) = fitting, made
     for other in options:
-        if other is not own and mended is not value:
-            steps.take(len(mended) + len(own["properties"]))
-            mended = add_distinguishing_defaults(mended, own, other, root)
-            if may_match(mended, other, root):
+        if other is not own and corrected is not value:
+            steps.take(len(corrected) + len(own["properties"]))
+            corrected = add_distinguishing_defaults(corrected, own, other, root)
+            if may_match(corrected, other, root):
                 return value
-    return mended
+    return corrected
 
 
 def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: Steps) -> dict[str, Any]:

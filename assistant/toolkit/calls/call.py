@@ -59,7 +59,7 @@ async def perform(tool: CallSettings, function: Callable[[], Any], context: Tool
     for attempt in range(tool.retries + 1):
         try:
             result = await _once(tool, function, context)
-            _log_attempt(tool, context, began, "failed" if result.is_error else "ended well")
+            _log_attempt(tool, context, began, "failed" if result.is_error else "succeeded")
             return result
         except tool.retry_on as exc:
             delay = min(tool.retry_delay * 2**attempt, MAX_RETRY_DELAY_SECONDS) * random.uniform(0.5, 1)  # noqa: S311 - jitter  # nosec B311

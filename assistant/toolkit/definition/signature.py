@@ -85,13 +85,13 @@ class Signature:
         try:
             value = self._validate(text)
         except ValidationError as first:
-            mended = coerce(parsed, self.parameters, self.parameters)
-            if mended is parsed:
+            corrected = coerce(parsed, self.parameters, self.parameters)
+            if corrected is parsed:
                 raise invalid_arguments(problems_of(first, parsed), self.parameters) from None
             try:
-                value = self._validate(json.dumps(mended))
+                value = self._validate(json.dumps(corrected))
             except ValidationError as exc:
-                raise invalid_arguments(problems_of(exc, mended), self.parameters) from None
+                raise invalid_arguments(problems_of(exc, corrected), self.parameters) from None
         if self.is_open and (unknown := self._unknown(parsed)):
             raise invalid_arguments(unknown, self.parameters)
         return value

@@ -73,7 +73,7 @@ class UrlGuard:
             try:
                 address = read_address(text)
             except ValueError as exc:
-                raise UnsafeUrl("The address leads into a private or special network.") from exc
+                raise UnsafeUrl("The address is in a private or special network.") from exc
             self._check_address(host, address, port)
         return found
 
@@ -81,7 +81,7 @@ class UrlGuard:
         if is_public(address) or (self.allow_loopback and address.is_loopback):
             return
         if not any(place.admits(host, address, port) for place in self.internal_hosts):
-            raise UnsafeUrl("The address leads into a private or special network.")
+            raise UnsafeUrl("The address is in a private or special network.")
 
     def _may_use_http(self, host: str, address: Address | None, port: int) -> bool:
         if self.allow_loopback and (host == "localhost" or (address is not None and address.is_loopback)):
@@ -95,7 +95,7 @@ class UrlGuard:
 def _read(url: str) -> tuple[SplitResult, int]:
     """Return a URL's parts and port. Raises `UnsafeUrl` if it is not a plain http(s) URL."""
     if _FORBIDDEN.search(url):
-        raise UnsafeUrl("The address holds characters that do not belong there; write international names as xn--...")
+        raise UnsafeUrl("The address contains invalid characters; write international names as xn--...")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -104,9 +104,9 @@ def _read(url: str) -> tuple[SplitResult, int]:
     if parts.scheme not in PORTS or not parts.hostname:
         raise UnsafeUrl("The address must begin with https:// and name a host.")
     if "@" in parts.netloc:
-        raise UnsafeUrl("The address holds a user name or password; they belong in the credentials.")
+        raise UnsafeUrl("The address contains a user name or password; enter them as credentials.")
     if port == 0:
-        raise UnsafeUrl("The address names port 0.")
+        raise UnsafeUrl("The address has port 0.")
     if "[" in parts.netloc and ":" not in parts.hostname:
         raise UnsafeUrl("The address cannot be read.")
     _literal(parts.hostname)
@@ -115,7 +115,7 @@ def _read(url: str) -> tuple[SplitResult, int]:
 
 def _check_name(host: str) -> None:
     if not NAME.fullmatch(host) or len(host) > 253:
-        raise UnsafeUrl("The address names no proper host.")
+        raise UnsafeUrl("The address has no valid host name.")
     if NUMERIC_END.search(host) and _plain_ipv4(host) is None:
         raise UnsafeUrl("Write the IP address as four decimal numbers.")
 

@@ -54,8 +54,8 @@ def add_distinguishing_defaults(
     """Add defaults of `own` to an object that could otherwise also match `other`."""
     if not may_match(value, other, root):
         return value
-    told = {name: item for name, item in _defaults(own, root).items() if _is_foreign(name, item, other, root)}
-    return told | value
+    added = {name: item for name, item in _defaults(own, root).items() if _is_foreign(name, item, other, root)}
+    return added | value
 
 
 def are_distinguishable(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:

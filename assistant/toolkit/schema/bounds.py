@@ -175,7 +175,7 @@ class _CostEstimate:
         if len(self.patterns) > MAX_PATTERNS:
             raise InvalidSchema(f"it has more than {MAX_PATTERNS} patterns")
         if sum(self.patterns.values()) > MAX_STATES:
-            raise InvalidSchema(f"its patterns with their repeats written out come to more than {MAX_STATES} states")
+            raise InvalidSchema(f"its patterns have more than {MAX_STATES} states, with repeats expanded")
 
     def _cost(self, node: Any, *, is_same_value: bool) -> Cost:
         if not isinstance(node, dict):
