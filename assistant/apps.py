@@ -35,4 +35,4 @@ class AssistantConfig(AppConfig):
         if settings.ROW_LEVEL_SECURITY:
             row_level_security.wrap_statements()
         pre_migrate.connect(refuse_old_database, sender=self)
-        hosting.follow()
+        hosting.connect_signals()
