@@ -22,7 +22,7 @@ from assistant.api.authentication import SAFE_METHODS, HttpRefusal, acaller_of, 
 from assistant.api.errors import answer_error
 from assistant.api.parsers import OneFormat, StrictJSONParser
 from assistant.services.db.threads import in_database
-from assistant.services.runs.idempotency import Claim, claim, fingerprint, keep, release
+from assistant.services.runs.idempotency import Claim, claim, fingerprint, release_claim, store_answer
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 
@@ -161,9 +161,9 @@ def settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
     if response is not None and response.status_code < 300:
         # As it is sent: datetimes and UUIDs are strings.
         body = None if response.data is None else json.loads(JSONRenderer().render(response.data))
-        keep(member=view.member, claim=claimed, status=response.status_code, body=view.to_keep(body))
+        store_answer(member=view.member, claim=claimed, status=response.status_code, body=view.to_keep(body))
     else:
-        release(member=view.member, claim=claimed)
+        release_claim(member=view.member, claim=claimed)
 
 
 Handler = Callable[..., Response]

@@ -11,7 +11,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found, refusal_of_access
-from assistant.services.errors import RETRY_AFTER_SECONDS, Refused, note_failure
+from assistant.services.errors import RETRY_AFTER_SECONDS, Refused, log_failure
 from assistant.services.runs.idempotency import KeyReused
 from assistant.services.tenancy.authentication import AccessDenied
 
@@ -46,7 +46,7 @@ def refusal_of(exc: Exception) -> HttpRefusal:
     if isinstance(exc, exceptions.APIException):
         code = CODE_OF_STATUS.get(exc.status_code, "invalid_input")
         return HttpRefusal(exc.status_code, code, str(exc.detail))
-    failure = note_failure(logger, exc, "A request failed")
+    failure = log_failure(logger, exc, "A request failed")
     retry_after = RETRY_AFTER_SECONDS if failure.is_outage else None
     return HttpRefusal(failure.status, failure.code, failure.message, retry_after=retry_after)
 

@@ -50,7 +50,7 @@ class RunReader:
         events that are no longer kept, as `run_entries` says.
         """
         member = self._caller.member if repaints else None
-        entries = run_entries(key=key, after=after, patience=IDLE_SECONDS, member=member)
+        entries = run_entries(key=key, after=after, idle_seconds=IDLE_SECONDS, member=member)
         with while_access_lasts(self._caller, self._lose_access):
             async with aclosing(entries):
                 async for entry in entries:

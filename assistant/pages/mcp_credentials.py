@@ -13,8 +13,8 @@ from assistant.models import McpServer
 from assistant.pages.chat import MemberRequest, for_members
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.member_credentials import (
-    Entry,
-    Stored,
+    CredentialInput,
+    StoredCredentials,
     delete_own_credentials,
     own_connections,
     restore_own_credentials,
@@ -36,7 +36,7 @@ def connections(page: MemberRequest) -> HttpResponse:
 def connect(page: MemberRequest, server: int) -> HttpResponse:
     """Store credentials for a server, and test them."""
     given = page.request.POST
-    entry = Entry(
+    entry = CredentialInput(
         token=given.get("token", "").strip(),
         headers=given.get("headers", "").strip(),
         client_id=given.get("client_id", "").strip(),
@@ -55,13 +55,13 @@ def connect(page: MemberRequest, server: int) -> HttpResponse:
     return redirect("assistant:connections", tenant=page.member.tenant.slug)
 
 
-def _try(page: MemberRequest, server: int, before: Stored | None) -> None:
+def _try(page: MemberRequest, server: int, before: StoredCredentials | None) -> None:
     """Test the stored credentials. If the server refuses them, restore those from before."""
     member = page.member
     found = async_to_sync(examine)(
         tenant_id=member.tenant_id, server_id=server, user_id=member.user_id, by_operator=False
     )
-    if found.is_well:
+    if found.is_healthy:
         messages.success(page.request, f"Stored. {found.sentence}")
     elif found.is_refused and before is not None:
         restore_own_credentials(actor=page.request.user, member=member, server_id=server, before=before)

@@ -43,7 +43,7 @@ def may_exceed(text: str | bytes, max_depth: int = MAX_DEPTH) -> bool:
 
 
 def load_json(
-    text: str | bytes, *, max_depth: int = MAX_DEPTH, loads: Callable[[str | bytes], Any] = json.loads, **options: Any
+    text: str | bytes, *, max_depth: int = MAX_DEPTH, loads: Callable[..., Any] = json.loads, **options: Any
 ) -> Any:
     """Parse a JSON text by `loads`, which is given the options.
 

@@ -15,7 +15,7 @@ from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, Refused, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import (
@@ -113,7 +113,7 @@ class ChatConsumer(BaseConsumer):
         """Answer a handshake with 503 while the database is away; servers that cannot (daphne) answer 500."""
         if "websocket.http.response" not in self.scope.get("extensions", {}):
             raise exc
-        failure = note_failure(logger, exc, "A handshake failed")
+        failure = log_failure(logger, exc, "A handshake failed")
         headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
         await self.base_send({"type": "websocket.http.response.start", "status": failure.status, "headers": headers})
         await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
@@ -180,7 +180,7 @@ class ChatConsumer(BaseConsumer):
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
-            failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
+            failure = log_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
             await self._refuse(frame, failure.refusal)
 
     async def _run(self, frame: Mapping[str, Any]) -> None:
@@ -199,7 +199,7 @@ class ChatConsumer(BaseConsumer):
         if is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)
             if opened.is_fresh:
-                await log.begun(opened.key.number)
+                await log.wait_for_run(opened.key.number)
             elif opened.setup is None and log.last is not None:
                 await append_missing_end(key=opened.key, log=get_runs().log)
             is_whole = opened.setup is not None or log.holds(start)
@@ -225,7 +225,7 @@ class ChatConsumer(BaseConsumer):
             raise Refused("thread_not_found", "There is no such conversation.")
         log = await get_runs().log.open(str(thread_id))
         if state.run.is_fresh:
-            await log.begun(state.run.number)
+            await log.wait_for_run(state.run.number)
         if state.after is not None and not state.is_running and log.last is not None:
             await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
         position = state.after if can_catch_up(state, log) else None

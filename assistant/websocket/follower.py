@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from assistant.core.values.events import Custom, Event
-from assistant.core.values.idle_timer import Silence
+from assistant.core.values.idle_timer import IdleTimer
 from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
@@ -28,7 +28,7 @@ TEXTS_PER_TURN = 5
 # A run without events for this long is still working, or its process was killed: the database tells which.
 SILENCE_SECONDS = 5.0
 # A client that does not read a snapshot in this time is disconnected: the member's other connections wait for it.
-SNAPSHOT_SECONDS = 30.0
+SNAPSHOT_TIMEOUT_SECONDS = 30.0
 
 
 class SnapshotTimeout(Exception):
@@ -97,11 +97,11 @@ class Follower:
             SnapshotTimeout: the client did not read a snapshot in time.
         """
         self._is_at_end = is_at_end
-        silence = Silence(SILENCE_SECONDS, self._on_silence)
-        with self._log.watching(self._take) as changed, closing(silence) as self._silence:
+        idle_timer = IdleTimer(SILENCE_SECONDS, self._on_silence)
+        with self._log.watching(self._take) as changed, closing(idle_timer) as self._idle_timer:
             self._changed = changed
             if position is not None and not position.seq:
-                self._sent_summaries = self._log.summaries  # a client that starts a run has the summary
+                self._sent_summaries = self._log.summary_changes  # a client that starts a run has the summary
             if position is None:
                 await self._send_snapshot()
             else:
@@ -136,7 +136,7 @@ class Follower:
         if self._is_at_end:
             await changed.wait()
             return
-        self._silence.begin()
+        self._idle_timer.begin()
         self._is_idle = True
         try:
             await changed.wait()
@@ -146,7 +146,7 @@ class Follower:
             raise
         finally:
             self._is_idle = False
-            self._silence.end()
+            self._idle_timer.end()
         rest, self._rest = self._rest, None
         if rest is not None:
             await rest
@@ -183,7 +183,7 @@ class Follower:
             if self._rest is not None or self._failure is not None:
                 self._is_idle = False
                 return False
-        self._silence.begin()
+        self._idle_timer.begin()
         return True
 
     def _is_reachable(self, entry: Entry) -> bool:
@@ -214,7 +214,7 @@ class Follower:
 
     async def _send_summary(self, position: Position) -> None:
         """Send the thread's summary if it has changed, under the number of the event before it."""
-        summaries = self._log.summaries
+        summaries = self._log.summary_changes
         if self._renderer is None or summaries == self._sent_summaries or not position.seq:
             return
         self._sent_summaries = summaries
@@ -229,7 +229,7 @@ class Follower:
         snapshot: Snapshot | None = None
         async with self._gate:
             try:
-                async with asyncio.timeout(SNAPSHOT_SECONDS) as limit:
+                async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS) as limit:
                     snapshot = await self._refresh()
                     is_new_end = snapshot.is_end and not self._is_at_end
                     if beyond is None or snapshot.position > beyond or is_new_end:
@@ -237,7 +237,7 @@ class Follower:
             except TimeoutError as exc:
                 if snapshot is None or not limit.expired():
                     raise
-                raise SnapshotTimeout(f"the snapshot was not read in {SNAPSHOT_SECONDS:g} s") from exc
+                raise SnapshotTimeout(f"the snapshot was not read in {SNAPSHOT_TIMEOUT_SECONDS:g} s") from exc
 
     async def _write_snapshot(self, snapshot: Snapshot) -> None:
         for frame in snapshot.frames[: snapshot.head]:
@@ -247,7 +247,7 @@ class Follower:
             for turn, (message_id, text) in enumerate(snapshot.texts):
                 is_open = message_id in snapshot.open_texts
                 for block in await self._renderer.catch_up(message_id, text, is_open=is_open):
-                    await self._send(snapshot.numbering.frame(block, snapshot.position.seq))
+                    await self._send(snapshot.encoder.frame(block, snapshot.position.seq))
                 if turn % TEXTS_PER_TURN == 0:
                     await asyncio.sleep(0)
         for frame in snapshot.frames[snapshot.head :]:

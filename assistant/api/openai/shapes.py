@@ -15,7 +15,7 @@ from django.http import JsonResponse
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.models import Assistant
-from assistant.services.conversations.pagination import Said
+from assistant.services.conversations.pagination import ClientMessage
 from assistant.services.eventlog.frames import decode_event
 from assistant.services.eventlog.log import Entry
 
@@ -133,7 +133,7 @@ class Answer:
     def text(self) -> str:
         return "".join(self._texts)
 
-    def load_stored(self, messages: Sequence[Said]) -> None:
+    def load_stored(self, messages: Sequence[ClientMessage]) -> None:
         """Take over the stored messages of a run. Call `take` with its last event afterwards."""
         self._texts = [
             text if number == 0 else TEXT_SEPARATOR + text

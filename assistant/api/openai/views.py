@@ -29,9 +29,9 @@ from assistant.services.assistants.configuration import active_assistants
 from assistant.services.callers.doors import Door
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
-from assistant.services.errors import Refused, note_failure
+from assistant.services.errors import Refused, log_failure
 from assistant.services.eventlog.log import Entry
-from assistant.services.runs.idempotency import Claim, KeyReused, fingerprint, keep, release
+from assistant.services.runs.idempotency import Claim, KeyReused, fingerprint, release_claim, store_answer
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.run_result import run_outcome
@@ -76,7 +76,7 @@ def endpoint(method: str, *scopes: str) -> Callable[[View], View]:
             except CompletionFailed as exc:
                 return exc.response()
             except Exception as exc:
-                failure = note_failure(logger, exc, "A completion failed")
+                failure = log_failure(logger, exc, "A completion failed")
                 return error(failure.status, failure.message, code=failure.code, headers=failure.headers)
 
         return wrapped
@@ -244,9 +244,9 @@ async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGe
 def _settle(member: Member, claimed: Claim, kept: tuple[int, dict[str, Any]] | None) -> None:
     """Store the outcome of a run that started, errors too, since tools may have run; otherwise release the key."""
     if kept is None:
-        release(member=member, claim=claimed)
+        release_claim(member=member, claim=claimed)
     else:
-        keep(member=member, claim=claimed, status=kept[0], body=kept[1])
+        store_answer(member=member, claim=claimed, status=kept[0], body=kept[1])
 
 
 def _in_background(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -160,13 +160,13 @@ class JsonStream:
         return _State.COMMA_OR_END if self._closers else _State.NOTHING
 
 
-def as_told(text: str) -> str:
+def complete_json(text: str) -> str:
     """A whole text as `JsonStream` passes it on."""
     stream = JsonStream()
     return stream.add(text) + stream.finish()
 
 
-def rest_of(begun: str) -> str:
+def completion_of(begun: str) -> str:
     """What makes JSON of a text that `JsonStream` has passed on so far, marked as broken off."""
     stream = JsonStream()
     # Numbers and words are passed on whole: a space says so.

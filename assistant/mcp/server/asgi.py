@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from assistant.services.callers.doors import Door, aadmit
-from assistant.services.errors import OUTAGE_ERRORS, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, log_failure
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
 from assistant.toolkit.lazy_module import Late
@@ -62,7 +62,7 @@ def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
 
 
 def _unavailable(exc: Exception) -> Response:
-    failure = note_failure(logger, exc, "An MCP request failed")
+    failure = log_failure(logger, exc, "An MCP request failed")
     answer = _error(failure.status, failure.code, failure.message)
     answer.headers.update(failure.headers)
     return answer

@@ -25,7 +25,8 @@ from assistant.toolkit import Media, Tool, ToolResult
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.json_values import more
 from assistant.toolkit.calls.results import MAX_KEPT, cut
-from assistant.toolkit.schema.json_schema import JsonSchema, holds_to, resolve
+from assistant.toolkit.schema.check import fits_on_loop
+from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
 # Structured results were objects before 2026-07-28, so that other values are wrapped under this name.
 RESULT = "result"
@@ -77,9 +78,9 @@ def result_of(called: CalledTool) -> CallToolResult:
     if schema is None:
         return CallToolResult(content=content)
     structured = _structured(result.full or result.content, called.tool.output_schema or {})
-    if structured is None or not holds_to(structured, schema):
+    if structured is None or not fits_on_loop(structured, schema):
         structured = _remote_value(result)
-    if structured is None or not holds_to(structured, schema):
+    if structured is None or not fits_on_loop(structured, schema):
         return failed(_TOO_LONG)
     return CallToolResult(content=content, structured_content=structured)
 

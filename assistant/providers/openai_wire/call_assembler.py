@@ -10,7 +10,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values.messages import ToolCall
-from assistant.core.values.split_characters import Stitcher
+from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.chunks import CallPiece
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.text import clean_text
@@ -22,7 +22,7 @@ MIXED_UP = "The provider mixed up the model's tool calls."
 class OpenCall:
     """A call that is still growing; `index` is its place in the reply, which need not be the provider's."""
 
-    __slots__ = ("given_id", "id", "index", "is_shown", "is_whole", "name", "parts", "stitcher", "wire_index")
+    __slots__ = ("given_id", "id", "index", "is_shown", "is_whole", "joiner", "name", "parts", "wire_index")
 
     def __init__(self, index: int, call_id: str, given_id: str, wire_index: int | None) -> None:
         self.index = index
@@ -31,7 +31,7 @@ class OpenCall:
         self.wire_index = wire_index
         self.name = ""
         self.parts: list[str] = []
-        self.stitcher = Stitcher(exact=True)
+        self.joiner = SplitCharacterJoiner(exact=True)
         self.is_whole = False
         self.is_shown = False
 
@@ -79,7 +79,7 @@ class CallAssembler:
                 return
             call.is_whole = True
             arguments = json.dumps(arguments, ensure_ascii=False)
-        if text := call.stitcher.add(arguments):
+        if text := call.joiner.add(arguments):
             call.parts.append(text)
             yield from self._show(call, text)
 
@@ -88,7 +88,7 @@ class CallAssembler:
         for call in self.calls:
             if not call.name:
                 raise ModelError(NO_NAME)
-            rest = call.stitcher.finish() or ("" if call.parts else "{}")
+            rest = call.joiner.finish() or ("" if call.parts else "{}")
             if rest or not call.is_shown:
                 call.parts.append(rest)
                 yield from self._show(call, rest)

@@ -1,8 +1,8 @@
-"""The event log of a deployment on SQLite alone: in memory, and what running runs say in files beside the database.
+"""The event log of a deployment with SQLite and no Redis: in memory, with files for the events of running runs.
 
-A killed process takes its memory with it. Whoever finishes its runs finds in the files what clients had seen, so that
-no word of it is lost. The files are mapped into memory: to write an event is to copy it, without a call of the system
-and without waiting for a disk. What was copied outlives the process, not a power cut.
+When a process is killed, the process that recovers its runs reads from the files what clients had seen. The files are
+mapped into memory, so that writing an event copies it, without a system call or waiting for a disk. What was copied
+survives the end of the process, but not a power failure.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from assistant.services.eventlog.memory import MemoryLog
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".events"
-# Files are gone with their runs' end. One that is this old was left by a process that was killed right after it.
-LEFT_OVER_SECONDS = 24 * 3600.0
-# Of a run's file, so much is mapped at a time: room for some sixty tokens that come by themselves.
+# A file is deleted at the end of its run. One of this age was left behind by a process that was killed just then.
+STALE_FILE_SECONDS = 24 * 3600.0
+# The part of a file that is mapped at a time; holds about sixty events of a token each.
 WINDOW_BYTES = 4 * ALLOCATIONGRANULARITY
 _LINE = re.compile(rb"\d+ \d+ [^\0\n]+\n")
 
 
 class FileWriter:
-    """Writes a run's events to its file, each before readers are shown it."""
+    """Writes a run's events to its file, each before readers get it."""
 
     failure: Exception | None = None
 
@@ -39,7 +39,7 @@ class FileWriter:
         self._log = log
         self._path = path
         self._file: FileIO | None = None
-        # The part of the file that is being written, where that begins, and up to where in it there are events.
+        # The mapped part of the file, its offset in the file, and the end of the events in it.
         self._window: mmap | None = None
         self._start = self._end = 0
         self._is_broken = False
@@ -50,7 +50,7 @@ class FileWriter:
             try:
                 self._keep(entry)
             except (OSError, ValueError):
-                # The events are still shown, and stored at the next checkpoint. Of the file, none can follow the gap.
+                # Readers still get the events, and the next checkpoint stores them. The file must not have a gap.
                 self._is_broken = True
                 self._close()
                 logger.exception("The events of a run cannot be kept in %s", self._path)
@@ -60,7 +60,7 @@ class FileWriter:
         return
 
     def _keep(self, entry: Entry) -> None:
-        if entry.is_end:  # the run is stored: its file has done its work
+        if entry.is_end:  # the run is stored in the database
             self._close()
             self._path.unlink(missing_ok=True)
             return
@@ -69,15 +69,16 @@ class FileWriter:
         if self._window is None or end > WINDOW_BYTES:
             if self._file is None:
                 self._file = self._begin(entry)
-            line = self._move_on(self._file, line)
+            line = self._map_next_window(self._file, line)
             end = self._end + len(line)
-        self._window[self._end : end] = line  # type: ignore[index]  # moving on opens one
+        self._window[self._end : end] = line  # type: ignore[index]  # `_map_next_window` has set it
         self._end = end
 
     def _begin(self, first: Entry) -> FileIO:
-        """A new file, with what another process has left of the same run.
+        """Create the file, with the events that another process has written of the same run.
 
-        That one's is left alone: a process that goes on with a run it has lost would end if its file became shorter.
+        The other's file is replaced, not truncated: a process that has lost the run and still writes to its mapping
+        would be killed by the system.
         """
         new = self._path.with_stem(f"{self._path.stem}-new")
         file = FileIO(new, "w+")
@@ -87,10 +88,10 @@ class FileWriter:
         self._end = len(kept)
         return file
 
-    def _move_on(self, file: FileIO, line: bytes) -> bytes:
-        """Map the next part of the file; returns what of `line` is to be copied there, as long ones are written.
+    def _map_next_window(self, file: FileIO, line: bytes) -> bytes:
+        """Map the next part of the file, and return what is to be copied there; a long `line` is written instead.
 
-        All of the part is written, with zeros: to touch a page that has no room on the disk would end the process.
+        The part is first written with zeros: writing to a mapped page without space on the disk kills the process.
         """
         end = self._start + self._end
         if self._window is not None:
@@ -114,16 +115,16 @@ class FileWriter:
             self._file = None
 
 
-def _write_at(file: FileIO, place: int, data: bytes) -> None:
-    """Write all of it. Raises OSError."""
+def _write_at(file: FileIO, offset: int, data: bytes) -> None:
+    """Write all data at an offset. Raises OSError."""
     rest = memoryview(data)
-    file.seek(place)
+    file.seek(offset)
     while rest:
         rest = rest[file.write(rest) :]
 
 
 class FileLog(MemoryLog):
-    """As `MemoryLog`; `folder` is where running runs are kept, and every process on the same database uses the same."""
+    """A `MemoryLog` that keeps the events of running runs in `folder`, which all processes of a database share."""
 
     survives_process = True
 
@@ -134,7 +135,7 @@ class FileLog(MemoryLog):
     async def start(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in self._folder.glob(f"*{SUFFIX}"):
-            if time.time() - path.stat().st_mtime > LEFT_OVER_SECONDS:
+            if time.time() - path.stat().st_mtime > STALE_FILE_SECONDS:
                 path.unlink(missing_ok=True)
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> FileWriter:
@@ -161,7 +162,7 @@ class FileLog(MemoryLog):
 
 
 def _read(path: Path) -> list[Entry]:
-    """The entries of a file, up to the first that was not written to its end."""
+    """Return the entries of a file, up to the first incomplete one."""
     entries: list[Entry] = []
     for line in _whole_lines(path):
         number, seq, frame = line.rstrip(b"\n").split(b" ", 2)
@@ -170,7 +171,7 @@ def _read(path: Path) -> list[Entry]:
 
 
 def _whole_lines(path: Path) -> list[bytes]:
-    """Each `NUMBER SEQ FRAME`; a frame is JSON, without ends of lines and zeros, and the file's room is zeros."""
+    """Return the lines `NUMBER SEQ FRAME`. A frame is JSON without newlines or NUL; unused space holds NUL."""
     try:
         lines = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Events as clients get them: one JSON text each, numbered within their run."""
+"""Frames: events as the JSON texts that clients receive, numbered within their run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _FINISHED = '{"type":"RUN_FINISHED"'
 
 
 class FrameEncoder:
-    """Makes the frames of one run; encoding an event costs about a microsecond."""
+    """Encodes the events of one run, each in about a microsecond."""
 
     def __init__(self, *, run_id: str, thread: str) -> None:
         self._tail = f',"metadata":{{"run":{{"id":{_text(run_id)},"thread":{_text(thread)},"seq":'
 
     def frame(self, event: Event, seq: int) -> str:
-        """The frame of an event with its number."""
+        """Return the frame of an event with the number `seq`."""
         return f"{_encode(event)[:-1].decode()}{self._tail}{seq}}}}}}}"
 
 
@@ -33,18 +33,20 @@ def _text(value: str) -> str:
 
 
 def bare_frame(event: Event) -> str:
-    """The frame of an event that belongs to no run, such as an answer to a ping."""
+    """Return the frame of an event that belongs to no run, such as the answer to a ping."""
     return _encode(event).decode()
 
 
 def refusal_frame(given: Mapping[str, Any], refusal: Refused) -> str:
-    """The only event of a run that was not opened, by its input, of which nothing is known to be valid.
+    """Return the `RUN_ERROR` frame of a run that was refused.
 
-    Its metadata says when to ask again, as `resetsAt`, if that is a matter of time.
+    Args:
+        given: the client's input, not validated.
+        refusal: its `resets_at`, if any, is in the frame's metadata as `resetsAt`.
     """
-    # The ids are the client's own words: what is no text in them must not stop the answer.
-    numbering = FrameEncoder(run_id=_given_id(given, "runId"), thread=_given_id(given, "threadId"))
-    frame = numbering.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), 1)
+    # The ids come from the client, and may contain what is not valid text.
+    encoder = FrameEncoder(run_id=_given_id(given, "runId"), thread=_given_id(given, "threadId"))
+    frame = encoder.frame(events.RunError(message=clean_text(str(refusal)), code=refusal.code), 1)
     if refusal.resets_at is None:
         return frame
     return f'{frame.removesuffix("}}")},"resetsAt":{_text(format_timestamp(refusal.resets_at))}}}}}'
@@ -56,12 +58,15 @@ def _given_id(given: Mapping[str, Any], name: str) -> str:
 
 
 def as_mapping(event: Event) -> dict[str, Any]:
-    """An event with AG-UI's names, for storing."""
+    """Return an event with AG-UI's names, for storing as JSON."""
     return msgspec.json.decode(_encode(event), type=dict[str, Any])
 
 
 def stored_event(stored: Mapping[str, Any]) -> Event:
-    """An event that was stored `as_mapping`: databases keep no order of names, and a frame's first is its type."""
+    """Return the event that `as_mapping` gave.
+
+    Encoding it anew restores the order of the names, which databases do not keep: a frame starts with its type.
+    """
     return msgspec.convert(stored, events.AnyEvent)  # type: ignore[no-any-return]
 
 
@@ -69,7 +74,7 @@ decode_event = msgspec.json.Decoder(events.AnyEvent).decode
 
 
 def without_cancelled(frame: str) -> str:
-    """A frame for a client that names no protocol version: without the outcome that earlier ones do not know."""
+    """Return the frame without the outcome `cancelled`, for clients that send no protocol version."""
     if not frame.startswith(_FINISHED) or '"outcome":{"type":"cancelled"}' not in frame:
         return frame
     event = msgspec.json.decode(frame, type=dict[str, Any])
@@ -78,8 +83,10 @@ def without_cancelled(frame: str) -> str:
 
 
 def for_earlier_clients(frame: str) -> str:
-    """The same for the clients of AG-UI's 0.0 line, which speak SSE: they refuse a whole outcome for a part they do not
-    know, and find the calls that are theirs by themselves."""
+    """Return the frame for SSE clients of AG-UI 0.0, also without `pendingToolCallIds`.
+
+    They reject an outcome with a field that they do not know, and find their tool calls by themselves.
+    """
     frame = without_cancelled(frame)
     if not frame.startswith(_FINISHED) or '"pendingToolCallIds"' not in frame:
         return frame

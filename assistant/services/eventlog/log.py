@@ -1,6 +1,7 @@
-"""The log of runs' events: what every attached client reads, each from its own position.
+"""The event log: the numbered events of runs, which every attached client reads from its own position.
 
-A position is (run number within the thread, event number within the run). One process writes a run; any process reads.
+A position is (run number within the thread, event number within the run). One process writes the events of a run; every
+process can read them.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from weakref import WeakSet
 
 import msgspec
 
-# A thread keeps this much; whoever falls further behind is caught up with a fresh picture.
+# Kept of each thread. A client that is further behind gets a snapshot instead.
 MAX_BYTES = 8 * 1024 * 1024
-# Between the row of a run and its first event lie milliseconds.
-BEGIN_SECONDS = 2.0
+# A run's first event is written milliseconds after its row, unless its process died in between.
+FIRST_EVENT_WAIT_SECONDS = 2.0
 
-ENDINGS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
+LAST_EVENTS = ('{"type":"RUN_FINISHED"', '{"type":"RUN_ERROR"')
 
 
 class Position(NamedTuple):
-    """A place in a thread's log: after event `seq` of its run `number`; `seq` 0 is before its first event."""
+    """A position in a thread's log: after event `seq` of run `number`. `seq` 0 is before the run's first event."""
 
     number: int
     seq: int
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One numbered event, as the text frame that clients get.
+    """One numbered event, as the text frame that clients receive.
 
-    Hundreds of thousands of them are kept, which refer to nothing: the garbage collector is not to look at them.
+    `gc=False`, because hundreds of thousands of entries are kept and the garbage collector would visit each.
     """
 
     number: int
@@ -46,51 +47,57 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_end(self) -> bool:
-        """Whether it is the last event of its run."""
-        return self.frame.startswith(ENDINGS)
+        """Whether this is the last event of its run."""
+        return self.frame.startswith(LAST_EVENTS)
 
 
+# Handles appended events directly; returns False to have the reader woken instead.
 Take = Callable[[Sequence[Entry]], bool]
 
 
-def is_at_or_before(entry: Entry, place: Position | Entry) -> bool:
-    """Whether the event stands at `place` or before it."""
-    return entry.number < place.number or (entry.number == place.number and entry.seq <= place.seq)
+def is_at_or_before(entry: Entry, position: Position | Entry) -> bool:
+    """Whether the event is at `position` or before it."""
+    return entry.number < position.number or (entry.number == position.number and entry.seq <= position.seq)
 
 
 def follows(entry: Entry, last: Position | Entry | None) -> bool:
-    """Whether nothing can lie between `last` and `entry`."""
+    """Whether `entry` is the event directly after `last`."""
     if last is None or entry.number > last.number:
         return entry.seq == 1
     return entry.number == last.number and entry.seq == last.seq + 1
 
 
 class Fenced(Exception):
-    """Somebody else has written at this position: the writer has lost its run."""
+    """Another process has written at this position, so that the writer has lost its run."""
 
 
 class ThreadLog:
-    """The events of one thread in memory, oldest first, bounded; readers wait on `changed`."""
+    """The newest events of one thread in memory, oldest first, up to `MAX_BYTES`.
+
+    Attributes:
+        writers: the writers of running runs. Weak references, so that a run that writes nothing keeps its log.
+        used_at: when something was last appended, on the monotonic clock.
+        summary_changes: how often the thread's summary has changed.
+    """
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque()
         self.bytes = 0
         self._waiters: dict[asyncio.Event, Take | None] = {}
-        # Those of running runs, kept weakly: a silent run must find its log again.
         self.writers: WeakSet[Writer] = WeakSet()
-        self.touched_at = time.monotonic()
-        # How often word has come that the thread's summary is another.
-        self.summaries = 0
+        self.used_at = time.monotonic()
+        self.summary_changes = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
-        # Once for each token of every answer: nothing is made to compare.
+        """Add events and notify the readers; events that the log holds already are ignored."""
+        # Called for each token of every answer, so it compares positions without creating any.
         kept = self._entries
         last = kept[-1] if kept else None
         for entry in entries:
             if not follows(entry, last):
                 if last is not None and is_at_or_before(entry, last):
                     continue
-                # Something between is unknown here: what is older can no longer catch anybody up.
+                # Events in between are missing, so the older ones are of no use to a reader any more.
                 kept.clear()
                 self.bytes = 0
             kept.append(entry)
@@ -98,14 +105,14 @@ class ThreadLog:
             last = entry
         while self.bytes > MAX_BYTES and len(self._entries) > 1:
             self.bytes -= len(self._entries.popleft().frame)
-        self.touched_at = time.monotonic()
+        self.used_at = time.monotonic()
         for waiter, take in self._waiters.items():
             if take is None or not take(entries):
                 waiter.set()
 
-    def note_summary(self) -> None:
-        """Word has come that the thread's summary is another."""
-        self.summaries += 1
+    def notify_summary_change(self) -> None:
+        """Wake the readers, because the thread's summary has changed."""
+        self.summary_changes += 1
         for waiter in self._waiters:
             waiter.set()
 
@@ -115,7 +122,7 @@ class ThreadLog:
             self.bytes -= len(self._entries.popleft().frame)
 
     def forget_after(self, end: Position) -> None:
-        """Drop the events of a run that come after its end; with whatever else stands in the end's own place."""
+        """Drop events of a run at or after the position of its `end`, unless the last event is that end."""
         last = self._entries[-1] if self._entries else None
         if last is not None and last.position >= end and not (last.position == end and last.is_end):
             while self._entries and not is_at_or_before(self._entries[-1], Position(end.number, end.seq - 1)):
@@ -126,7 +133,7 @@ class ThreadLog:
         return self._entries[-1].position if self._entries else None
 
     def lacks_end_of(self, number: int) -> bool:
-        """Whether the last event is one of run `number`, and not its end."""
+        """Whether the log ends with an event of run `number` that is not the run's last."""
         return bool(self._entries) and self._entries[-1].number == number and not self._entries[-1].is_end
 
     @property
@@ -135,19 +142,19 @@ class ThreadLog:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether somebody reads it, or works on a run that writes to it."""
+        """Whether the log has a reader or a writer."""
         return bool(self._waiters or self.writers)
 
-    async def begun(self, number: int) -> None:
-        """Wait for the first event of a run that was opened in this moment; not for long, its process may be gone."""
+    async def wait_for_run(self, number: int) -> None:
+        """Wait for an event of run `number`, which was opened just now, for up to `FIRST_EVENT_WAIT_SECONDS`."""
         with self.watching() as changed, suppress(TimeoutError):
-            async with asyncio.timeout(BEGIN_SECONDS):
+            async with asyncio.timeout(FIRST_EVENT_WAIT_SECONDS):
                 while self.last is None or self.last.number < number:
                     changed.clear()
                     await changed.wait()
 
     def holds(self, after: Position) -> bool:
-        """Whether every event since `after` is still here."""
+        """Whether the log has every event after this position."""
         if not self._entries:
             return False
         first = self._entries[0]
@@ -156,7 +163,7 @@ class ThreadLog:
         return first.number < after.number and self._entries[-1].number >= after.number
 
     def read(self, after: Position) -> list[Entry]:
-        """The events after a position, oldest first; costs what it returns, not what the log holds."""
+        """Return the events after a position, oldest first. The cost depends on what is returned, not on the log."""
         found: list[Entry] = []
         for entry in reversed(self._entries):
             if is_at_or_before(entry, after):
@@ -167,9 +174,10 @@ class ThreadLog:
 
     @contextmanager
     def watching(self, take: Take | None = None) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something was appended, or the summary is another.
+        """Yield an `asyncio.Event` that is set when events are appended or the summary changes.
 
-        What was appended is offered to `take` first, and if that says it is done with it, the event is not set.
+        Args:
+            take: called with appended events; if it returns True, the event is not set for them.
         """
         waiter = asyncio.Event()
         self._waiters[waiter] = take
@@ -180,56 +188,58 @@ class ThreadLog:
 
 
 class Writer(Protocol):
-    """One run's way into the log; `failure` says why nothing can be written any more, if that is so."""
+    """Writes the events of one run. `failure` is the exception after which nothing is written any more, or None."""
 
     failure: Exception | None
 
     def write(self, entry: Entry) -> None:
-        """Add an event; what is written while an earlier write is under way goes along with the next."""
+        """Add an event, without waiting until it is stored."""
 
     async def flush(self) -> None:
-        """Wait until all that was written can be read by everybody.
+        """Wait until all processes can read the events written so far.
 
         Raises:
-            Fenced: another process has written in this place.
-            Exception: the log stayed away for longer than it is waited for.
+            Fenced: another process has written at one of their positions.
+            Exception: the log could not be reached for too long.
         """
 
 
 class EventLog(Protocol):
-    """Where runs' events are kept, in memory or in Redis.
+    """Stores the events of runs: in memory, in files or in Redis.
 
-    `survives_process`: whether they are there for whoever finishes the runs of a process that was killed.
+    Attributes:
+        survives_process: whether another process can read the events of a process that was killed.
     """
 
     survives_process: bool
 
     async def start(self) -> None:
-        """Prepare for writing, and listen for what other processes write. Called once, before the first run."""
+        """Prepare for writing, and listen to other processes. Called once, before the first run."""
 
     def writer(self, thread: str, on_failure: Callable[[], object]) -> Writer:
-        """A run's writer; `on_failure` is called if its events cannot be kept any more."""
+        """Return the writer of a run. `on_failure` is called when its events cannot be stored any more."""
 
     async def open(self, thread: str) -> ThreadLog:
-        """The thread's log with all that is known of it; kept up to date while somebody watches it."""
+        """Return the thread's log with all stored events. It is updated while it has readers."""
 
     async def open_for_recovery(self, thread: str, number: int) -> ThreadLog:
-        """As `open`, with what a process that died had written of its run `number`."""
+        """Return the thread's log with the events that a process that died had written of its run `number`."""
 
     async def start_run(self, thread: str, number: int) -> ThreadLog:
-        """Make room: of the runs before `number` only the last one is kept. Returns what is known of the thread.
+        """Prepare for run `number`, and return the thread's log.
 
-        A first run begins a new log: readers of a deleted conversation that had the same id see nothing of it.
+        Of earlier runs only the last one is kept. The first run starts a new log, so that readers of a deleted
+        conversation with the same id see nothing of it.
         """
 
-    async def tidy(self) -> None:
-        """Let go of threads that nobody has read or written for long; looks once in a while."""
+    async def drop_idle_threads(self) -> None:
+        """Free the memory of threads that have not been used for a while; most calls do nothing."""
 
     async def publish_summary_change(self, thread: str) -> None:
-        """Tell the thread's readers, in every process, that its summary is another; a hint that may be lost."""
+        """Notify the thread's readers in every process that its summary has changed. May be lost."""
 
     async def publish_control(self, message: str) -> None:
-        """Tell every other process something; a hint that may be lost."""
+        """Send a message to every other process. May be lost."""
 
     def forget(self, threads: Sequence[str]) -> None:
         """Delete the stored events of these threads, when their conversations are deleted.
@@ -239,7 +249,7 @@ class EventLog(Protocol):
         """
 
     def size(self) -> tuple[int, int]:
-        """How many threads this process holds in memory, and how many bytes they take."""
+        """Return the number of threads in this process's memory, and the bytes of their events."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""

@@ -1,4 +1,4 @@
-"""The event log within one process: each thread's events in memory, and which of them are let go."""
+"""The event log of a single process, in memory."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 
 from assistant.services.eventlog.log import Entry, ThreadLog, Writer
 
-# Seconds that a thread nobody reads or writes stays in memory, and what all threads together may hold before the
-# longest idle go early: a fresh picture from the database replaces them.
+# A thread without readers and writers stays in memory for so long, or until all threads exceed MAX_TOTAL_BYTES.
+# Readers then get a snapshot from the database.
 IDLE_SECONDS = 600.0
 MAX_TOTAL_BYTES = 256 * 1024 * 1024
-SWEEP_SECONDS = 10.0
+SWEEP_INTERVAL_SECONDS = 10.0
 
 
 class MemoryWriter:
-    """Writes at once: there is nothing to wait for."""
+    """Appends each event to the thread's log at once."""
 
     failure: Exception | None = None
 
@@ -31,7 +31,7 @@ class MemoryWriter:
 
 
 class MemoryLog:
-    """Everything within this process."""
+    """An event log that only this process can read."""
 
     survives_process = False
 
@@ -40,16 +40,17 @@ class MemoryLog:
         self._swept_at = time.monotonic()
 
     def thread(self, thread: str) -> ThreadLog:
+        """Return the thread's log, a new one if there is none."""
         log = self._threads.get(thread)
         if log is None:
             log = self._threads[thread] = ThreadLog()
         return log
 
     async def start(self) -> None:
-        """Nothing has to be connected."""
+        """Do nothing."""
 
     def reset(self, thread: str) -> None:
-        """Let the next reader or writer begin with an empty log; those of the old one keep it."""
+        """Start a new log for the thread. Readers of the old one keep it."""
         log = self._threads.get(thread)
         if log is not None and (log.last is not None or log.is_watched):
             del self._threads[thread]
@@ -68,23 +69,23 @@ class MemoryLog:
             self.reset(thread)
         log = self.thread(thread)
         log.forget_before(number - 1)
-        await self.tidy()
+        await self.drop_idle_threads()
         return log
 
-    async def tidy(self) -> None:
+    async def drop_idle_threads(self) -> None:
         self.sweep()
 
     async def publish_summary_change(self, thread: str) -> None:
-        self.note_summary(thread)
+        self.notify_summary_change(thread)
 
-    def note_summary(self, thread: str) -> None:
-        """Pass it on to whoever reads the thread here."""
+    def notify_summary_change(self, thread: str) -> None:
+        """Wake the thread's readers in this process."""
         log = self._threads.get(thread)
         if log is not None:
-            log.note_summary()
+            log.notify_summary_change()
 
     async def publish_control(self, message: str) -> None:
-        """There is no other process to tell."""
+        """Do nothing; there is no other process."""
 
     def size(self) -> tuple[int, int]:
         logs = list(self._threads.values())
@@ -98,21 +99,24 @@ class MemoryLog:
             self._threads.pop(thread, None)
 
     def sweep(self) -> list[str]:
-        """Forget threads that have been idle for long, and sooner if memory runs short; returns them.
+        """Drop threads that have been idle for `IDLE_SECONDS`, or exceed `MAX_TOTAL_BYTES` together.
 
-        Looks at most once in `SWEEP_SECONDS`.
+        Does so at most once in `SWEEP_INTERVAL_SECONDS`.
+
+        Returns:
+            The threads that were dropped.
         """
         now = time.monotonic()
-        if now - self._swept_at < SWEEP_SECONDS:
+        if now - self._swept_at < SWEEP_INTERVAL_SECONDS:
             return []
         self._swept_at = now
         total = sum(log.bytes for log in self._threads.values())
-        unused = [(log.touched_at, thread, log) for thread, log in self._threads.items() if not log.is_in_use]
-        forgotten = []
-        for touched_at, thread, log in sorted(unused, key=lambda entry: entry[0]):
-            if now - touched_at <= IDLE_SECONDS and total <= MAX_TOTAL_BYTES:
+        unused = [(log.used_at, thread, log) for thread, log in self._threads.items() if not log.is_in_use]
+        dropped = []
+        for used_at, thread, log in sorted(unused, key=lambda entry: entry[0]):
+            if now - used_at <= IDLE_SECONDS and total <= MAX_TOTAL_BYTES:
                 break
             total -= log.bytes
             del self._threads[thread]
-            forgotten.append(thread)
-        return forgotten
+            dropped.append(thread)
+        return dropped

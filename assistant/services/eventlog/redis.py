@@ -1,8 +1,9 @@
 """The event log on Redis streams, for several server processes.
 
-Each thread is a stream whose entry ids are positions (`<run number>-<event number>`): Redis itself refuses an id
-that is not larger than the last, and so fences off a writer that lost its run. A process that reads a thread says so in
-a set beside the stream, and what others append comes to its mailbox; what it missed, it fetches from the stream.
+Each thread is a stream whose entry ids are positions (`<run number>-<event number>`). Redis refuses an id that is not
+larger than the last one, which stops a writer that has lost its run. A process that reads a thread adds its id to a set
+beside the stream, and receives what others append on a channel of its own, its mailbox. What it misses there, it reads
+from the stream.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from assistant.services.errors import REDIS_ERRORS
 from assistant.services.eventlog.log import Entry, Fenced, Position, ThreadLog, follows
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.eventlog.redis_pubsub import Subscriptions
-from assistant.services.eventlog.redis_writer import APPEND, Batch, Expiries, RedisWriter, Rounds
+from assistant.services.eventlog.redis_scripts import APPEND, READ, RENEW
+from assistant.services.eventlog.redis_writer import Batch, Expiries, RedisWriter, WriteRounds
 
 logger = logging.getLogger(__name__)
 
@@ -35,41 +37,27 @@ MAILBOX = "assistant:mailbox:"
 CONTROL = "assistant:control"
 FORGET = "forget "
 SUMMARY = "summary "
+# When streams and sets of readers expire. A process renews its entries well before.
 KEEP_SECONDS = 3600
-# A process says again what it reads, well before that would be forgotten.
 RENEW_SECONDS = KEEP_SECONDS / 4
-# Keys of one command that renews or deletes many.
+# Keys in one command that renews or deletes many.
 KEYS_AT_ONCE = 500
-RETRY_SECONDS = 0.25
-# How long an append waits for a Redis that is away: longer than a restart of it takes.
-PATIENCE_SECONDS = 20.0
-# Threads whose missing events are fetched at the same time, when Redis is back.
-FETCHES_AT_ONCE = 20
-
-# What follows a position in a thread; if a process is named, it is told of what comes from then on.
-READ = """
-if ARGV[2] ~= '' then
-  redis.call('SADD', KEYS[2], ARGV[2])
-  redis.call('EXPIRE', KEYS[2], ARGV[3])
-end
-return redis.call('XRANGE', KEYS[1], ARGV[1], '+')
-"""
-# A process says again which threads it reads.
-RENEW = """
-for i = 1, #KEYS do
-  redis.call('SADD', KEYS[i], ARGV[1])
-  redis.call('EXPIRE', KEYS[i], ARGV[2])
-end
-"""
+RETRY_INTERVAL_SECONDS = 0.25
+# How long a command is repeated while Redis cannot be reached: longer than a restart takes.
+MAX_RETRY_SECONDS = 20.0
+# Threads that fetch missing events at the same time after Redis could not be reached.
+MAX_FETCHES = 20
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[tuple[str, list[Entry]]]).decode
 
 
 class RedisLog:
-    """Threads in Redis, each mirrored in this process while somebody here reads or writes it.
+    """Threads in Redis, with copies in memory of those that are read or written in this process.
 
-    `on_control` is called with every message that `publish_control` sent in any process.
+    Args:
+        url: the address of Redis.
+        on_control: called with every message that any process sends by `publish_control`.
     """
 
     survives_process = True
@@ -83,17 +71,16 @@ class RedisLog:
         self._id = uuid.uuid4().hex
         self._memory = MemoryLog()
         self._on_control = on_control
-        self._rounds = Rounds(self.append, lambda failure: isinstance(failure, REDIS_ERRORS))
+        self._rounds = WriteRounds(self.append, lambda failure: isinstance(failure, REDIS_ERRORS))
         self._followed: set[str] = set()
         self._expiries = Expiries()
-        self._subscriptions = Subscriptions(url, on_message=self._take)
+        self._subscriptions = Subscriptions(url, on_message=self._on_message)
         self._fills: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
-        self._fetching = asyncio.Semaphore(FETCHES_AT_ONCE)
+        self._fetching = asyncio.Semaphore(MAX_FETCHES)
         self._renewal: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to listen for what other processes write and say."""
         await self._subscriptions.start(CONTROL, MAILBOX + self._id)
         self._renewal = asyncio.create_task(self._renew(), name="redis-log-renewal", context=contextvars.Context())
 
@@ -101,9 +88,10 @@ class RedisLog:
         return RedisWriter(self._rounds, thread, on_failure)
 
     async def append(self, batches: Sequence[Batch]) -> list[Exception | None]:
-        """Write to Redis first and show to readers here after: what a client saw outlives this process.
+        """Append to Redis, and then to the copies in memory, so that what a client sees survives this process.
 
-        An exception for each thread to which nothing could be added, else None.
+        Returns:
+            For each batch None, or the exception because of which none of its events was added.
         """
         keys: list[str] = []
         arguments: list[str | bytes | int] = [KEEP_SECONDS, self._id, MAILBOX, self._expiries.due(batches)]
@@ -113,25 +101,29 @@ class RedisLog:
             arguments += (number, seq, len(entries), _encode((thread, entries)))
             arguments += [entry.frame for entry in entries]
         try:
-            failed = set(await self._patiently(lambda: self._append_script(keys=keys, args=arguments)))
+            failed = set(await self._with_retry(lambda: self._append_script(keys=keys, args=arguments)))
         except ResponseError:
             failed = set(range(len(batches)))
         except REDIS_ERRORS as exc:
-            logger.warning("The events of %d threads cannot be kept: %r", len(batches), exc)
+            logger.warning("The events of %d threads could not be stored: %r", len(batches), exc)
             return [exc] * len(batches)
         failures: list[Exception | None] = []
-        away: Exception | None = None
-        for place, (thread, entries) in enumerate(batches):
-            failure = (away or await self._recover(thread, entries)) if place in failed else None
+        outage: Exception | None = None
+        for index, (thread, entries) in enumerate(batches):
+            failure = (outage or await self._recover(thread, entries)) if index in failed else None
             failures.append(failure)
             if failure is None:
                 self._memory.thread(thread).append(entries)
             elif isinstance(failure, REDIS_ERRORS):
-                away = failure
+                outage = failure
         return failures
 
     async def _recover(self, thread: str, entries: Sequence[Entry]) -> Exception | None:
-        """Their place is taken: by this very write, of which only the answer was lost, or by another process."""
+        """Handle events whose positions are taken.
+
+        Returns:
+            None if an earlier try wrote them and only Redis's reply was lost; `Fenced` if another process did.
+        """
         number, seq = entries[0].position
         try:
             stored = await self._fetch(thread, Position(number, seq - 1))
@@ -143,9 +135,9 @@ class RedisLog:
         logger.warning("Another process writes to thread %s", thread)
         return Fenced(thread)
 
-    async def _patiently(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """Repeat a command while Redis is away, for a bounded time; then raise what it raised."""
-        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    async def _with_retry(self, command: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a command; repeat it while Redis cannot be reached, for at most `MAX_RETRY_SECONDS`."""
+        deadline = asyncio.get_running_loop().time() + MAX_RETRY_SECONDS
         while True:
             try:
                 return await command()
@@ -156,14 +148,14 @@ class RedisLog:
                     if isinstance(exc, RuntimeError):
                         raise RedisConnectionError("The connection was closed.") from exc
                     raise
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(RETRY_INTERVAL_SECONDS)
 
     async def _fetch(self, thread: str, after: Position) -> list[Entry]:
-        """What follows a position; if the thread is read here, whatever comes later is sent here."""
+        """Read the entries after a position; if the thread is read here, subscribe to later ones."""
         reader = self._id if thread in self._followed else ""
         keys = [STREAM + thread, READERS + thread]
         arguments: list[str | int] = [f"({after.number}-{after.seq}", reader, KEEP_SECONDS]
-        rows = await self._patiently(lambda: self._read_script(keys=keys, args=arguments))
+        rows = await self._with_retry(lambda: self._read_script(keys=keys, args=arguments))
         entries = []
         for row_id, (_, frame) in rows:
             number, seq = row_id.decode().split("-")
@@ -182,37 +174,36 @@ class RedisLog:
     async def start_run(self, thread: str, number: int) -> ThreadLog:
         if number == 1:
             self._memory.reset(thread)
-            if await self._patiently(lambda: self._redis.delete(STREAM + thread)):
-                # Other processes read this before the first event, for it is published before it.
+            if await self._with_retry(lambda: self._redis.delete(STREAM + thread)):
+                # Published before the run's first event, so that other processes receive it first.
                 await self.publish_control(f"{FORGET}{self._id} {thread}")
-        with contextlib.suppress(*REDIS_ERRORS):  # only room is lost: the stream expires by itself
+        with contextlib.suppress(*REDIS_ERRORS):  # only memory of Redis is at stake: the stream expires
             await self._redis.xtrim(STREAM + thread, minid=f"{number - 1}-0", approximate=False)
-        # A writer follows its thread too: events that others add after a take-over must not be missing here.
+        # The process of a run reads its thread too: another one may take the run over and add events.
         log = await self.open(thread)
         log.forget_before(number - 1)
-        await self.tidy()
+        await self.drop_idle_threads()
         return log
 
-    async def tidy(self) -> None:
-        await self._let_go(self._memory.sweep())
+    async def drop_idle_threads(self) -> None:
+        await self._unfollow(self._memory.sweep())
 
-    async def _let_go(self, threads: Sequence[str]) -> None:
-        """Say of threads that they are no longer read here."""
+    async def _unfollow(self, threads: Sequence[str]) -> None:
+        """Remove this process from the readers of threads that it has dropped."""
         self._followed.difference_update(threads)
         for thread in threads:
             if thread in self._followed:
                 continue
             self._expiries.forget(thread)
-            with contextlib.suppress(*REDIS_ERRORS):  # else others send here what nobody reads, for a while
+            with contextlib.suppress(*REDIS_ERRORS):  # others then send events here in vain until the set expires
                 await self._redis.srem(READERS + thread, self._id)
-            if thread in self._followed:  # again, while that was on its way
+            if thread in self._followed:  # opened again in the meantime
                 self._fill_soon(thread)
 
     async def publish_summary_change(self, thread: str) -> None:
         await self.publish_control(f"{SUMMARY}{thread}")
 
     async def publish_control(self, message: str) -> None:
-        """Tell every process something; delivery is a hint, the database holds the truth."""
         with contextlib.suppress(*REDIS_ERRORS):
             await self._redis.publish(CONTROL, message)
 
@@ -233,16 +224,16 @@ class RedisLog:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._redis.aclose()
 
-    def _take(self, message: Mapping[str, Any]) -> None:
+    def _on_message(self, message: Mapping[str, Any]) -> None:
         if message["type"] == "subscribe" and message["channel"].decode() != CONTROL:
-            # From here on nothing is missed. Redis strikes off whom it could not reach before, and one that was
-            # restarted knows of nobody, and of no expiry.
+            # Earlier messages may have been missed. A process that could not be reached was removed from the readers,
+            # and a Redis that was restarted may have lost readers and expiries.
             self._expiries.clear()
             self._fill_all()
         if message["type"] != "message":
             return
         if message["channel"].decode() == CONTROL:
-            self._take_control(message["data"].decode())
+            self._on_control_message(message["data"].decode())
             return
         for thread, entries in _decode(message["data"]):
             if thread not in self._followed:
@@ -253,9 +244,9 @@ class RedisLog:
             elif log.last is None or entries[-1].position > log.last:
                 self._fill_soon(thread)
 
-    def _take_control(self, text: str) -> None:
+    def _on_control_message(self, text: str) -> None:
         if text.startswith(SUMMARY):
-            self._memory.note_summary(text.removeprefix(SUMMARY))
+            self._memory.notify_summary_change(text.removeprefix(SUMMARY))
             return
         if not text.startswith(FORGET):
             self._on_control(text)
@@ -269,13 +260,13 @@ class RedisLog:
             self._fill_soon(thread)
 
     def _fill_soon(self, thread: str) -> None:
-        # Wanted anew even while a fill is under way: it may have read before this event was written.
+        # Also while a fetch is in progress, which may have read before this event was written.
         self._wanted.add(thread)
         if thread not in self._fills:
-            self._fills[thread] = asyncio.create_task(self._fill_at_last(thread), name="redis-log-fill")
+            self._fills[thread] = asyncio.create_task(self._fill_with_retry(thread), name="redis-log-fill")
 
-    async def _fill_at_last(self, thread: str) -> None:
-        """Fetch what is missing, however long Redis is away: readers here wait for it."""
+    async def _fill_with_retry(self, thread: str) -> None:
+        """Fetch what is missing for this process's readers, however long Redis cannot be reached."""
         try:
             while thread in self._wanted and thread in self._followed:
                 self._wanted.discard(thread)
@@ -283,9 +274,9 @@ class RedisLog:
                     async with self._fetching:
                         await self._fill(thread)
                 except REDIS_ERRORS:
-                    logger.warning("Redis is away; thread %s waits for its events", thread)
+                    logger.warning("Redis cannot be reached; thread %s waits for its events", thread)
                     self._wanted.add(thread)
-                    await asyncio.sleep(RETRY_SECONDS)
+                    await asyncio.sleep(RETRY_INTERVAL_SECONDS)
         finally:
             self._wanted.discard(thread)
             del self._fills[thread]
@@ -300,5 +291,5 @@ class RedisLog:
             threads = list(self._followed)
             for start in range(0, len(threads), KEYS_AT_ONCE):
                 keys = [READERS + thread for thread in threads[start : start + KEYS_AT_ONCE]]
-                with contextlib.suppress(*REDIS_ERRORS):  # who cannot reach Redis says it all when it is back
+                with contextlib.suppress(*REDIS_ERRORS):  # a new connection adds them all again
                     await self._renew_script(keys=keys, args=[self._id, KEEP_SECONDS])

@@ -1,4 +1,4 @@
-"""The channels of Redis that this process listens to, over one connection at a time."""
+"""Subscribes to Redis channels, and subscribes again whenever the connection is lost."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assistant.services.errors import REDIS_ERRORS
 
 logger = logging.getLogger(__name__)
 
-RETRY_SECONDS = 0.25
-READ_SECONDS = 5.0
+RECONNECT_SECONDS = 0.25
+READ_TIMEOUT_SECONDS = 5.0
 
 
-class _Once(Retry):
-    """No second try and no new connection: a broken one is the listener's business."""
+class _NoRetry(Retry):
+    """Neither repeats a command nor reconnects, because the listener does that."""
 
     def __init__(self) -> None:
         super().__init__(NoBackoff(), 0)
@@ -33,15 +33,15 @@ class _Once(Retry):
 
 
 class Subscriptions:
-    """Listens until it is closed, whatever becomes of Redis.
+    """Listens to channels until it is closed, through any loss of the connection.
 
-    redis-py's `PubSub` connects anew within whatever command meets a dead connection, and does not tell. Here every
-    connection has a client of its own and is made by the listener.
+    redis-py's `PubSub` reconnects silently within the command that meets a dead connection, so that the caller does not
+    learn of missed messages. Here the listener makes every connection, each with a client of its own.
 
     Args:
-        url: of Redis.
-        on_message: called with each message as redis-py gives them; of type `subscribe` whenever it is heard again from
-            a channel on, where what was published before is not told.
+        url: the address of Redis.
+        on_message: called with each message of redis-py. One of type `subscribe` says that messages published before
+            may have been missed.
     """
 
     def __init__(self, url: str, *, on_message: Callable[[Mapping[str, Any]], None]) -> None:
@@ -53,13 +53,13 @@ class Subscriptions:
         self._listener: asyncio.Task[None] | None = None
 
     async def start(self, *channels: str) -> None:
-        """Listen to these channels: from now on, or from when Redis can be reached."""
+        """Listen to these channels, as soon as Redis can be reached."""
         self._channels = channels
         pubsub = None
         try:
             pubsub = await self._connect()
         except REDIS_ERRORS as exc:
-            logger.warning("Redis cannot be reached yet; what other processes write is heard later: %r", exc)
+            logger.warning("Redis cannot be reached; events of other processes arrive later: %r", exc)
         self._listener = asyncio.create_task(
             self._listen(pubsub), name="redis-subscriptions", context=contextvars.Context()
         )
@@ -75,24 +75,24 @@ class Subscriptions:
             try:
                 if pubsub is None:
                     pubsub = await self._connect()
-                message = await pubsub.get_message(timeout=READ_SECONDS)
+                message = await pubsub.get_message(timeout=READ_TIMEOUT_SECONDS)
             except Exception as exc:
                 if not isinstance(exc, REDIS_ERRORS):
-                    logger.exception("The channels of Redis could not be listened to")
+                    logger.exception("Reading from Redis channels failed")
                 pubsub = None
                 await self._drop()
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(RECONNECT_SECONDS)
                 continue
             try:
                 if message is not None:
                     self._on_message(message)
             except Exception:
-                # What cannot be read was not written by this version; the next message may be.
-                logger.exception("A message from Redis was not understood")
+                # Perhaps a message of another version of this program; the next one may be readable.
+                logger.exception("A message from a Redis channel could not be handled")
 
     async def _connect(self) -> PubSub:
-        # RESP2: with 3, redis-py 8 reads what is pushed during a handshake by calling itself for each message.
-        self._client = Redis.from_url(self._url, socket_keepalive=True, protocol=2, retry=_Once())
+        # RESP2, because with RESP3 redis-py 8 recurses once for each message pushed during the handshake.
+        self._client = Redis.from_url(self._url, socket_keepalive=True, protocol=2, retry=_NoRetry())
         self._pubsub = self._client.pubsub()
         try:
             await self._pubsub.subscribe(*self._channels)

@@ -102,6 +102,6 @@ def _record_event(key_id: int, tenant_id: int, limit: int, day: datetime) -> Non
     record_event(
         tenant_id=tenant_id,
         event=Webhook.Event.QUOTA_REACHED,
-        facts=payload,
-        once=f"key {key_id} {day:%Y-%m-%d}",
+        data=payload,
+        event_key=f"key {key_id} {day:%Y-%m-%d}",
     )

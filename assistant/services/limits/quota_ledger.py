@@ -140,8 +140,8 @@ def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReach
     record_event(
         tenant_id=tenant_id,
         event=Webhook.Event.QUOTA_REACHED,
-        facts={**payload, "resets_at": resets_at},
-        once=f"{reached.scope} {whose} {reached.quota} {resets_at}",
+        data={**payload, "resets_at": resets_at},
+        event_key=f"{reached.scope} {whose} {reached.quota} {resets_at}",
     )
 
 

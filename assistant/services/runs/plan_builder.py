@@ -1,4 +1,4 @@
-"""From an opened run to the loop's plan: who answers, what they are told, which tools they have, and the context."""
+"""Builds the plan of an opened run: model, messages, tools and context."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.delegation import DelegatingToolset
 from assistant.services.runs.opening import RunSetup
 from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.interceptors import intercepted, tool_interceptors
+from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.policy import TenantToolset
@@ -26,9 +26,9 @@ from assistant.toolkit import ToolContext
 
 
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
-    """Everything the loop needs; nothing in it touches the database until a tool is called."""
+    """Return the plan of a run, without a query; tools and journal use the database later."""
     seconds, schema = setup.settings.limits.seconds, setup.settings.answer_schema
-    # Most assistants ask no other, and spare the look for those.
+    # Most assistants have no delegates, and so save the queries for them.
     toolset_class = DelegatingToolset if setup.has_delegates else TenantToolset
     toolset: Toolset = toolset_class(
         tenant_id=member.tenant_id,
@@ -37,7 +37,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         narrowing=setup.allowed_tools,
         initial=setup.tools,
     )
-    model = intercepted(model_of(setup.provider), tenant=member.tenant.slug)
+    model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
         model=model,
         messages=(Message("system", setup.system_prompt), *summary_message(setup.summary), *setup.history),
@@ -53,7 +53,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         ),
         settings=setup.settings,
         allowances=setup.allowances,
-        # A name of the catalogue is never the client's, not where its tool is switched off either.
+        # A client's tool must not take the name of a tool in the catalogue, even of one that is switched off.
         client_tools=[one for one in setup.client_tools if one.name not in catalogue.registry()],
         decisions=setup.decisions,
         tool_choice=setup.tool_choice,

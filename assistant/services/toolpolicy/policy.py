@@ -15,7 +15,7 @@ from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Membership
 from assistant.services.db.prepared_queries import PreparedQuery, UserKey
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.mcp_servers.health_checks import keep_fresh
+from assistant.services.mcp_servers.health_checks import refresh_stale_listings
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
@@ -253,7 +253,7 @@ class TenantToolset:
         initial, self._initial = self._initial, None
         found = await in_database_with_retry(self._read) if initial is None else initial
         if any(entry.is_remote for entry in found):
-            keep_fresh(self._tenant_id)
+            refresh_stale_listings(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:

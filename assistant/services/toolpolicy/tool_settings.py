@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from assistant.toolkit import Tool
 from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.validation_errors import sentence
 
 
 def read_config(tool: Tool, layers: Iterable[object]) -> Any:
@@ -28,12 +29,7 @@ def read_config(tool: Tool, layers: Iterable[object]) -> Any:
     try:
         return tool.config.model_validate(merged)
     except ValidationError as exc:
-        raise ValueError(_sentence(exc)) from None
-
-
-def _sentence(exc: ValidationError) -> str:
-    errors = exc.errors(include_url=False, include_input=False, include_context=False)
-    return "; ".join(f"{'.'.join(map(str, error['loc'])) or 'settings'}: {error['msg']}" for error in errors[:5]) + "."
+        raise ValueError(sentence(exc, root="settings", limit=5)) from None
 
 
 def read_secrets(layers: Iterable[str]) -> Mapping[str, str]:

@@ -91,9 +91,9 @@ def count_no_connections() -> None:
 
 def count_no_calls() -> None:
     """A run's tool calls are not counted."""
-    from assistant.core.toolcalls.call_limits import Guard
+    from assistant.core.toolcalls.call_limits import CallLimiter
 
-    Guard.admit = lambda *_: None  # type: ignore[method-assign]
+    CallLimiter.admit = lambda *_: None  # type: ignore[method-assign]
 
 
 def count_no_frames() -> None:

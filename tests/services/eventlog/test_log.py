@@ -286,7 +286,7 @@ if REDIS_URL:
         await write(here, thread, entries(1, 1, 3))
         await until(lambda: view[0].last == Position(1, 3))
 
-    async def test_a_thread_that_nobody_reads_any_more_is_let_go_and_can_be_read_again(
+    async def test_a_thread_that_nobody_reads_any_more_is_unfollow_and_can_be_read_again(
         two_processes: tuple[RedisLog, RedisLog], thread: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         here, there = two_processes
@@ -317,10 +317,11 @@ if REDIS_URL:
             assert await left(Entry(1, 2, "{}")) <= 100  # not with each event
             assert await left(Entry(1, 3, '{"type":"RUN_FINISHED"}')) > redis.KEEP_SECONDS - 10
             assert await left(Entry(2, 1, "{}")) > redis.KEEP_SECONDS - 10
-            monkeypatch.setattr(redis_writer, "EXPIRY_KEPT_SECONDS", -1.0)
+            monkeypatch.setattr(redis_writer, "EXPIRY_INTERVAL_SECONDS", -1.0)
             assert await left(Entry(2, 2, "{}")) <= 100
             assert await left(Entry(2, 3, "{}")) <= 100
-            here._take({"type": "subscribe", "channel": b"mailbox"})  # Redis was away, and may have been restarted
+            # Redis could not be reached, and may have been restarted.
+            here._on_message({"type": "subscribe", "channel": b"mailbox"})
             assert await left(Entry(2, 4, "{}"), Entry(2, 5, "{}")) > redis.KEEP_SECONDS - 10
             assert await left(Entry(2, 6, "{}")) > redis.KEEP_SECONDS - 10  # the time is up
 
@@ -437,7 +438,7 @@ if REDIS_URL:
         view = await there.open(thread)
         await write(here, thread, entries(1, 1, 3))
         await until(lambda: view.last == Position(1, 3))
-        monkeypatch.setattr(redis, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(redis, "MAX_RETRY_SECONDS", 0.1)
         line.cut()
         await write(here, thread, entries(1, 4, 6))
         await asyncio.sleep(1.0)  # ten times as long as a command is patient
@@ -489,7 +490,8 @@ if REDIS_URL:
         views = [await here.open(thread), await there.open(thread)]
         with views[0].watching() as first, views[1].watching() as second:
             async with asyncio.timeout(20):
-                while not all(view.summaries for view in views):  # as below: who has not subscribed yet hears nothing
+                # As below: a process that has not subscribed yet receives nothing.
+                while not all(view.summary_changes for view in views):
                     await here.publish_summary_change(thread)
                     await asyncio.sleep(0.01)
             assert first.is_set() and second.is_set()

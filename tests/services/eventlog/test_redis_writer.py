@@ -9,7 +9,7 @@ import pytest
 
 from assistant.services.eventlog import redis_writer
 from assistant.services.eventlog.log import Entry
-from assistant.services.eventlog.redis_writer import Batch, RedisWriter, Rounds
+from assistant.services.eventlog.redis_writer import Batch, RedisWriter, WriteRounds
 from tests.services.eventlog.test_log import entries
 
 
@@ -42,11 +42,11 @@ def far() -> Far:
 
 
 @pytest.fixture
-def rounds(far: Far) -> Rounds:
-    return Rounds(far.append, lambda failure: isinstance(failure, Away))
+def rounds(far: Far) -> WriteRounds:
+    return WriteRounds(far.append, lambda failure: isinstance(failure, Away))
 
 
-async def test_what_is_written_during_a_round_is_the_next_one(far: Far, rounds: Rounds) -> None:
+async def test_what_is_written_during_a_round_is_the_next_one(far: Far, rounds: WriteRounds) -> None:
     writers = {name: RedisWriter(rounds, name, lambda: None) for name in ("a", "b", "c")}
     for entry in entries(1, 1, 4):
         for writer in writers.values():
@@ -60,12 +60,12 @@ async def test_what_is_written_during_a_round_is_the_next_one(far: Far, rounds: 
 
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two rounds a second, for `Rounds` that are made after this."""
+    """Two rounds a second, for `WriteRounds` that are made after this."""
     monkeypatch.setattr(redis_writer, "ROUNDS_PER_SECOND", 2.0)
 
 
 @pytest.mark.usefixtures("seldom")
-async def test_a_burst_goes_at_once_and_what_follows_it_gathers(far: Far, rounds: Rounds) -> None:
+async def test_a_burst_goes_at_once_and_what_follows_it_gathers(far: Far, rounds: WriteRounds) -> None:
     writer = RedisWriter(rounds, "a", lambda: None)
     for entry in entries(1, 1, 200):
         writer.write(entry)
@@ -73,12 +73,12 @@ async def test_a_burst_goes_at_once_and_what_follows_it_gathers(far: Far, rounds
             await asyncio.sleep(0)
     at_once = len(far.rounds)
     await writer.flush()
-    assert redis_writer.ROUNDS_AT_ONCE <= at_once <= redis_writer.ROUNDS_AT_ONCE + 2
+    assert redis_writer.ROUNDS_BURST <= at_once <= redis_writer.ROUNDS_BURST + 2
     assert len(far.rounds) <= at_once + 1
     assert far.written("a") == entries(1, 1, 200)
 
 
-async def test_a_flush_waits_for_what_was_written_before_it_and_not_for_more(far: Far, rounds: Rounds) -> None:
+async def test_a_flush_waits_for_what_was_written_before_it_and_not_for_more(far: Far, rounds: WriteRounds) -> None:
     writer = RedisWriter(rounds, "a", lambda: None)
     written = 0
 
@@ -97,7 +97,7 @@ async def test_a_flush_waits_for_what_was_written_before_it_and_not_for_more(far
     assert far.written("a")[0] == entries(1, 1, 1)[0]
 
 
-async def test_one_failure_is_its_own_writers_alone(far: Far, rounds: Rounds) -> None:
+async def test_one_failure_is_its_own_writers_alone(far: Far, rounds: WriteRounds) -> None:
     lost: list[str] = []
     far.fails["b"] = ValueError("fenced")
     writers = {name: RedisWriter(rounds, name, lambda name=name: lost.append(name)) for name in ("a", "b", "c")}  # type: ignore[misc]
@@ -114,9 +114,9 @@ async def test_one_failure_is_its_own_writers_alone(far: Far, rounds: Rounds) ->
 
 
 async def test_an_absence_that_was_waited_out_once_is_waited_out_for_all(
-    far: Far, rounds: Rounds, monkeypatch: pytest.MonkeyPatch
+    far: Far, rounds: WriteRounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_writer, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(redis_writer, "MAX_ENTRIES_PER_ROUND", 1)
     lost: list[str] = []
     far.fails["a"] = Away()
     writers = [RedisWriter(rounds, name, lambda name=name: lost.append(name)) for name in ("a", "b", "c")]  # type: ignore[misc]
@@ -129,7 +129,7 @@ async def test_an_absence_that_was_waited_out_once_is_waited_out_for_all(
     assert len(far.rounds) == 1
 
 
-async def test_whatever_else_goes_wrong_nobody_waits_for_ever(far: Far, rounds: Rounds) -> None:
+async def test_whatever_else_goes_wrong_nobody_waits_for_ever(far: Far, rounds: WriteRounds) -> None:
     far.broken = RuntimeError("a mistake")
     writer = RedisWriter(rounds, "a", lambda: None)
     writer.write(entries(1, 1, 1)[0])

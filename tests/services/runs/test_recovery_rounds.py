@@ -164,7 +164,7 @@ async def test_a_run_that_cannot_be_begun_is_taken_over(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(here.log, "start_run", never)
-    monkeypatch.setattr(runs, "BEGIN_SECONDS", 0.2)
+    monkeypatch.setattr(runs, "START_TIMEOUT_SECONDS", 0.2)
     with pytest.raises(TimeoutError):
         await begin(alice_member, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())
@@ -274,7 +274,7 @@ async def test_a_look_that_hangs_does_not_keep_leases_from_being_renewed(
 async def test_events_that_nobody_reads_are_let_go_without_another_run(
     here: Runs, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "SWEEP_SECONDS", 0.0)
+    monkeypatch.setattr(memory, "SWEEP_INTERVAL_SECONDS", 0.0)
     monkeypatch.setattr(memory, "IDLE_SECONDS", 0.0)
     here.log = MemoryLog()
     here.log.thread("idle").append((Entry(1, 1, "{}"),))
