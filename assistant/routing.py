@@ -23,7 +23,7 @@ from assistant.websocket.consumer import ChatConsumer
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
 
 
-def from_nobody(application: Any) -> Any:
+def without_tenants(application: Any) -> Any:
     """Wrap an application so that every request and connection starts without access to any tenant's rows."""
 
     async def begin(scope: Any, receive: Any, send: Any) -> None:
@@ -33,7 +33,7 @@ def from_nobody(application: Any) -> Any:
     return begin
 
 
-def with_caller(application: Any) -> Any:
+def with_cookies(application: Any) -> Any:
     """Wrap an application so that it gets the browser's cookies; the consumer reads the session itself.
 
     Channels' session middleware would check at every frame that is sent whether the session was modified.
@@ -51,7 +51,7 @@ def _choosing(is_ours: Callable[[str], bool], ours: Any, others: Any) -> Any:
 
 
 def with_mcp(site: Any) -> Any:
-    """Serve the MCP server in front of the site, as an ASGI application of its own, which is told of disconnects."""
+    """Serve the MCP server in front of the site, as an ASGI application, which gets disconnects."""
     return _choosing(is_mcp, mcp_application, site)
 
 
@@ -65,7 +65,7 @@ async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body"})
 
 
-async def nowhere(scope: Any, receive: Any, send: Any) -> None:
+async def refuse_unknown(scope: Any, receive: Any, send: Any) -> None:
     """Refuse a websocket at an unknown address with 403, as callers who are not admitted are."""
     await receive()
     await send({"type": "websocket.close"})
@@ -95,12 +95,12 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
     if settings.DEBUG:
         site = StaticFiles(site)
     api = with_known_hosts(with_bounded_bodies(with_mcp(site)))
-    chat = with_caller(URLRouter(websocket_urlpatterns))
+    chat = with_cookies(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {
             "http": _choosing(_is_websocket_of_ours, upgrade_required, api),
-            "websocket": _choosing(_is_websocket_of_ours, chat, websockets or nowhere),
+            "websocket": _choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown),
             "lifespan": lifespan,
         }
     )
-    return with_request_id(from_nobody(router))
+    return with_request_id(without_tenants(router))

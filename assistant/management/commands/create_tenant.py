@@ -27,7 +27,7 @@ class Command(OperatorCommand):
             )
         except ValidationError as exc:
             raise CommandError(
-                "; ".join(f"{field}: {' '.join(told)}" for field, told in exc.message_dict.items())
+                "; ".join(f"{field}: {' '.join(errors)}" for field, errors in exc.message_dict.items())
             ) from exc
         except ValueError as exc:
             raise CommandError(str(exc)) from exc
