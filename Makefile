@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium test-next lock sbom
+.PHONY: help demo test test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium test-next test-plain lock sbom
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -45,6 +45,12 @@ test-next: chromium  ## Run the tests that start a server on Python 3.13 and Dja
 	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 	@$(NEXT_VENV)/bin/python -c 'import django, sys; assert sys.version_info >= (3, 13) and django.VERSION >= (6, 1)'
 	@$(NEXT_VENV)/bin/python -m pytest $(SERVER_TESTS) --ignore=$(CONFORMANCE) -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# Without the code that relies on the internals of other packages; what tests that code itself is in folders of its name.
+PLAIN_TESTS := tests/websocket tests/api tests/services/runs tests/providers/test_openai.py
+
+test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the fast paths (FAST_PATHS=false)
+	@FAST_PATHS=false $(BIN)/python -m pytest $(PLAIN_TESTS) --ignore-glob='*/fast_paths/*' -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Tools that change or describe the environment, and so have one of their own.
 TOOLS := .venv-tools
