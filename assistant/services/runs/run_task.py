@@ -119,7 +119,7 @@ class RunTask:
     def cancel(self) -> None:
         """Cancel the run, with the provider's request and its tools.
 
-        Later calls do nothing: a cancellation arrives in several ways, and a second one would interrupt storing the end.
+        Later calls do nothing: a cancellation arrives in several ways, and a second would interrupt storing the end.
         """
         if not self._is_ending and not self._is_cancelled and self._task is not None:
             self._is_cancelled = True
