@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium
+.PHONY: help demo test test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium test-next lock sbom
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -33,6 +33,38 @@ test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pyte
 
 test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo's questions (fetches 1.1 GB once)
 	@$(BIN)/python -m pytest tests/model -s $(ARGS)
+
+# The newest Python and Django that are supported. The lock pairs Django 6.1 with Python 3.12 and newer.
+NEXT_VENV := .venv-next
+NEXT_PYTHON ?= $(shell for name in python3.13 "$$HOME"/.pyenv/versions/3.13*/bin/python python3; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null && echo $$name && break; done)
+SERVER_TESTS := tests/api tests/isolation tests/widget tests/webhooks tests/mcp tests/host_project tests/websocket tests/services/limits tests/services/runs tests/asgi $(wildcard tests/test_*.py)
+
+test-next: chromium  ## Run the tests that start a server on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
+	@[ -n "$(NEXT_PYTHON)" ] || { echo "Python 3.13 is needed, on the PATH, by pyenv or as NEXT_PYTHON=..."; exit 1; }
+	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
+	@$(NEXT_VENV)/bin/python -c 'import django, sys; assert sys.version_info >= (3, 13) and django.VERSION >= (6, 1)'
+	@$(NEXT_VENV)/bin/python -m pytest $(SERVER_TESTS) --ignore=$(CONFORMANCE) -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# Tools that change or describe the environment, and so have one of their own.
+TOOLS := .venv-tools
+LOCK := $(TOOLS)/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make lock" --extra postgres --extra local-model --group site
+
+$(TOOLS)/.installed:
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9 cyclonedx-bom==7.5.0 pip-licenses==5.5.5
+	@touch $@
+
+lock: $(TOOLS)/.installed  ## Pin all dependencies, with hashes, as pyproject.toml asks for them (ARGS=--upgrade: the newest)
+	@$(LOCK) $(ARGS) --output-file requirements.txt
+	@$(LOCK) $(ARGS) --group dev --constraint requirements.txt --output-file requirements-dev.txt
+
+sbom: $(TOOLS)/.installed  ## Write to build/ what the product runs on: a CycloneDX SBOM and a list of licences
+	@$(MAKE) --no-print-directory VENV=.venv-sbom .venv-sbom/.installed
+	@mkdir -p build
+	@$(TOOLS)/bin/cyclonedx-py environment .venv-sbom/bin/python --pyproject pyproject.toml --output-reproducible --output-file build/sbom.cdx.json
+	@$(TOOLS)/bin/pip-licenses --python .venv-sbom/bin/python --from mixed --with-urls --format markdown --output-file build/licenses.md
 
 conformance: $(VENV)/.installed-dev $(BIN)/node $(CONFORMANCE)/node_modules/.installed  ## Run the official MCP conformance suite
 	@$(BIN)/python -m pytest $(CONFORMANCE) $(ARGS)
@@ -71,7 +103,7 @@ lint-deployment:
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 clean:  ## Remove what these commands made
-	rm -rf $(VENV) $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
+	rm -rf $(VENV) $(NEXT_VENV) $(TOOLS) .venv-sbom build $(CONFORMANCE)/node_modules $(CLIENTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis staticfiles
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \
@@ -82,12 +114,12 @@ $(BIN)/python:
 
 $(VENV)/.installed: requirements.txt | $(BIN)/python
 	@echo "Installing what it runs on into $(VENV) ..."
-	@$(PIP_INSTALL) -r requirements.txt
+	@$(PIP_INSTALL) --require-hashes -r requirements.txt
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV) ..."
-	@$(PIP_INSTALL) -r requirements-dev.txt
+	@$(PIP_INSTALL) --require-hashes -r requirements-dev.txt
 	@touch $@
 
 # The suite is a program for Node.js, which PyPI carries too.

@@ -33,6 +33,6 @@ class AssistantConfig(AppConfig):
 
         catalogue.discover_installed()
         if settings.ROW_LEVEL_SECURITY:
-            row_level_security.hold_connections()
+            row_level_security.wrap_statements()
         pre_migrate.connect(refuse_old_database, sender=self)
         hosting.follow()

@@ -115,7 +115,7 @@ def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kw
     """`migrate` asks this first: a data migration that finds no rows would count as done."""
     if DEFAULT_DB_ALIAS not in (databases or ()):
         return []
-    return [Error(problem, id="assistant.E004") for problem in rowsecurity.hiding()]
+    return [Error(problem, id="assistant.E004") for problem in rowsecurity.find_hidden_rows()]
 
 
 @register(Tags.database, deploy=True)
@@ -123,4 +123,4 @@ def row_level_security(app_configs: Any, databases: Collection[str] | None = Non
     """What ROW_LEVEL_SECURITY promises holds; no error, since the tables come before their policies."""
     if not settings.ROW_LEVEL_SECURITY or DEFAULT_DB_ALIAS not in (databases or ()):
         return []
-    return [checks.Warning(problem, id="assistant.W004") for problem in rowsecurity.problems()]
+    return [checks.Warning(problem, id="assistant.W004") for problem in rowsecurity.find_problems()]

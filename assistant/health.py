@@ -21,6 +21,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from assistant.services import metrics
 from assistant.services.connections import shutdown
 from assistant.services.tenancy import row_level_security
+from assistant.services.tenancy.authentication import bearer_of
 
 logger = logging.getLogger(__name__)
 
@@ -57,9 +58,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @never_cache
 def metrics_page(request: HttpRequest) -> HttpResponse:
     """The process's numbers for whoever has the deployment's `METRICS_TOKEN`; to others there is no such page."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    is_known = settings.METRICS_TOKEN and constant_time_compare(token.strip(), settings.METRICS_TOKEN)
-    if scheme.lower() != "bearer" or not is_known:
+    token = bearer_of(request.headers)
+    if not settings.METRICS_TOKEN or not constant_time_compare(token or "", settings.METRICS_TOKEN):
         return HttpResponse(status=404)
     return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
 
@@ -85,8 +85,8 @@ def _migrations() -> bool:
 
 def _row_level_security() -> bool:
     try:
-        row_level_security.need_agreement()
-    except row_level_security.Disagreement as exc:
+        row_level_security.check_setting()
+    except row_level_security.SettingMismatch as exc:
         logger.error("ROW_LEVEL_SECURITY is not what the database does: %s", exc)
         return False
     except DatabaseError:

@@ -131,7 +131,7 @@ def _checked(role: str) -> Role:
 def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
     places = Membership.objects.filter(tenant=tenant).exclude(role=Role.END_USER)
     there: dict[Any, str] = dict(places.values_list("user_id", "role"))
-    end_memberships(actor=None, places=places.filter(user_id__in=there.keys() - wanted.keys()))
+    end_memberships(actor=None, memberships=places.filter(user_id__in=there.keys() - wanted.keys()))
     for user_id, role in wanted.items():
         if user_id not in there:
             Membership.objects.create(tenant=tenant, user_id=user_id, role=role)

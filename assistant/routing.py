@@ -16,7 +16,7 @@ from assistant.asgi.body_limits import with_bounded_bodies, with_known_hosts
 from assistant.asgi.lifespan import lifespan
 from assistant.mcp.server.asgi import application as mcp_application
 from assistant.mcp.server.asgi import is_mcp
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.row_scope import set_tenants
 from assistant.staticfiles import StaticFiles
 from assistant.websocket.consumer import ChatConsumer
 
@@ -27,7 +27,7 @@ def from_nobody(application: Any) -> Any:
     """Let every request and connection begin with nobody's rows in sight."""
 
     async def begin(scope: Any, receive: Any, send: Any) -> None:
-        enter()
+        set_tenants()
         await application(scope, receive, send)
 
     return begin

@@ -1,1 +1,1 @@
-"""What measures: `make bench` compares the product with what people would use instead. Never run as tests."""
+"""Measurements: `make bench` compares the product with alternatives, `make resilience` injects faults."""

@@ -1,23 +1,25 @@
-"""What a run of the benchmark shares: the scripted provider, the number of rounds, and how long things may take."""
+"""The options of a run of the benchmark."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The lengths that the goals speak of.
+from benchmarks.workload import Workload
+
+# The goals apply to measurements of at least this length.
 ROUNDS, MIXED_MINUTES, PAGE_SECONDS = 5, 30.0, 60
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One run.
+    """The options of a run, and the provider that it asks.
 
     Args:
         provider_url: the base URL of the scripted provider.
-        rounds: how often everything is measured in turn.
-        quick: small sizes, to try the benchmark itself; figures are not to be trusted.
-        mixed_minutes: how long the mixed load lasts.
-        page_seconds: how long the browser watches a stream.
+        rounds: how many times each figure is measured.
+        quick: small workloads, to try the benchmark itself; the figures mean nothing.
+        mixed_minutes: the length of the mixed load.
+        page_seconds: how long the browser shows a streamed answer.
     """
 
     provider_url: str
@@ -28,10 +30,14 @@ class Bench:
 
     @property
     def few_rounds(self) -> int:
-        """Of what takes long, and is made of thousands of figures each time: an odd number, for its median."""
+        """Rounds of a figure that takes long, and of thousands of values or tokens each; odd, for its median."""
         return self.rounds // 4 * 2 + 1
 
+    def sized(self, workload: Workload) -> Workload:
+        """Return the workload to measure in this run."""
+        return workload.quick() if self.quick else workload
+
     def is_whole(self, family: str) -> bool:
-        """Whether a family is measured at full length; less is a try, which is shown and not kept."""
+        """Whether this run measures a family at full length. Shorter runs are shown, and not stored."""
         lengths = {"mixed": self.mixed_minutes >= MIXED_MINUTES, "page": self.page_seconds >= PAGE_SECONDS}
         return not self.quick and self.rounds >= ROUNDS and lengths.get(family, True)

@@ -1,4 +1,4 @@
-"""The peers' environments: made once, in a folder that git ignores, with the versions that these files pin."""
+"""Virtual environments of the other packages, built once with the pinned versions, in a folder that git ignores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENVIRONMENTS = HERE / ".peers"
 
 
 def python_of(name: str) -> str:
-    """The interpreter of the environment of `requirements-<name>.txt`, which is built unless it is there as pinned."""
+    """Return the interpreter of the environment of `requirements-<name>.txt`, which is built if it is not current."""
     pins = (HERE / f"requirements-{name}.txt").read_text()
     folder, stamp = ENVIRONMENTS / name, ENVIRONMENTS / name / ".installed"
     python = str(folder / "bin" / "python")

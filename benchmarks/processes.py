@@ -1,4 +1,4 @@
-"""Processes that are measured: started, asked for their CPU time and memory, and ended by their own number."""
+"""Server processes: started, measured for CPU time and memory, and ended by their own process id."""
 
 from __future__ import annotations
 
@@ -15,50 +15,54 @@ from pathlib import Path
 
 from benchmarks.peers import ROOT
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 START_SECONDS = 90.0
 
 
 class Process:
-    """A running process; what it prints beside its answers is in `log`."""
+    """A running process. Its standard error goes to the file `log`."""
 
     def __init__(self, popen: subprocess.Popen[str], log: Path) -> None:
         self.popen = popen
         self.log = log
 
     def cpu(self) -> float:
-        """Seconds of CPU that it has used, all threads, user and system."""
-        # The command's name, in brackets, may hold anything; utime and stime are fields 14 and 15.
-        fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        """Return the seconds of CPU time that all its threads have used, user and system."""
+        # The id of another process's CPU clock, as clock_getcpuclockid(3) computes it: it counts nanoseconds, while
+        # /proc/<pid>/stat counts hundredths of a second.
+        return time.clock_gettime((~self.popen.pid << 3) | 2)
 
     def memory(self) -> int:
-        """Bytes of memory that are its own: proportional set size, without what other processes share."""
+        """Return its proportional set size in bytes, which does not count memory shared with other processes."""
         text = Path(f"/proc/{self.popen.pid}/smaps_rollup").read_text()
         return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")) * 1024
 
-    def line(self) -> str:
-        """The next line of its standard output. Raises `RuntimeError`, with its log, if it has ended."""
+    def read_line(self) -> str:
+        """Return the next line of its standard output. Raises `RuntimeError`, with its log, if it has ended."""
         assert self.popen.stdout is not None
         text = self.popen.stdout.readline()
         if not text:
             raise RuntimeError(f"{self.popen.args!r} ended:\n{self.log.read_text(errors='replace')[-3000:]}")
         return text.strip()
 
-    def say(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
+        """Write a line to its standard input."""
         assert self.popen.stdin is not None
         self.popen.stdin.write(text + "\n")
         self.popen.stdin.flush()
 
     def wait_for(self, url: str) -> None:
-        """Block until an HTTP address answers. Raises `RuntimeError`, with its log, when it ends or takes too long."""
+        """Block until a URL answers, with any status.
+
+        Raises:
+            RuntimeError: the process ended or took longer than `START_SECONDS`; with its log.
+        """
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.popen.poll() is None:
             try:
                 urllib.request.urlopen(url, timeout=5).close()
                 return
             except urllib.error.HTTPError:
-                return  # whatever it answers: it is there
+                return
             except OSError:
                 time.sleep(0.005)
         raise RuntimeError(f"{self.popen.args!r} does not answer:\n{self.log.read_text(errors='replace')[-3000:]}")
@@ -66,7 +70,7 @@ class Process:
 
 @contextmanager
 def started(command: Sequence[str], env: Mapping[str, str] | None = None) -> Iterator[Process]:
-    """Run a command in the project's folder until the end of the block."""
+    """Run a command in the project's folder until the end of the block; `env` adds to the environment."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **(env or {})}
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         log = Path(folder) / "log"

@@ -1,6 +1,7 @@
-"""Says where each microsecond of the serving process goes: `python -m benchmarks.profiled [--seconds 8]`.
+"""Profiles the server process by part of the code: `python -m benchmarks.profiled [--seconds 8]`.
 
-py-spy looks at the process from outside; what it sees is shared out over the CPU time that the kernel counted then.
+py-spy samples the process from outside. The CPU time that the kernel counted meanwhile is divided in proportion to the
+samples of each part.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from pathlib import Path
 import psycopg
 import redis
 
+from benchmarks.load_client import LoadClient
 from benchmarks.processes import started
 from benchmarks.report import number
 from benchmarks.rows.pace import REDIS, fresh_database
-from benchmarks.ways import Product, close_all, product, site
-from benchmarks.wire import Wire
+from benchmarks.targets import Product, close_all, product, site
 
-STREAMS, RATE, FLAT_TOKENS, ASKING = 40, 50, 4_000, 4
-LOOKS_PER_SECOND, WARMING_SECONDS = 250, 3.0
-# By the file of the innermost frame of Python, the first that fits; what it calls in C is its own.
-ROOMS: Sequence[tuple[str, str]] = (
+STREAMS, RATE, FLAT_TOKENS, CLIENTS = 40, 50, 4_000, 4
+SAMPLES_PER_SECOND, WARM_UP_SECONDS = 250, 3.0
+# By the file of the innermost Python frame, whose C calls count as its own; the first pattern that matches.
+PARTS: Sequence[tuple[str, str]] = (
     ("The provider's HTTP: aiohttp", "aiohttp/|multidict/|yarl/"),
     ("Asking it: openai, httpx2", "openai/|httpx2?/|httpcore2?/|assistant/providers/(connections|requests)"),
     ("Reading its answer: `providers/`", "assistant/providers/"),
@@ -45,125 +46,125 @@ ROOMS: Sequence[tuple[str, str]] = (
     ("Event loop and threads", "asyncio/|uvloop|concurrent/|threading|contextlib|queue|selectors|ssl"),
 )
 _FILE = re.compile(r" \(([^()]*?)(?::\d+)?\)$")
-# Threads of a pool that have nothing to do.
+# Idle threads of a pool.
 _WAITING = re.compile(r"_worker \(concurrent/futures/thread\.py:\d+\)$")
 _TEXT = re.compile(rb"TEXT_MESSAGE_CONTENT")
 
-Work = Callable[[Product, Sequence[Wire]], Awaitable[int]]
+Work = Callable[[Product, Sequence[LoadClient]], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was seen of a process while it served `count` of something, in so many seconds of CPU."""
+    """Samples of a process that did something `count` times in so many seconds of CPU time."""
 
     title: str
     count: int
     seconds: float
-    looks: Counter[str]
+    samples: Counter[str]
 
     def table(self) -> str:
-        """Microseconds of one, and shares, by room, as Markdown."""
-        total, each = sum(self.looks.values()), self.seconds / self.count * 1e6
+        """Return the microseconds of one, and the shares, by part, as a Markdown table."""
+        total, each = sum(self.samples.values()), self.seconds / self.count * 1e6
         head = [f"| {self.title}: {number(each)} us | us | Share |", "|---|---|---|"]
         rows = [
-            f"| {room} | {number(each * seen / total)} | {100 * seen / total:.0f} % |"
-            for room, seen in self.looks.most_common()
+            f"| {part} | {number(each * seen / total)} | {100 * seen / total:.0f} % |"
+            for part, seen in self.samples.most_common()
         ]
         return "\n".join([*head, *rows])
 
 
-def room_of(stack: str) -> str:
-    """The room in which a look found a thread: of a line of py-spy's raw output, without the count."""
+def part_of(stack: str) -> str:
+    """Return the part of the code that a sample belongs to, from a line of py-spy's raw output without the count."""
     frame = _FILE.search(stack)
     file = (frame[1] if frame else stack).rpartition("site-packages/")[2]
-    return next((room for room, files in ROOMS if re.match(files, file)), "The rest")
+    return next((part for part, files in PARTS if re.match(files, file)), "The rest")
 
 
-async def paced(server: Product, wires: Sequence[Wire]) -> int:
-    """Answers of tokens that come by themselves; how many tokens."""
-    return await _answered(server, wires, f"[tokens={RATE * _seconds} rate={RATE}]", RATE * _seconds)
+async def paced(server: Product, clients: Sequence[LoadClient]) -> int:
+    """Stream paced answers; return how many tokens."""
+    return await _answered(server, clients, f"[tokens={RATE * _seconds} rate={RATE}]", RATE * _seconds)
 
 
-async def flat_out(server: Product, wires: Sequence[Wire]) -> int:
-    """Answers as fast as they go; how many tokens."""
+async def flat_out(server: Product, clients: Sequence[LoadClient]) -> int:
+    """Stream answers at full speed; return how many tokens."""
     done, loop = 0, asyncio.get_running_loop()
     until = loop.time() + _seconds
     while loop.time() < until:
-        done += await _answered(server, wires, f"[tokens={FLAT_TOKENS}]", FLAT_TOKENS)
+        done += await _answered(server, clients, f"[tokens={FLAT_TOKENS}]", FLAT_TOKENS)
     return done
 
 
-async def turns(server: Product, wires: Sequence[Wire]) -> int:
-    """One question after the other, each answered with a word; how many."""
+async def turns(server: Product, clients: Sequence[LoadClient]) -> int:
+    """Send prompts that are answered with one word, one after the other; return how many."""
     loop = asyncio.get_running_loop()
     until = loop.time() + _seconds
 
-    async def ask(wire: Wire) -> int:
+    async def ask(client: LoadClient) -> int:
         done = 0
         while loop.time() < until:
-            await server.ask(wire, "Hello")
+            await server.ask(client, "Hello")
             done += 1
-            await asyncio.sleep(0.03)  # a member's frames are limited
+            await asyncio.sleep(0.03)  # the frames of a member are limited
         return done
 
-    return sum(await asyncio.gather(*(ask(wire) for wire in wires)))
+    return sum(await asyncio.gather(*(ask(client) for client in clients)))
 
 
-async def _answered(server: Product, wires: Sequence[Wire], prompt: str, tokens: int) -> int:
-    for wire in wires:
-        wire.received.clear()
-    await asyncio.gather(*(server.ask(wire, prompt) for wire in wires))
-    assert all(any(_TEXT.search(text) for _, text in wire.received) for wire in wires)
-    return tokens * len(wires)
+async def _answered(server: Product, clients: Sequence[LoadClient], prompt: str, tokens: int) -> int:
+    for client in clients:
+        client.received.clear()
+    await asyncio.gather(*(server.ask(client, prompt) for client in clients))
+    assert all(any(_TEXT.search(text) for _, text in client.received) for client in clients)
+    return tokens * len(clients)
 
 
 async def watch(title: str, server: Product, streams: int, work: Work) -> Profile:
-    """Let `work` go on over so many connections, and look at the server meanwhile."""
+    """Run `work` over so many connections, and sample the server meanwhile."""
     assert server.process is not None
-    wires = [await server.open(place) for place in range(streams)]
-    await asyncio.gather(*(server.ask(wire, "Hello") for wire in wires))
-    await asyncio.sleep(WARMING_SECONDS)  # what is imported late
+    clients = [await server.open(place) for place in range(streams)]
+    await asyncio.gather(*(server.ask(client, "Hello") for client in clients))
+    await asyncio.sleep(WARM_UP_SECONDS)  # for imports after the start
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         seen = Path(folder) / "raw"
         spy = await asyncio.create_subprocess_exec(
             Path(sys.executable).with_name("py-spy"), "record", "--pid", str(server.process.popen.pid),
-            "--format", "raw", "--rate", str(LOOKS_PER_SECOND), "--duration", str(_seconds), "--output", seen,
+            "--format", "raw", "--rate", str(SAMPLES_PER_SECOND), "--duration", str(_seconds), "--output", seen,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         before = server.cpu()
-        count = await work(server, wires)
+        count = await work(server, clients)
         spent = server.cpu() - before
         if await spy.wait():
-            raise RuntimeError("py-spy may not look at the server: root, or the right to trace processes, is needed")
-        looks: Counter[str] = Counter()
+            raise RuntimeError("py-spy may not trace the server: root, or the right to trace processes, is needed")
+        samples: Counter[str] = Counter()
         for line in seen.read_text().splitlines():
             stack, _, times = line.rpartition(" ")
             if not _WAITING.search(stack):
-                looks[room_of(stack)] += int(times)
-    await close_all(wires)
-    return Profile(title, count, spent, looks)
+                samples[part_of(stack)] += int(times)
+    await close_all(clients)
+    return Profile(title, count, spent, samples)
 
 
 def profiles(provider_url: str) -> Iterator[Profile]:
-    """One after the other: on SQLite, and on PostgreSQL and Redis if they are there."""
+    """Yield the profiles on SQLite, then those on PostgreSQL and Redis if they are there."""
     with site(provider_url) as made, product(made) as server:
         yield asyncio.run(watch("SQLite, a token that comes by itself", server, STREAMS, paced))
         yield asyncio.run(watch("SQLite, a token that comes with others", server, STREAMS, flat_out))
-        yield asyncio.run(watch("SQLite, a turn of one token, 20 tools", server, ASKING, turns))
+        yield asyncio.run(watch("SQLite, a turn of one token, 20 tools", server, CLIENTS, turns))
     try:
         url = fresh_database()
     except (psycopg.OperationalError, redis.RedisError) as exc:
-        print(f"PostgreSQL or Redis is not there: {exc}")
+        print(f"PostgreSQL or Redis does not answer: {exc}")
         return
     with site(provider_url, url, REDIS) as made, product(made) as server:
         yield asyncio.run(watch("PostgreSQL and Redis, a token that comes by itself", server, STREAMS, paced))
-        yield asyncio.run(watch("PostgreSQL and Redis, a turn of one token, 20 tools", server, ASKING, turns))
+        yield asyncio.run(watch("PostgreSQL and Redis, a turn of one token, 20 tools", server, CLIENTS, turns))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=8, help="how long each situation is looked at")
+    parser.add_argument("--seconds", type=int, default=8, help="how long each workload is sampled")
     _seconds = parser.parse_args().seconds
     with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
-        for profile in profiles(provider.line()):
+        for profile in profiles(provider.read_line()):
             print(profile.table(), end="\n\n", flush=True)

@@ -1,8 +1,13 @@
-"""The scripted provider that everybody is measured against: prebuilt bytes, so that it is never what is slow.
+"""The scripted provider of all measurements. It sends prebuilt bytes, so that it is not the bottleneck.
 
-What the last message asks for is what comes: `[tokens=N]` flat out, `[tokens=N rate=R]` paced by the clock, each token
-the moment it was sent (CLOCK_MONOTONIC, which processes share); `[call NAME {...}]`, once or more often, tool calls;
-`[rounds=N]` the tool `add`, N times one after the other. Anything else is answered with one word.
+The last user message chooses the answer:
+
+- `[tokens=N]`: N tokens at full speed.
+- `[tokens=N rate=R]`: N tokens at R a second; each token is the time at which it was sent (CLOCK_MONOTONIC, the same in
+  all processes).
+- `[call NAME {...}]`, once or more: tool calls.
+- `[rounds=N]`: a call of the tool `add`, N times one after the other.
+- anything else: one word.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-# About twenty tokens: as much as a proxy with its usual buffer of 4 KiB hands on at once.
+# Tokens in one write: as much as a proxy with a buffer of 4 KiB forwards at once.
 BLOCK = 20
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _CHUNK = {
@@ -34,7 +39,7 @@ _ROUNDS = re.compile(r"\[rounds=(\d+)\]")
 
 
 def _event(payload: str) -> bytes:
-    """One server-sent event as an HTTP chunk of its own, which is how servers write them."""
+    """Return one server-sent event as an HTTP chunk, as servers write them."""
     data = f"data: {payload}\n\n".encode()
     return b"%x\r\n%b\r\n" % (len(data), data)
 
@@ -51,23 +56,23 @@ def _end(reason: str, tokens: int) -> bytes:
 
 
 _START = _delta({"role": "assistant", "content": ""})
-# Paced answers are Markdown: a paragraph ends after so many tokens.
+# Paced answers are Markdown; a paragraph has so many tokens.
 PARAGRAPH = 60
-# Tokens whose stamp is put in later; its length is constant, and so is the frame around it.
+# The bytes around the time of a paced token, whose length is constant.
 _STAMP = "0000000.000000"
 _WORD = _delta({"content": f"{_STAMP} "}).split(_STAMP.encode())
 _LAST = _delta({"content": f"{_STAMP}\n\n"}).split(_STAMP.encode())
 
 
 def stamped(place: int) -> bytes:
-    """A token that says when it was sent: seconds of the monotonic clock."""
+    """Return the event of a paced token: the seconds of the monotonic clock."""
     before, after = _WORD if place % PARAGRAPH else _LAST
     return b"%b%014.6f%b" % (before, time.monotonic(), after)
 
 
 @lru_cache(maxsize=64)
 def flat_out(tokens: int) -> tuple[bytes, ...]:
-    """An answer of words in blocks of `BLOCK` events."""
+    """Return an answer of words in blocks of `BLOCK` events."""
     words = [_delta({"content": f"word{number % 10} "}) for number in range(tokens)]
     blocks = [b"".join(words[start : start + BLOCK]) for start in range(0, tokens, BLOCK)]
     return (_HEAD + _START + b"".join(blocks[:1]), *blocks[1:], _end("stop", tokens))
@@ -75,7 +80,7 @@ def flat_out(tokens: int) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=64)
 def calling(calls: tuple[tuple[str, str], ...], key: int) -> bytes:
-    """An answer that calls tools; `key` makes the calls' ids differ from round to round."""
+    """Return an answer that calls tools; `key` makes the ids of the calls unique."""
     pieces = [
         _delta({"tool_calls": [{"index": place, **part}]})
         for place, (name, arguments) in enumerate(calls)
@@ -89,7 +94,7 @@ def calling(calls: tuple[tuple[str, str], ...], key: int) -> bytes:
 
 
 def script(messages: list[dict[str, Any]]) -> tuple[bytes, ...] | tuple[int, int]:
-    """The answer to a conversation: blocks of bytes, or (tokens, tokens a second)."""
+    """Return the answer to a conversation: blocks of bytes, or (tokens, tokens a second) of a paced answer."""
     place = max(index for index, message in enumerate(messages) if message["role"] == "user")
     text, results = _text(messages[place]), sum(message["role"] == "tool" for message in messages[place:])
     if found := _TOKENS.search(text):
@@ -107,7 +112,7 @@ def _text(message: dict[str, Any]) -> str:
 
 
 class Clock:
-    """Writes the tokens of all paced answers when each is due; one task for any number of streams."""
+    """Writes each token of all paced answers when it is due, in one task."""
 
     def __init__(self) -> None:
         self._due: list[tuple[float, int, int, float, asyncio.Transport]] = []
@@ -140,7 +145,7 @@ class Clock:
 
 
 class Connection(asyncio.Protocol):
-    """One client's connection: requests one after the other, as clients of chat-completions send them."""
+    """A client's connection, which sends one request after the other."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -174,14 +179,14 @@ class Connection(asyncio.Protocol):
             self._write(iter(answer))
 
     def _write(self, blocks: Iterator[Any]) -> None:
-        """One block, then the other streams' turn."""
+        """Write one block, then give the other streams a turn of the event loop."""
         if (block := next(blocks, None)) is not None and not self._transport.is_closing():
             self._transport.write(block)
             asyncio.get_running_loop().call_soon(self._write, blocks)
 
 
 async def serve(port: int) -> None:
-    """Serve until cancelled; prints the base URL once it listens."""
+    """Serve until cancelled; print the base URL once it listens."""
     clock = Clock()
     server = await asyncio.get_running_loop().create_server(lambda: Connection(clock), "127.0.0.1", port, backlog=1000)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)

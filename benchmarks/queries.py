@@ -1,4 +1,4 @@
-"""Counts the queries of one turn by the length of its thread: prints them as JSON. Run in a site's environment."""
+"""Counts the queries of a turn by the length of its thread. Runs in the environment of a site."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import parse_input
 from assistant.services.tenancy.members import Member, find_member
 from benchmarks.site import ASSISTANT, TENANT
-from benchmarks.ways import run_input
+from benchmarks.targets import run_input
 
-# They make a transaction, and ask for nothing.
+# Statements of transactions are not counted.
 FRAME = ("BEGIN", "SAVEPOINT", "RELEASE", "COMMIT", "ROLLBACK")
 
 
 async def turn(member: Member, thread: str) -> None:
-    """One turn, to the end of its last write."""
+    """Run one turn to its end."""
     runs = get_runs()
     given = parse_input(json.loads(run_input(thread, "Hello")))
     opened = await runs.open(member=member, assistant_slug=ASSISTANT, given=given)
@@ -37,7 +37,7 @@ async def turn(member: Member, thread: str) -> None:
 
 
 async def count(threads: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """The number of queries of a turn in each of the threads."""
+    """Return the number of queries of a turn in each of the threads."""
     user = await in_database(lambda: get_user_model().objects.get(username="member-0").pk)
     member = await in_database(find_member, user_id=user, tenant_slug=TENANT)
     assert member is not None
@@ -59,7 +59,7 @@ async def count(threads: Sequence[tuple[str, str]]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Count for the threads in the first argument, JSON of names and ids."""
+    """Count for the threads in the first argument, JSON of names and ids, and print the counts as JSON."""
     new = str(uuid.uuid4())
     counts = asyncio.run(count([("new", new), ("two messages", new), *json.loads(sys.argv[1]).items()]))
     print(json.dumps(counts), flush=True)

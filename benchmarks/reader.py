@@ -1,6 +1,6 @@
-"""What reading a stream costs: our reader against the openai package's own, interleaved in one run.
+"""CPU of reading a stream: the product's reader against the openai package's own, in turn.
 
-`python -m benchmarks.reader [--tokens 1000] [--rounds 7]` prints milliseconds of CPU for 1,000 chunks, and the ratio.
+`python -m benchmarks.reader [--tokens 1000] [--rounds 7]` prints the milliseconds of CPU of 1,000 chunks, and ratios.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Read = Callable[[str, int], Awaitable[int]]
 
 
 async def ours(url: str, tokens: int) -> int:
-    """Read one answer as the product does; gives the number of characters."""
+    """Read one answer as the product does, and return the number of characters."""
     request = ModelRequest([Message("user", f"[tokens={tokens}]")])
     model = OpenAIModel("fake", base_url=url, api_key="")
     reply = [event async for event in model.stream(request)][-1]
@@ -32,7 +32,7 @@ async def ours(url: str, tokens: int) -> int:
 
 
 def theirs(client: openai.AsyncOpenAI) -> Read:
-    """Read one answer as the openai package's documentation does."""
+    """Return a function that reads an answer as the documentation of the openai package does."""
 
     async def read(url: str, tokens: int) -> int:
         stream = await client.chat.completions.create(
@@ -51,7 +51,7 @@ def theirs(client: openai.AsyncOpenAI) -> Read:
 
 
 async def measure(read: Read, url: str, tokens: int, streams: int) -> float:
-    """CPU seconds of this process for one stream."""
+    """Return the CPU seconds of this process for one stream."""
     start = time.process_time()
     for _ in range(streams):
         await read(url, tokens)
@@ -61,26 +61,26 @@ async def measure(read: Read, url: str, tokens: int, streams: int) -> float:
 async def main(url: str, tokens: int, rounds: int) -> None:
     httpx2_client = openai.AsyncOpenAI(base_url=url, api_key="none")
     aiohttp_client = openai.AsyncOpenAI(base_url=url, api_key="none", http_client=openai.DefaultAioHttpClient())
-    ways: dict[str, Read] = {
+    readers: dict[str, Read] = {
         "create(stream=True), httpx2": theirs(httpx2_client),
         "create(stream=True), aiohttp": theirs(aiohttp_client),
         "OpenAIModel.stream": ours,
     }
     async with httpx2_client, aiohttp_client:
-        await report(ways, url, tokens, rounds)
+        await report(readers, url, tokens, rounds)
 
 
-async def report(ways: dict[str, Read], url: str, tokens: int, rounds: int) -> None:
-    lengths = {await read(url, tokens) for read in ways.values()}
+async def report(readers: dict[str, Read], url: str, tokens: int, rounds: int) -> None:
+    lengths = {await read(url, tokens) for read in readers.values()}
     assert len(lengths) == 1, "the readers disagree"
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    empty: dict[str, list[float]] = {name: [] for name in ways}
+    times: dict[str, list[float]] = {name: [] for name in readers}
+    empty: dict[str, list[float]] = {name: [] for name in readers}
     for _ in range(rounds):
-        for name, read in ways.items():
+        for name, read in readers.items():
             times[name].append(await measure(read, url, tokens, 5))
             empty[name].append(await measure(read, url, 1, 20))
     base = statistics.median(times["create(stream=True), httpx2"])
-    print(f"{'way':32} {'ms CPU per 1,000 chunks':>24} {'ms per request':>15} {'times faster':>13}")
+    print(f"{'reader':32} {'ms CPU per 1,000 chunks':>24} {'ms per request':>15} {'times faster':>13}")
     for name, values in times.items():
         median = statistics.median(values)
         per_thousand = (median - statistics.median(empty[name])) * 1e6 / tokens

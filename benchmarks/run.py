@@ -18,37 +18,37 @@ from benchmarks.processes import started
 from benchmarks.report import HELD_THERE, Family, Line, Section, document, now, show
 from benchmarks.speed import slowness
 
-FAMILIES = ("core", "stream", "pace", "turn", "idle", "start", "page", "mixed")
+FAMILIES = ("core", "stream", "pace", "paced_cpu", "turn", "idle", "start", "page", "mixed")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("families", nargs="*", metavar="family", help=f"of {', '.join(FAMILIES)}; default all")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--quick", action="store_true", help="small sizes: tries the benchmark, not the product")
+    parser.add_argument("--quick", action="store_true", help="small workloads, to try the benchmark itself")
     parser.add_argument("--mixed-minutes", type=float, default=MIXED_MINUTES)
     parser.add_argument("--page-seconds", type=int, default=PAGE_SECONDS)
     parser.add_argument("--strict", action="store_true", help="end with exit code 1 if a goal was missed")
     options = parser.parse_args()
     if unknown := set(options.families) - set(FAMILIES):
         parser.error(f"no such family: {', '.join(sorted(unknown))}")
-    # So that the servers are ended too.
+    # So that the servers are stopped too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sections: list[Section] = []
     with started([sys.executable, "-m", "benchmarks.provider"]) as provider:
         lengths = (options.mixed_minutes, options.page_seconds)
-        bench = Bench(provider.line(), options.rounds, options.quick, *lengths)
+        bench = Bench(provider.read_line(), options.rounds, options.quick, *lengths)
         for name in options.families or FAMILIES:
             family = _family(name, bench)
             sections += family.sections
-            if bench.is_whole(name):  # what is measured is kept if the run is stopped
+            if bench.is_whole(name):  # at once, so that an interrupted run keeps what it measured
                 family.keep()
                 (HERE / "results.md").write_text(document(FAMILIES))
     return _conclude(sections, strict=options.strict)
 
 
 def _family(name: str, bench: Bench) -> Family:
-    """A family's sections, each printed as it comes."""
+    """Measure a family and print each of its sections."""
     sections: list[Section] = []
     speeds: list[float] = []
     loads = [os.getloadavg()[0]]
@@ -61,17 +61,17 @@ def _family(name: str, bench: Bench) -> Family:
 
 
 def _measured(family: str, bench: Bench) -> Iterator[Section]:
-    """The family's sections; if it breaks, that is a goal missed, and does not stop the others."""
+    """Yield the family's sections; an exception counts as a missed goal, and does not stop the other families."""
     try:
         yield from importlib.import_module(f"benchmarks.rows.{family}").measure(bench)
     except Exception as exc:
         traceback.print_exc()
-        how = f"Broke off: {type(exc).__name__}: {str(exc).splitlines()[0] if str(exc) else ''}"
-        yield Section(f"{family.title()}: not measured", how, [Line("measured to its end", 0.0, "", 1, True)])
+        how = f"Failed: {type(exc).__name__}: {str(exc).splitlines()[0] if str(exc) else ''}"
+        yield Section(f"{family.title()}: not measured", how, [Line("measured completely", 0.0, "", 1, True)])
 
 
 def _at_speed(section: Section, bench: Bench, speeds: list[float]) -> Section:
-    """The section by the speed of the machine, which is measured anew each time: such machines have neighbours."""
+    """Return the section with the slowness of the machine, which may change during a run on shared hardware."""
     try:
         speeds.append(slowness(bench))
     except Exception:

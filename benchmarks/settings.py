@@ -1,4 +1,4 @@
-"""The deployment's own settings and six tools more, so that an assistant has twenty; all that differs is said here."""
+"""The settings of the deployment, and the tools of `benchmarks.catalogue`."""
 
 from __future__ import annotations
 

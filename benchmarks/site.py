@@ -1,4 +1,4 @@
-"""What the product is measured on: a database of its own with one tenant, its members, and an assistant of 20 tools."""
+"""The rows that the product is measured with: a tenant, its members, and an assistant with 20 tools."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from assistant.services.tenancy.members import create_api_key
 from assistant.services.toolpolicy import catalogue
 
 TENANT, ASSISTANT, TOOLS = "bench", "support", 20
-# A member may send a hundred frames a second over all connections: the streams are spread over several.
+# The frames of a member are limited to a hundred a second, so the streams belong to several members.
 MEMBERS = 10
 LONG = (1_000, 10_000)
 TEXT = "Some words of **Markdown** as answers have them, and a `piece of code`. "
 
 
 def build() -> list[str]:
-    """Migrate, make the rows, and give the members' API keys."""
+    """Migrate, create the rows, and return the members' API keys."""
     call_command("migrate", verbosity=0)
     tenant = Tenant.objects.create(slug=TENANT, name="Bench")
     Assistant.objects.create(tenant=tenant, slug=ASSISTANT, name="Support")
@@ -39,7 +39,7 @@ def build() -> list[str]:
 
 
 def visitors(count: int) -> list[str]:
-    """More members, each signed in: the session cookies of their browsers."""
+    """Create more members, sign them in, and return their session cookies."""
     users = get_user_model().objects.bulk_create(
         [get_user_model()(username=f"visitor-{number}", password=make_password(None)) for number in range(count)]
     )
@@ -49,7 +49,7 @@ def visitors(count: int) -> list[str]:
 
 
 def session_of(username: str) -> str:
-    """The session cookie of a browser in which somebody is signed in."""
+    """Sign a user in, and return the session cookie."""
     client = Client()
     client.force_login(get_user_model().objects.get(username=username))
     return client.cookies["sessionid"].value
@@ -66,7 +66,7 @@ def _key(tenant: Tenant, user: AbstractBaseUser) -> str:
 
 
 def make_thread(messages: int, *, username: str = "member-0") -> uuid.UUID:
-    """A conversation of so many messages, a question and an answer in turn."""
+    """Create a conversation with so many messages, of user and assistant in turn, and return its id."""
     tenant, assistant = Tenant.objects.get(slug=TENANT), Assistant.objects.get(slug=ASSISTANT)
     user = get_user_model().objects.get(username=username)
     conversation = Conversation.objects.create(
@@ -102,9 +102,9 @@ def _message(conversation: Conversation, run: Run, place: int) -> Message:
 
 
 def main() -> None:
-    """Build everything and print it as JSON: the members' keys and sessions, and threads of the first by length.
+    """Create all rows, and print the members' keys and sessions and the first member's threads by length as JSON.
 
-    The first argument says how many members more there are, whose sessions come after the others.
+    The first argument is the number of additional members, whose sessions come last.
     """
     made = {
         "keys": build(),

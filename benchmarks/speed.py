@@ -1,4 +1,4 @@
-"""How long this machine takes for what was also timed on the machine that the goals were set on."""
+"""The speed of this machine, against that of the machine on which the goals were set."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from benchmarks.bench import Bench
 from benchmarks.processes import started
 
 CHUNKS, TURNS = 200, 5
-# CPU milliseconds that a hand-written loop over the openai package's typed client takes there for a turn of as many
-# chunks, and here in `benchmarks.contestants.typed`.
+# CPU milliseconds of a turn with as many chunks of `benchmarks.contestants.typed` on that machine.
 THERE = 20.8
 
 
 def slowness(bench: Bench) -> float:
-    """By how much CPU times are longer here; 1 is as fast as there."""
+    """Return how many times as long CPU times are on this machine; 1 is the same speed."""
     answer = "".join(f"word{number % 10} " for number in range(CHUNKS))
     task = json.dumps({"prompt": f"[tokens={CHUNKS}]", "answer": answer, "turns": TURNS})
     with started([sys.executable, "-m", "benchmarks.contestants.typed", bench.provider_url]) as worker:
         seen = []
         for _ in range(4):
-            worker.say(task)
-            seen.append(float(worker.line()) * 1000)
+            worker.write_line(task)
+            seen.append(float(worker.read_line()) * 1000)
     return median(seen[1:]) / THERE

@@ -1,7 +1,7 @@
-"""What a server holds for readers that stop: `python -m benchmarks.stopped` prints the growth of its memory.
+"""Memory that a server buffers for clients that stop reading: `python -m benchmarks.stopped` prints it.
 
-So many clients attach to a run and stop reading, then its answer of 32 MB comes; another reads it to its end. What
-grows beyond what the same run takes without such clients is what the server buffers for them.
+Clients attach to a run and stop reading; then its answer of 32 MB comes, which another client reads to its end. The
+memory beyond that of the same run without such clients is what the server buffers for them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.processes import Process, started
-from benchmarks.ways import QUIET, UVICORN, Site, free_port, site
-from benchmarks.wire import Socket
+from benchmarks.targets import QUIET, UVICORN, Site, free_port, site
 from tests.fake_answers import Answer, Gate, chunk, event
 from tests.fake_provider import FakeProvider
 
@@ -27,19 +27,19 @@ PIECE = "x" * 4096
 _END = re.compile(rb'^\{"type":"RUN_(?:FINISHED|ERROR)"')
 _BEGUN = re.compile(rb"Well")
 APPLICATION = "config.asgi:application"
-# What may still be on its way when the reader has all of it.
+# Time for buffers that are still filled when the reader has everything.
 SETTLE_SECONDS = 3.0
 
 
 def answer(gate: Gate) -> Answer:
-    """A word, and when the gate opens all the rest, as fast as it is taken."""
+    """Return an answer of one word, and of all the rest at full speed once the gate is open."""
     pieces = [event(chunk({"content": PIECE}))] * (MEGABYTES * 2**20 // len(PIECE))
     return Answer([event(chunk({"content": "Well. "})), gate, *pieces, event(chunk(finish="stop")), event("[DONE]")])
 
 
 @contextmanager
 def served(kind: str, made: Site) -> Iterator[tuple[int, Process]]:
-    """The site under uvicorn or daphne."""
+    """Serve the site with uvicorn or daphne until the end of the block."""
     port = free_port()
     command = {
         "uvicorn": [sys.executable, "-m", *UVICORN, "--port", str(port), *QUIET, APPLICATION],
@@ -51,19 +51,19 @@ def served(kind: str, made: Site) -> Iterator[tuple[int, Process]]:
 
 
 async def run(provider: FakeProvider, made: Site, port: int, process: Process, clients: int) -> int:
-    """One long run with so many clients that do not read; the most memory that the server took, in bytes."""
+    """Run one long answer with so many clients that do not read; return the server's peak memory in bytes."""
     headers = {"Authorization": f"Bearer {made.keys[0]}"}
     reader, *stopped = [
-        await Socket.open(f"ws://127.0.0.1:{port}/ws/bench/support/", headers) for _ in range(clients + 1)
+        await WebSocketClient.open(f"ws://127.0.0.1:{port}/ws/bench/support/", headers) for _ in range(clients + 1)
     ]
     gate = provider.gate()
     provider.queue(answer(gate))
     thread = str(uuid.uuid4())
     message = {"id": "m", "role": "user", "content": "Go"}
     given = {"threadId": thread, "runId": thread, "protocolVersion": "1.0", "messages": [message]}
-    await said(reader, given, _BEGUN)
+    await send_and_wait(reader, given, _BEGUN)
     for socket in stopped:
-        await said(socket, {"type": "attach", "threadId": thread, "protocolVersion": "1.0"}, _BEGUN)
+        await send_and_wait(socket, {"type": "attach", "threadId": thread, "protocolVersion": "1.0"}, _BEGUN)
         socket.transport.pause_reading()
     ended = asyncio.ensure_future(reader.until(_END))
     gate.release()
@@ -80,8 +80,8 @@ async def run(provider: FakeProvider, made: Site, port: int, process: Process, c
     return peak
 
 
-async def said(socket: Socket, frame: Mapping[str, object], wanted: re.Pattern[bytes]) -> None:
-    """Send a frame and wait for what it brings."""
+async def send_and_wait(socket: WebSocketClient, frame: Mapping[str, object], wanted: re.Pattern[bytes]) -> None:
+    """Send a frame and wait for a message that matches `wanted`."""
     came = asyncio.ensure_future(socket.until(wanted))
     await asyncio.sleep(0)
     socket.send(json.dumps(frame))
@@ -89,8 +89,8 @@ async def said(socket: Socket, frame: Mapping[str, object], wanted: re.Pattern[b
 
 
 async def measure(provider: FakeProvider, made: Site, port: int, process: Process, clients: int) -> float:
-    """Megabytes that the server takes for clients that stop reading."""
-    for _ in range(2):  # what such a run takes by itself, caches and the log included
+    """Return the megabytes that the server buffers for clients that stop reading."""
+    for _ in range(2):  # the memory of the run itself, with caches and the log
         alone = await run(provider, made, port, process, 0)
     return (await run(provider, made, port, process, clients) - alone) / 2**20
 
@@ -103,7 +103,7 @@ def main() -> None:
     for kind in ("uvicorn", "daphne"):
         with FakeProvider() as provider, site(provider.url) as made, served(kind, made) as (port, process):
             grown = asyncio.run(measure(provider, made, port, process, clients))
-        print(f"{kind:8} {grown:8.0f} MB more than without them", flush=True)
+        print(f"{kind:8} {grown:8.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

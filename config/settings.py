@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from csp.constants import NONE, SELF
-
 from assistant.environment import Environment, local_secret
+from config import csp
+from config.csp import NONE, SELF
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -45,7 +45,7 @@ INSTALLED_APPS = [
     "channels",
     "rest_framework",
     "drf_spectacular",
-    "csp",
+    *csp.APPS,
     "tools",
 ]
 
@@ -53,7 +53,7 @@ MIDDLEWARE = [
     "assistant.health.answer_probes",
     "django.middleware.security.SecurityMiddleware",
     "config.staticfiles.StaticFilesMiddleware",
-    "csp.middleware.CSPMiddleware",
+    csp.MIDDLEWARE,
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -118,20 +118,19 @@ WHITENOISE_USE_FINDERS = True
 MEDIA_ROOT = BASE_DIR / "media"
 
 # No inline script or style, no eval, nothing from or to other origins.
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "form-action": [SELF],
-        "frame-ancestors": [NONE],
-        "base-uri": [NONE],
-        "manifest-src": [SELF],
-    },
+SECURE_CSP = {
+    "default-src": [NONE],
+    "script-src": [SELF],
+    "style-src": [SELF],
+    "img-src": [SELF, "data:"],
+    "font-src": [SELF],
+    "connect-src": [SELF],
+    "form-action": [SELF],
+    "frame-ancestors": [NONE],
+    "base-uri": [NONE],
+    "manifest-src": [SELF],
 }
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": SECURE_CSP}  # the form of django-csp
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True

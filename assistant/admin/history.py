@@ -17,8 +17,9 @@ from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
 from assistant.admin.links import link, link_to_list, person, username
 from assistant.admin.tenant_scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
-from assistant.services.conversations.stored_messages import said_by_asked, text_of, to_message
+from assistant.services.conversations.stored_messages import delegated_messages, text_of, to_message
 from assistant.services.toolcalls.files import file_response
+from assistant.toolkit.bounded_json import load_json
 
 SHOWN_MESSAGES = 50
 
@@ -26,7 +27,7 @@ SHOWN_MESSAGES = 50
 def pretty(text: str) -> SafeString:
     """A text as it is, or indented if it is JSON."""
     try:
-        shown = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        shown = json.dumps(load_json(text), indent=2, ensure_ascii=False)
     except ValueError:
         shown = text
     return format_html("<pre>{}</pre>", shown)
@@ -262,7 +263,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
 
     @admin.display(description="what asked assistants said")
     def asked_assistants(self, call: ToolCall) -> SafeString | str:
-        rows = ((role, name, role, text) for name, role, text in said_by_asked(call))
+        rows = ((role, name, role, text) for name, role, text in delegated_messages(call))
         body = format_html_join("", '<li class="{}"><strong>{}</strong> {}<pre>{}</pre></li>', rows)
         return format_html('<ol class="transcript">{}</ol>', body) if body else "—"
 

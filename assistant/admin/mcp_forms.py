@@ -12,7 +12,7 @@ from assistant.admin.address_fields import AddressField
 from assistant.admin.secret_fields import SecretTextarea
 from assistant.admin.tenant_scope import TenantForm
 from assistant.models import McpCredential, McpServer, McpTool, Membership
-from assistant.services.mcp_servers.circuit_breaker import AT_FIRST
+from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
 from assistant.services.mcp_servers.servers import CONTEXT_KEYS, read_headers
 from assistant.services.mcp_servers.tool_listings import is_quarantined
 from assistant.services.tenancy.url_guard import tenant_guard
@@ -58,7 +58,7 @@ class SecretsForm(TenantForm):
             row.headers = row.oauth_client_secret = ""  # nosec B105
         row.headers = self.cleaned_data["new_headers"] or row.headers
         row.oauth_client_secret = self.cleaned_data["new_oauth_client_secret"] or row.oauth_client_secret
-        for name, value in AT_FIRST.items():
+        for name, value in INITIAL_COLUMNS.items():
             setattr(row, name, value)
 
     def keeps_secrets(self) -> bool:

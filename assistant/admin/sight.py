@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.deprecation import MiddlewareMixin
 
 from assistant.admin.tenant_scope import administered, is_operator
-from assistant.services.tenancy.row_scope import enter, enter_all
+from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 
 
 class AdminSight(MiddlewareMixin):
@@ -19,6 +19,6 @@ class AdminSight(MiddlewareMixin):
         if request.resolver_match is None or request.resolver_match.app_name != "admin":
             return
         if is_operator(request):
-            enter_all()
+            set_all_tenants()
         else:
-            enter(*administered(request))
+            set_tenants(*administered(request))

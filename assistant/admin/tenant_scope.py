@@ -18,6 +18,7 @@ from assistant.admin.secret_fields import ask_again
 from assistant.models import Membership, Provider, Tenant
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.memberships import administered_tenants
+from assistant.toolkit.bounded_json import BoundedDecoder
 
 ALL = frozenset({"view", "add", "change", "delete"})
 
@@ -145,6 +146,7 @@ class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
     form = TenantForm
     tenant_path = "tenant"
     audited_by_services: Collection[str] = frozenset()
+    formfield_overrides = {models.JSONField: {"decoder": BoundedDecoder}}
 
     class Media:
         css = {"all": ("assistant/admin/panel.css",)}

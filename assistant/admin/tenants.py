@@ -24,7 +24,7 @@ from assistant.models.retention import KINDS
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.limits.quota_report import use_of_member, use_of_members, use_of_tenant
 from assistant.services.privacy import leaving
-from assistant.services.privacy.retention import note_periods
+from assistant.services.privacy.retention import record_periods
 from assistant.services.tenancy import memberships
 
 
@@ -131,7 +131,7 @@ class TenantAdmin(TenantScopedAdmin):
         if formset.model is TenantLimits and formset.has_changed():
             reset_use(tenant_id=form.instance.pk)
         if formset.model is Retention and formset.has_changed():
-            note_periods(actor=request.user, periods=form.instance.retention)
+            record_periods(actor=request.user, periods=form.instance.retention)
 
 
 class MembershipForm(TenantForm):
@@ -257,4 +257,4 @@ class MembershipAdmin(TenantScopedAdmin):
         self.delete_queryset(request, Membership.objects.filter(pk=obj.pk, tenant_id=obj.tenant_id))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        leaving.end_memberships(actor=request.user, places=queryset)
+        leaving.end_memberships(actor=request.user, memberships=queryset)

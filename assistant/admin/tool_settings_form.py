@@ -12,6 +12,7 @@ from assistant.models import ToolSetting
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.tool_settings import read_secrets
 from assistant.toolkit import Tool
+from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
 CONFIG, SECRET = "config_", "secret_"
@@ -64,7 +65,7 @@ class _Json(forms.CharField):
     def to_python(self, value: Any) -> Any:
         text = (super().to_python(value) or "").strip()
         try:
-            return json.loads(text) if text else None
+            return load_json(text) if text else None
         except ValueError:
             raise forms.ValidationError('This is no JSON, such as ["a", "b"].') from None
 

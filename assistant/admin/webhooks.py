@@ -26,7 +26,7 @@ from assistant.models import Webhook, WebhookDelivery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.services.webhooks.deliveries import resend
-from assistant.services.webhooks.events import MAX_PER_TENANT, new_secret, rotate_secret, send_test
+from assistant.services.webhooks.events import MAX_WEBHOOKS, new_secret, rotate_secret, send_test
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 SECRETS = ("secret", "previous_secret")
@@ -60,8 +60,8 @@ class WebhookForm(TenantForm, OnceForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         tenant = cleaned.get("tenant")
-        if self.instance.pk is None and tenant is not None and tenant.webhooks.count() >= MAX_PER_TENANT:
-            raise forms.ValidationError(f"A tenant has at most {MAX_PER_TENANT} webhooks.")
+        if self.instance.pk is None and tenant is not None and tenant.webhooks.count() >= MAX_WEBHOOKS:
+            raise forms.ValidationError(f"A tenant has at most {MAX_WEBHOOKS} webhooks.")
         return cleaned
 
 

@@ -1,24 +1,41 @@
-"""Who calls over HTTP: a member by API key, or by the site's own session with CSRF protection."""
+"""Authentication over HTTP, by API key or by the site's own session with CSRF protection, and its errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.contrib.auth import HASH_SESSION_KEY
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
-from assistant.services.limits.api_key_requests import TooManyRequests, count_request
-from assistant.services.tenancy.members import Member, find_member, member_by_key
+from assistant.services.callers.doors import Door, aadmit, admit
+from assistant.services.tenancy.authentication import (
+    AccessDenied,
+    BrowserSession,
+    Caller,
+    CredentialKind,
+    Credentials,
+    Reason,
+    bearer_of,
+)
 
+API = Door(frozenset({CredentialKind.API_KEY, CredentialKind.SESSION}))
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+STATUS_AND_CODE: Mapping[Reason, tuple[int, str]] = {
+    "no_credentials": (401, "unauthorized"),
+    "bad_credentials": (401, "unauthorized"),
+    "cross_site": (403, "forbidden"),
+    "missing_scope": (403, "forbidden"),
+    "wrong_address": (404, "not_found"),
+    "too_many_requests": (429, "too_many_requests"),
+}
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 
 class HttpRefusal(Exception):
-    """The request is answered with an error; `code`, the sentence and `fields` go to the caller.
+    """An error that answers the request: its status, and `code`, message and `fields` for the body.
 
-    `retry_after` is how many seconds later it may be sent again.
+    `retry_after`: the request may be sent again after so many seconds.
     """
 
     def __init__(
@@ -50,59 +67,33 @@ class HttpRefusal(Exception):
         return JsonResponse(self.body, status=self.status, headers=self.headers)
 
 
-def bearer_key(request: HttpRequest) -> str | None:
-    """The API key that a request carries, if it carries one."""
-    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
-    return credentials.strip() if scheme.lower() == "bearer" else None
+def caller_of(request: HttpRequest, *scopes: str, tenant_slug: str = "", door: Door = API) -> Caller:
+    """Admit the caller of a request, and enter their tenant. Queries the database. Raises `AccessDenied`."""
+    return admit(credentials_of(request), door, scopes=scopes, tenant_slug=tenant_slug)
 
 
-def key_holder(key: str, scopes: Sequence[str]) -> Member:
-    """The member an API key speaks for. Queries the database.
-
-    Raises:
-        HttpRefusal: 401 for a bad key, 403 for one that has none of `scopes`, 429 for one that has sent all it may.
-    """
-    member = member_by_key(key=key)
-    if member is None:
-        raise HttpRefusal(401, "unauthorized", "The API key is unknown, expired or revoked.")
-    if not member.scopes.intersection(scopes):
-        raise HttpRefusal(403, "forbidden", f"This key has no {' or '.join(scopes)} scope.")
-    try:
-        count_request(member=member)
-    except TooManyRequests as exc:
-        raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=exc.retry_after) from exc
-    return member
+async def acaller_of(request: HttpRequest, *scopes: str, tenant_slug: str = "", door: Door = API) -> Caller:
+    """As `caller_of`, from async code."""
+    return await aadmit(credentials_of(request), door, scopes=scopes, tenant_slug=tenant_slug)
 
 
-def caller_of(request: HttpRequest, tenant_slug: str, scope: str) -> Member:
-    """The member behind a request to a tenant's address. Queries the database.
-
-    Raises:
-        HttpRefusal: 401 without a good key or session, 404 for a tenant that is not the caller's (or is not at all),
-            403 for a key without `scope` and for a session's request without its CSRF token.
-    """
-    key = bearer_key(request)
-    if key is not None:
-        member = key_holder(key, (scope,))
-        if member.tenant.slug != tenant_slug:
-            raise not_found()
-        return member
-    user = request.user
-    if not user.is_authenticated:
-        raise HttpRefusal(401, "unauthorized", "An API key is needed: Authorization: Bearer <key>.")
-    if request.method not in {"GET", "HEAD"} and _lacks_csrf_token(request):
-        raise HttpRefusal(403, "forbidden", "The CSRF token is missing or wrong.")
-    found = find_member(user_id=user.pk, tenant_slug=tenant_slug)
-    if found is None:
-        raise not_found()
-    return found
+def credentials_of(request: HttpRequest) -> Credentials:
+    """The credentials of a request. A request with a key is never taken for one of the browser's session."""
+    bearer = bearer_of(request.headers)
+    if bearer is not None:
+        return Credentials(bearer=bearer, origin=request.headers.get("Origin", ""))
+    session = BrowserSession(
+        request.session,
+        user=lambda: request.user,
+        is_cross_site=lambda: request.method not in SAFE_METHODS and _lacks_csrf_token(request),
+    )
+    return Credentials(session=session)
 
 
-def session_of(request: HttpRequest) -> tuple[str, str]:
-    """The key and the hash of the session that speaks for a caller; empty for one with an API key."""
-    if bearer_key(request) is not None:
-        return "", ""
-    return request.session.session_key or "", request.session.get(HASH_SESSION_KEY, "")
+def refusal_of_access(denied: AccessDenied) -> HttpRefusal:
+    """The answer to a caller who is not admitted."""
+    status, code = STATUS_AND_CODE[denied.reason]
+    return HttpRefusal(status, code, str(denied), retry_after=denied.retry_after)
 
 
 def not_found() -> HttpRefusal:
@@ -111,7 +102,7 @@ def not_found() -> HttpRefusal:
 
 def _lacks_csrf_token(request: HttpRequest) -> bool:
     if request.content_type in FORMS:
-        # No form is taken here, and to look for a token in one is to read it, whatever it holds.
+        # The API takes no forms, and looking for a token in one would mean reading its whole body.
         return True
     check = CsrfViewMiddleware(_nothing)
     check.process_request(request)
@@ -119,5 +110,5 @@ def _lacks_csrf_token(request: HttpRequest) -> bool:
 
 
 def _nothing(request: HttpRequest) -> HttpResponse:
-    """A view that needs its CSRF token."""
+    """The view that the CSRF check is made for."""
     return HttpResponse()

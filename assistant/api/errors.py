@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a request, as the one shape of error: `code`, `message`, `fields`."""
+"""Turns exceptions of a request into the API's one shape of error: `code`, `message`, `fields`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from assistant.api.authentication import HttpRefusal, not_found
+from assistant.api.authentication import HttpRefusal, not_found, refusal_of_access
 from assistant.services.errors import RETRY_AFTER_SECONDS, Refused, log_failure
 from assistant.services.runs.idempotency import KeyReused
+from assistant.services.tenancy.authentication import AccessDenied
 
 logger = logging.getLogger(__name__)
 
-# What a run that is not opened is answered with.
+# By the code of the refusal of a run.
 STATUS_OF_REFUSAL = {
     "invalid_input": 400,
     "thread_not_found": 404,
@@ -28,9 +29,11 @@ CODE_OF_STATUS = {405: "method_not_allowed", 413: "too_large", 415: "unsupported
 
 
 def refusal_of(exc: Exception) -> HttpRefusal:
-    """The answer to a request that ended in an exception; what nobody expected is logged with an id."""
+    """Return the error response for an exception; unexpected ones are logged with an id."""
     if isinstance(exc, HttpRefusal):
         return exc
+    if isinstance(exc, AccessDenied):
+        return refusal_of_access(exc)
     if isinstance(exc, Refused):
         return HttpRefusal(STATUS_OF_REFUSAL.get(exc.code, 400), exc.code, str(exc), retry_after=exc.retry_after)
     if isinstance(exc, KeyReused):
@@ -49,13 +52,13 @@ def refusal_of(exc: Exception) -> HttpRefusal:
 
 
 def answer_error(exc: Exception, context: dict[str, Any]) -> Response:
-    """Django REST framework's exception handler."""
+    """Answer an exception: the handler that Django REST framework calls."""
     refusal = refusal_of(exc)
     return Response(refusal.body, status=refusal.status, headers=refusal.headers)
 
 
 def _fields(detail: Any, path: str) -> Iterator[tuple[str, list[str]]]:
-    """The sentences of a validation error by the path of their field, such as `decisions.0.approved`."""
+    """Yield the messages of a validation error by the path of their field, such as `decisions.0.approved`."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = "" if name == "non_field_errors" else str(name)

@@ -1,68 +1,59 @@
-"""One reader of a run's events: their seat, and how they are let out when they lose the right to be here."""
+"""Reads a run's events for an HTTP request: takes a connection slot, and stops when the caller loses access."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 from assistant.api.authentication import HttpRefusal
-from assistant.services.connections import open_connections
+from assistant.services.callers.connections import connection_slot, while_access_lasts
 from assistant.services.connections.connection_limits import SLOT_SECONDS, TooManyConnections
-from assistant.services.connections.open_connections import OpenConnection, is_full
 from assistant.services.eventlog.log import Entry
 from assistant.services.run_key import RunKey
 from assistant.services.runs.follow_run import run_entries
-from assistant.services.runs.manager import get_runs
+from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 
-# Whoever is no longer welcome is noticed this often, when nothing else happens.
+# A reader that has lost access is noticed this often while the run has no events.
 IDLE_SECONDS = 1.0
 
 
 @asynccontextmanager
-async def seated(member: Member) -> AsyncIterator[None]:
-    """A seat for one stream, as each websocket has one, until the block ends; or its stack is let go of.
+async def stream_slot(member: Member) -> AsyncIterator[None]:
+    """Hold a connection slot for one stream, as each websocket does, to the end of the block or of the stack it is in.
 
     Raises:
-        HttpRefusal: 429, as many connections are open as may be.
+        HttpRefusal: 429, too many connections are open.
     """
-    runs = get_runs()
-    await runs.start()
-    try:
-        if is_full():
-            raise TooManyConnections("The server has as many connections open as it may. Try again in a moment.")
-        seat = await runs.connection_limiter.acquire(member)
-    except TooManyConnections as exc:
-        raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SLOT_SECONDS) from exc
-    try:
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(connection_slot(member))
+        except TooManyConnections as exc:
+            raise HttpRefusal(429, "too_many_requests", str(exc), retry_after=SLOT_SECONDS) from exc
         yield
-    finally:
-        await runs.connection_limiter.release(seat)
 
 
-class Visit:
-    """A member who reads a run; `session_key` and `session_hash` are set if a session speaks for them."""
+class RunReader:
+    """A caller who reads a run; `has_access` becomes false if they lose the right to while they read."""
 
-    def __init__(self, member: Member, session_key: str = "", session_hash: str = "") -> None:
-        self.is_welcome = True
-        self._member = member
-        self._presence = OpenConnection(member, self._leave, session_key, session_hash)
+    def __init__(self, caller: Caller) -> None:
+        self.has_access = True
+        self._caller = caller
 
-    def _leave(self) -> None:
-        self.is_welcome = False
+    def _lose_access(self) -> None:
+        self.has_access = False
 
     async def entries(self, key: RunKey, after: int = 0, *, repaints: bool = False) -> AsyncGenerator[Entry | None]:
-        """The run's events after number `after`; None after each second without one. Going away ends only this.
+        """Yield the run's events after number `after`, and None after each second without one.
 
-        `repaints`: a fresh picture is told in the place of events that are gone, as `run_entries` says.
+        Closing the generator ends only this reading, not the run. `repaints`: yield a fresh snapshot in the place of
+        events that are no longer kept, as `run_entries` says.
         """
-        member = self._member if repaints else None
-        open_connections.register(self._presence)
-        try:
-            async with aclosing(run_entries(key=key, after=after, idle_seconds=IDLE_SECONDS, member=member)) as entries:
+        member = self._caller.member if repaints else None
+        entries = run_entries(key=key, after=after, idle_seconds=IDLE_SECONDS, member=member)
+        with while_access_lasts(self._caller, self._lose_access):
+            async with aclosing(entries):
                 async for entry in entries:
-                    if not self.is_welcome:
+                    if not self.has_access:
                         return
                     yield entry
-        finally:
-            open_connections.unregister(self._presence)

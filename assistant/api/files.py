@@ -1,34 +1,36 @@
-"""Files that tools returned, for the member in whose conversation they did, or the end user whose page shows it."""
+"""Serves the files that tools returned to the member or end user in whose conversation they did."""
 
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_http_methods
 
-from assistant.api.authentication import HttpRefusal, bearer_key, caller_of, not_found
-from assistant.services.tenancy.end_users import is_token, shows_any, visitor_by_token
-from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import all_tenants, enter
+from assistant.api.authentication import API, caller_of, not_found, refusal_of_access
+from assistant.services.tenancy.authentication import AccessDenied, CredentialKind
+from assistant.services.tenancy.end_users import is_origin_allowed
 from assistant.services.toolcalls.files import file_response, find_file
+
+# End users read the files of their conversations from pages of an origin that the tenant allows.
+FILES = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN})
 
 
 @require_http_methods(["GET", "HEAD", "OPTIONS"])
 def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpResponse:
-    """One file, by its id: an image to be shown, anything else to be saved."""
+    """Serve a file by its id: images inline, anything else as a download."""
     origin = request.headers.get("Origin", "")
     if request.method == "OPTIONS":
         return _preflight(tenant, origin)
     try:
-        member = _reader(request, tenant, origin)
-        enter(member.tenant_id)
-        found = find_file(member=member, file_id=file)
-        if found is None:
-            raise not_found()
-    except HttpRefusal as refusal:
-        return refusal.response()
+        member = caller_of(request, "read", tenant_slug=tenant, door=FILES).member
+    except AccessDenied as denied:
+        return refusal_of_access(denied).response()
+    found = find_file(member=member, file_id=file)
+    if found is None:
+        return not_found().response()
     answer = file_response(found)
     if member.assistant_id is not None:
         answer["Access-Control-Allow-Origin"] = origin
@@ -36,21 +38,9 @@ def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpRespons
     return answer
 
 
-def _reader(request: HttpRequest, tenant: str, origin: str) -> Member:
-    """Who asks for a file: an end user by their token, from a page that may show the assistant; else as everywhere."""
-    token = bearer_key(request)
-    if token is None or not is_token(token):
-        return caller_of(request, tenant, "read")
-    with all_tenants():
-        visitor = visitor_by_token(token=token, tenant_slug=tenant, origin=origin)
-    if visitor is None:
-        raise HttpRefusal(401, "unauthorized", "The token has ended, or does not count from this page.")
-    return visitor.member
-
-
 def _preflight(tenant: str, origin: str) -> HttpResponse:
-    """What a browser asks before it sends a token from a page of another origin."""
-    if not shows_any(tenant_slug=tenant, origin=origin):
+    """Answer the CORS preflight that a browser sends before a request with a token from another origin."""
+    if not is_origin_allowed(tenant_slug=tenant, origin=origin):
         return not_found().response()
     headers = {
         "Access-Control-Allow-Origin": origin,

@@ -1,0 +1,1 @@
+"""ASGI middleware around all doors: access log, body limits, lifespan."""

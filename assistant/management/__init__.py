@@ -1,0 +1,1 @@
+"""What management commands share."""

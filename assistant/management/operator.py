@@ -20,6 +20,6 @@ class OperatorCommand(BaseCommand):
 
     @all_tenants()
     def execute(self, *args: Any, **options: Any) -> str | None:
-        if self.works_on_tenants and (found := row_level_security.hiding()):
+        if self.works_on_tenants and (found := row_level_security.find_hidden_rows()):
             raise CommandError(" ".join(found))
         return super().execute(*args, **options)

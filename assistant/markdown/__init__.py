@@ -1,0 +1,1 @@
+"""Markdown as safe HTML, block by block while it streams; no tenants, no database."""

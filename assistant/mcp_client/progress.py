@@ -10,11 +10,11 @@ from mcp.shared.dispatcher import ProgressFnT
 from assistant.mcp_client.definitions import visible
 
 # Seconds between two reports of one call; what comes in between is dropped.
-PAUSE = 0.1
+PAUSE_SECONDS = 0.1
 MAX_MESSAGE = 300
 
 
-def restrained(listener: ProgressFnT) -> ProgressFnT:
+def throttled(listener: ProgressFnT) -> ProgressFnT:
     """`listener` for a server that may tell too much, too often, or what is no number."""
     quiet_until = -math.inf
 
@@ -23,7 +23,7 @@ def restrained(listener: ProgressFnT) -> ProgressFnT:
         now = asyncio.get_running_loop().time()
         if now < quiet_until or not math.isfinite(progress):
             return
-        quiet_until = now + PAUSE
+        quiet_until = now + PAUSE_SECONDS
         whole = total if total is not None and math.isfinite(total) else None
         await listener(progress, whole, visible(message)[:MAX_MESSAGE] if message else None)
 

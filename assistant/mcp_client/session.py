@@ -23,11 +23,11 @@ from assistant.mcp_client.definitions import MAX_TOOLS, OnTools, ToolDefinition,
 from assistant.mcp_client.endpoint import Endpoint
 from assistant.mcp_client.error_mapping import failure_of
 from assistant.mcp_client.errors import RemoteFailure
-from assistant.mcp_client.progress import restrained
+from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.results import convert_result
 from assistant.mcp_client.transport import open_wire
 from assistant.toolkit import ToolResult
-from assistant.toolkit.schema.json_schema import holds_to
+from assistant.toolkit.schema.process import fits
 
 logger = logging.getLogger(__name__)
 
@@ -38,17 +38,19 @@ START_SECONDS = 20.0
 # Between two listings that announcements lead to; those that come meanwhile are answered by one more at its end.
 ANNOUNCED_SECONDS = 10.0
 MAX_PAGES = 50
-ME = types.Implementation(name="tenant-assistant", version="1")
+CLIENT_INFO = types.Implementation(name="tenant-assistant", version="1")
 
 
 class RemoteSession:
     """Speaks to one server for one user; calls may come from any task of the event loop.
 
     `tools` is what the server has listed last, by name; kept up to date while the server announces changes.
+    `left_out` names the listed tools that cannot be used, with the reasons; empty if there are none.
     """
 
     def __init__(self, client: Client, on_tools: OnTools | None) -> None:
         self.tools: Mapping[str, ToolDefinition] = {}
+        self.left_out = ""
         self._listed_at = 0.0
         self._client = client
         self._on_tools = on_tools
@@ -80,7 +82,11 @@ class RemoteSession:
                     seen.add(cursor)
         except Exception as exc:
             raise failure_of(exc) from exc
-        self.tools = {definition.name: definition for definition in read_listing(listed)}
+        found = await asyncio.to_thread(read_listing, listed)
+        self.tools = {definition.name: definition for definition in found.tools}
+        self.left_out = found.sentence
+        if self.left_out:
+            logger.warning("Tools of an outside server cannot be used: %s", self.left_out)
         self._listed_at = asyncio.get_running_loop().time()
         if self._on_tools is not None:
             await self._on_tools(tuple(self.tools.values()))
@@ -107,7 +113,7 @@ class RemoteSession:
         Raises:
             RemoteFailure: there is no answer of the tool's, or none that keeps to its own output schema.
         """
-        told = restrained(progress) if progress is not None else None
+        told = throttled(progress) if progress is not None else None
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
         try:
             result = await self._client.call_tool(name, arguments, progress_callback=told, meta=sent)
@@ -117,16 +123,17 @@ class RemoteSession:
             raise
         except Exception as exc:
             raise failure_of(exc) from exc
-        converted = convert_result(result)
-        if not result.is_error and not self._holds_to_its_schema(name, converted):
+        # In a thread: a server's answer may have megabytes, each text of which is looked through.
+        converted = await asyncio.to_thread(convert_result, result)
+        if not result.is_error and not await self._holds_to_its_schema(name, converted):
             raise RemoteFailure("protocol", f"the result of {name} is not what its schema says")
         return converted
 
-    def _holds_to_its_schema(self, name: str, result: ToolResult) -> bool:
+    async def _holds_to_its_schema(self, name: str, result: ToolResult) -> bool:
         listed = self.tools.get(name)
         if listed is None or listed.output_schema is None:
             return True
-        return result.value is not None and holds_to(result.value, dict(listed.output_schema))
+        return result.value is not None and await fits(result.value, dict(listed.output_schema))
 
     async def watch(self) -> None:
         """List anew when the server announces a change, until the session ends or nobody wants the listings."""
@@ -156,13 +163,13 @@ class RemoteSession:
                 async for _ in subscription:
                     self._has_changed.set()
 
-    def notice(self, message: IncomingMessage) -> None:
+    def on_notification(self, message: IncomingMessage) -> None:
         """Take a notification that came outside of a subscription."""
         if isinstance(message, types.ToolListChangedNotification):
             self._has_changed.set()
 
 
-async def _leave_to_us(name: str, result: types.CallToolResult) -> None:
+async def _skip_validation(name: str, result: types.CallToolResult) -> None:
     """The SDK would hold results to the server's own schema, whose patterns and references can take it for ever."""
 
 
@@ -175,7 +182,7 @@ async def open_session(
 
     async def on_message(message: IncomingMessage) -> None:
         for session in sessions:
-            session.notice(message)
+            session.on_notification(message)
 
     seconds = OPEN_SECONDS + (START_SECONDS if endpoint.command is not None else 0.0)
     try:
@@ -184,13 +191,13 @@ async def open_session(
                 wire = await stack.enter_async_context(open_wire(endpoint))
                 client = Client(
                     cast(Any, wire),
-                    client_info=ME,
+                    client_info=CLIENT_INFO,
                     cache=None,
                     message_handler=on_message,
                     elicitation_callback=elicitation,
                 )
                 session = RemoteSession(await stack.enter_async_context(client), on_tools)
-                client.session.validate_tool_result = _leave_to_us  # type: ignore[method-assign]
+                client.session.validate_tool_result = _skip_validation  # type: ignore[method-assign]
                 sessions.append(session)
                 await session.refresh()
             yield session

@@ -39,12 +39,12 @@ async def open_wire(endpoint: Endpoint) -> AsyncGenerator[object]:
         headers=dict(endpoint.headers),
         auth=_auth(endpoint),
         timeout=timeout,
-        event_hooks={"request": [_Pace()], "response": [] if endpoint.oauth else [_say_refusals]},
+        event_hooks={"request": [_StreamThrottle()], "response": [] if endpoint.oauth else [_raise_refusals]},
     ) as client:
         yield streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_ANSWER_BYTES)
 
 
-class _Pace:
+class _StreamThrottle:
     """Holds GETs back: a server can end a stream at once and ask for the next one at once, for ever."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class _Pace:
             await asyncio.sleep(at - now)
 
 
-async def _say_refusals(response: httpx2.Response) -> None:
+async def _raise_refusals(response: httpx2.Response) -> None:
     """The transport would call a refused key, or a server that is down, an error of the protocol, and try another."""
     if response.status_code in {401, 403} or response.status_code >= 500:
         response.raise_for_status()

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from assistant.models import Assistant, Conversation
 from assistant.services.assistants.provider_choice import describe_provider
+from assistant.services.callers.doors import Door, admit
 from assistant.services.conversations.conversations import (
     ConversationBusy,
     delete_conversation,
@@ -25,12 +26,13 @@ from assistant.services.conversations.conversations import (
     rename_conversation,
 )
 from assistant.services.mcp_servers.member_credentials import has_own_connections
-from assistant.services.tenancy.members import Member, find_member, memberships_of
-from assistant.services.tenancy.row_scope import enter
+from assistant.services.tenancy.authentication import AccessDenied, BrowserSession, CredentialKind, Credentials
+from assistant.services.tenancy.members import DEFAULT_SCOPES, Member, memberships_of
 from assistant.toolkit.context import UserId
 
 MAX_STARTERS = 4
 TENANT_IN_SESSION = "tenant"
+PAGES = Door(frozenset({CredentialKind.SESSION}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,13 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     @never_cache
     @login_required
     def checked(request: HttpRequest, tenant: str, **values: Any) -> HttpResponse:
-        member = find_member(user_id=_user_id(request), tenant_slug=tenant)
-        if member is None:
-            raise Http404
-        enter(member.tenant_id)
-        return view(Visit(member, request), **values)
+        # Django's middleware has checked the CSRF token.
+        session = BrowserSession(request.session, user=lambda: request.user, is_cross_site=lambda: False)
+        try:
+            caller = admit(Credentials(session=session), PAGES, scopes=DEFAULT_SCOPES, tenant_slug=tenant)
+        except AccessDenied as denied:
+            raise Http404 from denied
+        return view(Visit(caller.member, request), **values)
 
     return checked
 

@@ -13,8 +13,8 @@ from assistant.models import McpServer
 from assistant.pages.chat import Visit, for_members
 from assistant.services.mcp_servers.health_checks import examine
 from assistant.services.mcp_servers.member_credentials import (
-    Entry,
-    Stored,
+    CredentialInput,
+    StoredCredentials,
     delete_own_credentials,
     own_connections,
     restore_own_credentials,
@@ -36,7 +36,7 @@ def connections(visit: Visit) -> HttpResponse:
 def connect(visit: Visit, server: int) -> HttpResponse:
     """Store what was entered for a server, and try it."""
     given = visit.request.POST
-    entry = Entry(
+    entry = CredentialInput(
         token=given.get("token", "").strip(),
         headers=given.get("headers", "").strip(),
         client_id=given.get("client_id", "").strip(),
@@ -55,13 +55,13 @@ def connect(visit: Visit, server: int) -> HttpResponse:
     return redirect("assistant:connections", tenant=visit.member.tenant.slug)
 
 
-def _try(visit: Visit, server: int, before: Stored | None) -> None:
+def _try(visit: Visit, server: int, before: StoredCredentials | None) -> None:
     """Try what was stored; if the server refuses it, what was stored `before` is so again."""
     member = visit.member
     found = async_to_sync(examine)(
         tenant_id=member.tenant_id, server_id=server, user_id=member.user_id, by_operator=False
     )
-    if found.is_well:
+    if found.is_healthy:
         messages.success(visit.request, f"Stored. {found.sentence}")
     elif found.is_refused and before is not None:
         restore_own_credentials(actor=visit.request.user, member=member, server_id=server, before=before)

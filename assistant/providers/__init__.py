@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAIModel", "ScriptedModel"]
 
-_HOMES = {"OpenAIModel": "assistant.providers.openai", "ScriptedModel": "assistant.core.llm.scripted"}
+_MODULES = {"OpenAIModel": "assistant.providers.openai", "ScriptedModel": "assistant.core.llm.scripted"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import datetime
 from typing import Any
+
+from assistant.toolkit.bounded_json import TooDeep, load_json
 
 MAX_TEXT = 200_000
 # Databases and encoders hold integers of 64 bits, which have at most MAX_DIGITS characters.
@@ -31,8 +32,8 @@ def read_json(text: str | bytes) -> Any:
         ValueError: it is not valid JSON; NaN and Infinity are not.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
-    except RecursionError as exc:
+        return load_json(text, parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
+    except TooDeep as exc:
         raise JSONOutOfBounds("is nested too deeply") from exc
 
 

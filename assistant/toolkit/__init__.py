@@ -1,6 +1,6 @@
 """Tools that a language model can have called, with a context that it never sees."""
 
-from assistant.toolkit.calls.results import ToolResult
+from assistant.toolkit.calls.results import ToolResult, convert, register_converter
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context
 from assistant.toolkit.definition.decorator import tool, tools_of
 from assistant.toolkit.definition.examples import Example, ExampleStep
@@ -16,7 +16,7 @@ from assistant.toolkit.errors import (
 )
 from assistant.toolkit.media import Media
 from assistant.toolkit.registry import Registry
-from assistant.toolkit.schema.parameters import Param
+from assistant.toolkit.schema.parameters import Param, suspicious_parameters
 
 __all__ = [
     "Example",
@@ -36,7 +36,10 @@ __all__ = [
     "ToolsError",
     "UnknownTool",
     "UserInfo",
+    "convert",
     "current_context",
+    "register_converter",
+    "suspicious_parameters",
     "tool",
     "tools_of",
 ]

@@ -1,17 +1,19 @@
-"""The websocket API: reads clients' frames and calls a service for each; it holds no run itself."""
+"""The websocket API: reads clients' frames and calls a service for each. Runs do not depend on it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from assistant.core.values.events import Custom
-from assistant.services.connections import open_connections, shutdown
-from assistant.services.connections.connection_limits import Slot, TooManyConnections
-from assistant.services.connections.open_connections import OpenConnection, is_full
+from assistant.services.callers.connections import connection_slot, while_access_lasts
+from assistant.services.callers.doors import aadmit
+from assistant.services.connections import shutdown
+from assistant.services.connections.connection_limits import TooManyConnections
+from assistant.services.connections.open_connections import is_full
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
@@ -29,12 +31,12 @@ from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.run_input import parse_input, parse_run_id, parse_thread_id
 from assistant.services.runs.thread_snapshot import can_catch_up, thread_state
+from assistant.services.tenancy.authentication import AccessDenied, Caller
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import enter
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
-from assistant.websocket.authentication import PROTOCOL, Caller, identify, shown_credential
-from assistant.websocket.base_consumer import LeanConsumer
+from assistant.websocket.authentication import PROTOCOL, SCOPES, WEBSOCKET, credential_text, credentials_of
+from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
 
 logger = logging.getLogger(__name__)
@@ -42,7 +44,7 @@ logger = logging.getLogger(__name__)
 MAX_FRAME = 256 * 1024
 CLOSE_FAILED = 1011
 CLOSE_RESTART = 1012
-CLOSE_NOT_WELCOME = 4401
+CLOSE_ACCESS_LOST = 4401
 CLOSE_TOO_MANY = 4429
 TOO_MANY_FRAMES = (
     f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
@@ -52,7 +54,7 @@ TOO_MANY_HANDSHAKES = f"Too many connections: {HANDSHAKE_RATE:.0f} a second with
 SERVER_FULL = "Too many connections to this server. Try again in a minute."
 
 
-class ChatConsumer(LeanConsumer):
+class ChatConsumer(BaseConsumer):
     """One connection of one member to one assistant."""
 
     member: Member
@@ -63,54 +65,52 @@ class ChatConsumer(LeanConsumer):
         self._assistant = route["assistant"]
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
-        self._presence: OpenConnection | None = None
-        self._slot: Slot | None = None
+        # Closed with the connection.
+        self._held = AsyncExitStack()
+        credentials = credentials_of(self.scope)
         # Before the database is queried, so that a flood of handshakes does not reach it.
-        has_token = take_handshake(shown_credential(self.scope))
+        has_token = take_handshake(credential_text(self.scope, credentials))
         if not has_token or is_full():
-            await self._turn_away(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
+            await self._close_at_once(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
             return
         try:
-            caller = await in_database(identify, self.scope, route["tenant"], self._assistant)
+            caller = await aadmit(
+                credentials, WEBSOCKET, scopes=SCOPES, tenant_slug=route["tenant"], assistant_slug=self._assistant
+            )
         except OUTAGE_ERRORS as exc:
-            await self._put_off(exc)
+            await self._answer_outage(exc)
             return
-        if caller is None:
+        except AccessDenied:
             await self.close()
             return
         self.member = caller.member
-        enter(self.member.tenant_id)
         self._member_bucket = member_bucket(tenant_id=self.member.tenant_id, user_id=self.member.user_id)
         self._threads = FollowedThreads(
             self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
         )
-        runs = get_runs()
-        await runs.start()
-        try:
-            self._slot = await runs.connection_limiter.acquire(self.member)
-        except TooManyConnections as exc:
-            await self._turn_away(str(exc))
-            return
-        try:
-            await self._welcome()
-        except BaseException:
-            # Nobody tells a consumer that failed of the connection's end.
-            await runs.connection_limiter.release(self._slot)
-            raise
-        self._be_present(caller)
+        # `disconnect` is not called for a consumer that fails here.
+        async with AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(connection_slot(self.member))
+            except TooManyConnections as exc:
+                await self._close_at_once(str(exc))
+                return
+            await self._accept()
+            self._stay_open(caller, held)
+            self._held = held.pop_all()
 
-    async def _turn_away(self, reason: str) -> None:
-        """Only an open connection has a close code, which says more than a refused one."""
+    async def _close_at_once(self, reason: str) -> None:
+        """Accept the handshake and close at once: only an open connection can be closed with a code and a reason."""
         self._is_closing = True
-        await self._welcome()
+        await self._accept()
         await self.close(CLOSE_TOO_MANY, reason)
 
-    async def _welcome(self) -> None:
+    async def _accept(self) -> None:
         offered = self.scope.get("subprotocols") or ()
         await self.accept(PROTOCOL if PROTOCOL in offered else None)
 
-    async def _put_off(self, exc: Exception) -> None:
-        """Answer a handshake while nobody can be recognised; servers that can give no such answer (daphne) say 500."""
+    async def _answer_outage(self, exc: Exception) -> None:
+        """Answer a handshake with 503 while the database is away; servers that cannot (daphne) answer 500."""
         if "websocket.http.response" not in self.scope.get("extensions", {}):
             raise exc
         failure = log_failure(logger, exc, "A handshake failed")
@@ -118,37 +118,25 @@ class ChatConsumer(LeanConsumer):
         await self.base_send({"type": "websocket.http.response.start", "status": failure.status, "headers": headers})
         await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
 
-    def _be_present(self, caller: Caller) -> None:
-        self._presence = OpenConnection(
-            member=caller.member,
-            close=lambda: self._close_soon(CLOSE_NOT_WELCOME),
-            session_key=caller.session_key,
-            session_hash=caller.session_hash,
-            assistant_id=caller.assistant_id,
-            origin=caller.origin,
-            until=caller.until,
-        )
-        open_connections.register(self._presence)
-        self._stop_listening = shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART))
+    def _stay_open(self, caller: Caller, held: AsyncExitStack) -> None:
+        """Follow threads, and close when the caller loses access or the server shuts down, until `held` is closed."""
+        held.push_async_callback(self._threads.close)
+        held.callback(shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART)))
+        held.enter_context(while_access_lasts(caller, lambda: self._close_soon(CLOSE_ACCESS_LOST)))
 
     def _close_soon(self, code: int) -> None:
         self._closing = asyncio.create_task(self._close(code), name="closing")
 
     async def _close(self, code: int) -> None:
-        if code == CLOSE_NOT_WELCOME:
+        if code == CLOSE_ACCESS_LOST:
             self._is_closing = True
-            # While the client does not read, they wait in front of the close, and would go on once it does.
+            # Frames that wait for the client to read would otherwise still be sent before the close.
             await self._threads.close()
-        with suppress(OSError):  # it went by itself in this moment
+        with suppress(OSError):  # the client has just disconnected
             await self.close(code)
 
     async def disconnect(self, code: int) -> None:
-        if self._presence is not None:
-            open_connections.unregister(self._presence)
-            self._stop_listening()
-            await self._threads.close()
-        if self._slot is not None:
-            await get_runs().connection_limiter.release(self._slot)
+        await self._held.aclose()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._is_closing:
@@ -199,14 +187,14 @@ class ChatConsumer(LeanConsumer):
         if "chat" not in self.member.scopes:
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
-        self._threads.learn_version(is_named=bool(given.protocol_version))
+        self._threads.set_version(is_named=bool(given.protocol_version))
         forwarded = frame.get("forwardedProps")
         renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
         if renders:
             self._threads.render(given.thread_id)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
         start = Position(opened.key.number, 0)
-        # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
+        # The id of a deleted conversation can be used again: a connection that followed it follows the new one.
         is_new_thread = opened.setup is not None and opened.key.number == 1
         if is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)
@@ -220,7 +208,7 @@ class ChatConsumer(LeanConsumer):
     async def _cancel(self, frame: Mapping[str, Any]) -> None:
         run_id = parse_run_id(frame.get("runId"))
         if "chat" not in self.member.scopes:
-            # Not a RUN_ERROR: the run goes on, and this connection may be watching it.
+            # Not a RUN_ERROR, which would end the run for this connection, and the run goes on.
             await self._protocol_error("forbidden", "This key may not chat.")
             return
         await get_runs().cancel(member=self.member, run_id=run_id)
@@ -229,7 +217,7 @@ class ChatConsumer(LeanConsumer):
         thread_id = parse_thread_id(frame.get("threadId"))
         after_run, after_seq = _parse_after(frame.get("after"))
         if frame.get("protocolVersion"):
-            self._threads.learn_version(is_named=True)
+            self._threads.set_version(is_named=True)
         state = await in_database(
             thread_state, member=self.member, thread_id=thread_id, after_run=after_run, after_seq=after_seq
         )

@@ -1,1 +1,1 @@
-"""An app whose tools fill the catalogue up to what a busy assistant has."""
+"""An app whose tools fill the catalogue to 20 tools."""

@@ -1,4 +1,4 @@
-"""Tools for the measurements: one that answers at once, and others that are only there, with schemas as tools have."""
+"""Tools for the measurements: `add`, which is called, and reports, which only add their schemas to requests."""
 
 from __future__ import annotations
 

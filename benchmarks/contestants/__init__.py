@@ -1,1 +1,1 @@
-"""Those who are compared: one agent with the tool `add` each, written as the package's documentation writes it."""
+"""The contestants of the core loop: an agent with the tool `add` for each package, as its documentation shows."""

@@ -10,7 +10,7 @@ from langgraph.prebuilt import create_react_agent
 
 from benchmarks.contestants.worker import Ask, run
 
-# It has moved into another package, which brings more with it and does the same.
+# The function has moved to another package, which has more dependencies.
 warnings.filterwarnings("ignore", message="create_react_agent has been moved")
 
 

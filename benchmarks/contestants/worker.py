@@ -1,6 +1,6 @@
-"""A contestant's process: reads tasks from standard input and prints what a turn of each cost it.
+"""The process of a contestant: reads tasks from standard input and prints the CPU time of their turns.
 
-Runs in environments that have nothing of this project but these files, so it knows the standard library only.
+It runs in the environments of other packages, so it imports nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ Ask = Callable[[str], Awaitable[str]]
 
 
 def run(make: Callable[[str], Ask]) -> None:
-    """Serve one contestant; `make` builds it for a provider's base URL, and what it makes answers one prompt.
+    """Serve one contestant until the end of standard input.
 
-    A task is a line of JSON, `{"prompt": P, "answer": A, "turns": N}`; its result the CPU seconds of one turn.
+    A task is a line of JSON, `{"prompt": P, "answer": A, "turns": N}`; its result is the CPU seconds of one turn.
+
+    Args:
+        make: builds the contestant for a provider's base URL; returns what answers one prompt.
+
+    Raises:
+        SystemExit: the contestant gave another answer.
     """
     asyncio.run(_serve(make(sys.argv[1])))
 

@@ -1,1 +1,1 @@
-"""Whether anything is lost, and whether anybody gets in: `make resilience`, described in docs/resilience.md."""
+"""Fault injection and isolation checks: `make resilience`, described in docs/resilience.md."""

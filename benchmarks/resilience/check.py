@@ -1,4 +1,4 @@
-"""What a check is, what it is given, and how those in the folder `checks` are found."""
+"""The interface of a check, the testbed that it gets, and the registry of all checks."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any, Protocol, cast
 from benchmarks.report import Line
 from benchmarks.resilience import checks
 from benchmarks.resilience.services import Services
-from benchmarks.resilience.sites import Nursery, Server, Site, open_nursery, open_site, serve
+from benchmarks.resilience.sites import ForkServer, Server, Site, open_fork_server, open_site, serve
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something broken on purpose: a check that is worth its name misses a goal then.
+    """A planted fault: something broken on purpose, with which the check must miss a goal.
 
     Args:
-        what: what is broken, for people.
+        what: what is broken, for the report.
         misses: the figure (`Line.what`) that must be missed.
-        plant: runs in every server process before it serves, and breaks the product there. None if the check itself
-            breaks something: it asks `ground.has(what)`.
+        plant: breaks the product; called in every server process before it serves. None if the check itself breaks
+            something, when `testbed.has_fault(what)` is true.
     """
 
     what: str
@@ -33,18 +33,18 @@ class Fault:
 
     @property
     def name(self) -> str:
-        """`module:function` of what plants it."""
+        """`module:function` of `plant`, or an empty string."""
         return f"{self.plant.__module__}:{self.plant.__qualname__}" if self.plant else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What a check stands on.
+class Testbed:
+    """What a check runs on.
 
     Args:
-        services: PostgreSQL, Redis and a folder, made for this run alone.
-        scale: 1 for the numbers that the goals speak of, less to try things out.
-        fault: what is broken on purpose this time.
+        services: PostgreSQL, Redis and a folder, started for this run alone.
+        scale: 1 for the numbers that the goals apply to, less for a shorter run.
+        fault: the fault that is planted in this run.
     """
 
     services: Services
@@ -52,49 +52,51 @@ class Ground:
     fault: Fault | None = None
     notes: list[str] = field(default_factory=list)
 
-    def many(self, whole: int, least: int = 1) -> int:
-        """So many of `whole` as the scale asks for, `least` at the least."""
+    def scaled(self, whole: int, least: int = 1) -> int:
+        """Return `whole` times the scale, and at least `least`."""
         return max(least, round(whole * self.scale))
 
-    def has(self, what: str) -> bool:
-        """Whether the fault of that description is planted."""
+    def has_fault(self, what: str) -> bool:
+        """Whether the fault with that `what` is planted."""
         return self.fault is not None and self.fault.what == what
 
     @property
     def folder(self) -> Path:
-        """Room for files, gone after the run."""
+        """A folder for files, removed after the run."""
         return self.services.folder
 
     def site(self, kind: str, provider_url: str, **env: str) -> AbstractContextManager[Site]:
-        """A fresh database with the rows of `site.py`: `kind` is "sqlite" (one process, log in memory) or "postgres"
-        (with Redis); `env` adds to the environment of its servers."""
+        """Create a database with the rows of `site.py`.
+
+        Args:
+            kind: "sqlite" (one process, event log in memory) or "postgres" (with Redis).
+            provider_url: the base URL of the provider.
+            env: additions to the environment of its servers.
+        """
         planted = {"PLANTED": self.fault.name} if self.fault and self.fault.plant else {}
         return open_site(self.services, kind, provider_url, {**planted, **env})
 
     def serve(self, site: Site, *, port: int = 0, **env: str) -> AbstractContextManager[Server]:
-        """A server process on a site, as docs/production.md starts it, until the end of the block."""
+        """Run a server process on a site until the end of the block, with the options of docs/production.md."""
         return serve(site, port=port, env=env)
 
-    def nursery(self, site: Site) -> AbstractContextManager[Nursery]:
-        """Server processes by the dozen, to be killed: each is there at once."""
-        return open_nursery(site)
+    def fork_server(self, site: Site) -> AbstractContextManager[ForkServer]:
+        """Run a source of server processes that start quickly, to be killed, until the end of the block."""
+        return open_fork_server(site)
 
 
 class Check(Protocol):
-    """What a module in `checks` holds.
-
-    `TITLE` names it, `HOW` says in a sentence or two what is done, `FAULTS` what is broken to see that it is caught.
-    """
+    """The contents of a module in `checks`: a title, a sentence or two on what is done, and its planted faults."""
 
     TITLE: str
     HOW: str
     FAULTS: Sequence[Fault]
 
-    def measure(self, ground: Ground) -> Sequence[Line]:
-        """The figures with their goals. A planted fault is run with a small scale."""
+    def measure(self, testbed: Testbed) -> Sequence[Line]:
+        """Return the figures with their goals. With a planted fault the scale is small."""
 
 
-def found() -> dict[str, Check]:
-    """All checks by the name of their module."""
+def find_checks() -> dict[str, Check]:
+    """Return all checks by the names of their modules."""
     names = sorted(module.name for module in pkgutil.iter_modules(checks.__path__))
     return {name: cast(Any, importlib.import_module(f"{checks.__name__}.{name}")) for name in names}

@@ -1,4 +1,4 @@
-"""A client of the websocket API that keeps every frame as it came, and can go away without a word."""
+"""A client of the websocket API that keeps every frame, and can drop its connection without closing it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PATIENCE_SECONDS = 90.0
 ENDINGS = ("RUN_FINISHED", "RUN_ERROR")
 
 
-class Gone(Exception):
+class Disconnected(Exception):
     """The connection has ended."""
 
 
 class Client:
-    """One connection; `texts` are the frames as they came, oldest first, and `frames` the same as values."""
+    """One connection. `texts` are the received frames as text, oldest first, and `frames` the same as values."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
@@ -37,55 +37,55 @@ class Client:
         await self.send_raw(json.dumps(frame))
 
     async def send_raw(self, frame: str | bytes) -> None:
-        """Send a frame as it is. Raises `Gone` when the connection has ended."""
+        """Send text or bytes as a frame. Raises `Disconnected` when the connection has ended."""
         try:
             await self.connection.send(frame)
         except ConnectionClosed as exc:
-            raise Gone(str(exc)) from exc
+            raise Disconnected(str(exc)) from exc
 
     async def next(self, timeout: float = PATIENCE_SECONDS) -> Frame:
-        """The next frame. Raises `Gone` when the connection has ended, `TimeoutError` when none comes."""
+        """Return the next frame. Raises `Disconnected` if the connection has ended, `TimeoutError` if none comes."""
         try:
             # Not `wait_for`, which in Python 3.11 loses a cancellation that comes with the frame.
             async with asyncio.timeout(timeout):
                 text = str(await self.connection.recv())
         except ConnectionClosed as exc:
-            raise Gone(str(exc)) from exc
+            raise Disconnected(str(exc)) from exc
         frame: Frame = json.loads(text)
         self.texts.append(text)
         self.frames.append(frame)
         return frame
 
     async def until(self, wanted: Callable[[Frame], bool], timeout: float = PATIENCE_SECONDS) -> Frame:
-        """Read up to and with the first frame that is `wanted`."""
+        """Read up to and including the first frame that is `wanted`, and return it."""
         async with asyncio.timeout(timeout):
             while not wanted(frame := await self.next(timeout)):
                 pass
         return frame
 
     async def until_end(self, run: str, timeout: float = PATIENCE_SECONDS) -> Frame:
-        """Read up to and with the end of a run; a refusal that names no run is one, too."""
+        """Read up to and including the end of a run; an error that names no run counts as its end."""
         return await self.until(lambda frame: frame["type"] in ENDINGS and run_of(frame) in {run, ""}, timeout)
 
     async def ask(self, text: str, timeout: float = PATIENCE_SECONDS, **fields: Any) -> Frame:
-        """Start a run and read up to its end, which is returned."""
+        """Start a run, read to its end, and return the last frame."""
         frame = run_input(text, **fields)
         await self.send(frame)
         return await self.until_end(frame["runId"], timeout)
 
     async def attach(self, thread: str, after: tuple[str, int] | None = None) -> None:
-        """Follow a thread, from event `after[1]` of run `after[0]` on, or afresh."""
+        """Follow a thread: after event `after[1]` of run `after[0]`, or from a snapshot on."""
         position = {"after": {"runId": after[0], "seq": after[1]}} if after else {}
         await self.send({"type": "attach", "threadId": thread, "protocolVersion": "1.0", **position})
 
     def drop(self) -> None:
-        """Go away as a broken network does."""
+        """Abort the connection, as a broken network does."""
         self.connection.transport.abort()
 
 
 @asynccontextmanager
 async def connected(port: int, key: str, *, tenant: str = "bench", **options: Any) -> AsyncIterator[Client]:
-    """Connect with an API key to the assistant of a tenant; options are those of `websockets.connect`."""
+    """Connect with an API key to a tenant's assistant; options are those of `websockets.connect`."""
     async with connect(
         f"ws://127.0.0.1:{port}/ws/{tenant}/support/",
         additional_headers={"Authorization": f"Bearer {key}"},
@@ -98,7 +98,7 @@ async def connected(port: int, key: str, *, tenant: str = "bench", **options: An
 
 
 def run_input(text: str, *, thread: str = "", run: str = "", message: str = "", **fields: Any) -> Frame:
-    """A `RunAgentInput` that says `text`; ids are made where none are given."""
+    """Return a `RunAgentInput` with the message `text`, and new ids where none are given."""
     return {
         "threadId": thread or str(uuid.uuid4()),
         "runId": run or str(uuid.uuid4()),
@@ -113,22 +113,22 @@ def run_input(text: str, *, thread: str = "", run: str = "", message: str = "", 
 
 
 def run_of(frame: Frame) -> str:
-    """The id of the run that an event belongs to."""
+    """Return the id of the run that an event belongs to, or an empty string."""
     return str(frame.get("metadata", {}).get("run", {}).get("id", ""))
 
 
 def seq_of(frame: Frame) -> int:
-    """The number of an event within its run; 0 for what a connection says for itself."""
+    """Return the sequence number of an event in its run; 0 for frames that belong to no run."""
     return int(frame.get("metadata", {}).get("run", {}).get("seq", 0))
 
 
 def text_of(frames: Sequence[Frame]) -> str:
-    """What a client shows as the answer's text."""
+    """Return the text of the answer in these frames."""
     return "".join(frame["delta"] for frame in frames if frame["type"] == "TEXT_MESSAGE_CONTENT")
 
 
 def shown(frames: Sequence[Frame]) -> str:
-    """The answer that a client shows: a snapshot's, and what came after it."""
+    """Return the answer that a client displays: that of the last snapshot, and the text after it."""
     text = ""
     for frame in frames:
         if frame["type"] == "MESSAGES_SNAPSHOT":

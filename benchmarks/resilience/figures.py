@@ -1,4 +1,4 @@
-"""Figures that several checks make of what they saw."""
+"""Computations that several checks share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def p95(values: Sequence[float]) -> float:
-    """What 95 of 100 values are at most; 0 of nothing."""
+    """Return the 95th percentile; 0 without values."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * 95 // 100) - 1)] if ordered else 0.0
 
 
 def is_valid(messages: Sequence[dict[str, Any]]) -> bool:
-    """Whether every tool call of a request has exactly one result, right after the message that made it."""
+    """Whether every tool call of a request has exactly one result, right after the message with the call."""
     waiting: list[str] = []
     for message in messages:
         if message["role"] == "tool":

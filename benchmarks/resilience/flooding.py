@@ -1,6 +1,7 @@
-"""What a tenant that floods costs its neighbour: their turns alone and beside the flood, in turn, on one server.
+"""A neighbour's turns alone and beside a tenant that floods the same server, in paired rounds.
 
-As a program it is the flood: `python -m benchmarks.resilience.flooding PORT`, from "go KEY" to "stop" on its input.
+Run as a program it is the flood: `python -m benchmarks.resilience.flooding PORT` floods from the line "go KEY" to the
+line "stop" on its standard input.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ from collections.abc import Awaitable, Callable, Sequence
 import httpx2
 
 from benchmarks.processes import Process, started
-from benchmarks.resilience.check import Ground
+from benchmarks.resilience.check import Testbed
 from benchmarks.resilience.client import Client, connected, run_input
 from benchmarks.resilience.figures import p95
-from benchmarks.resilience.limits.faults import ask_no_limit, count_no_connections, count_no_frames
+from benchmarks.resilience.limits.faults import check_no_limit, count_no_connections, count_no_frames
 from benchmarks.resilience.sites import POSTGRES, Server, Site
 from tests.fake_provider import FakeProvider
 
-NEIGHBOUR = "the neighbour's turns, p95, beside a flood over alone"
-ROUNDS, TURNS = 10, 30
-# Of each kind: they send again as soon as they are answered.
+NEIGHBOUR = "the neighbour's turns, p95, beside a flood over alone, median of the rounds"
+ROUNDS, LEAST_ROUNDS, TURNS = 10, 3, 30
+# Clients of each kind; they send again as soon as they get an answer.
 FLOODERS = 3
 BIG_BODY = b'{"x": "' + b"x" * (4 * 2**20) + b'"}'
 MAKE = "import django; django.setup(); from benchmarks.resilience.flooding import make; make()"
 
 
 def make() -> None:
-    """A tenant that floods, at the end of its messages, with a member and a key for each round.
+    """Create the tenant that floods, with a member and a key for each round; print the keys as JSON.
 
-    The benchmark's own tenant is the neighbour. Each round has a member of its own, whose
-    bucket is full.
+    The tenant has used up its messages. The benchmark's own tenant is the neighbour. Each round has another
+    member, whose bucket is full.
     """
     from django.contrib.auth import get_user_model
 
@@ -55,41 +56,40 @@ def make() -> None:
 
 def admit_floods() -> None:
     """Limit neither frames and handshakes nor messages and connections."""
-    for remove_limit in (count_no_frames, ask_no_limit, count_no_connections):
+    for remove_limit in (count_no_frames, check_no_limit, count_no_connections):
         remove_limit()
 
 
-def neighbour_of_a_flood(ground: Ground) -> tuple[float, int]:
-    """The 95th percentile of a neighbour's turns beside the flood, over that without it, and how many turns each."""
-    with FakeProvider() as provider, ground.site(POSTGRES, provider.url) as site:
+def neighbour_of_a_flood(testbed: Testbed) -> list[float]:
+    """Return the ratio of the neighbour's 95th percentiles beside the flood and alone, of each round."""
+    with FakeProvider() as provider, testbed.site(POSTGRES, provider.url) as site:
         with started([sys.executable, "-c", MAKE], site.env) as maker:
-            keys = json.loads(maker.line())
-        with ground.serve(site) as server:
+            keys = json.loads(maker.read_line())
+        with testbed.serve(site) as server:
             command = [sys.executable, "-m", "benchmarks.resilience.flooding", str(server.port)]
             with started(command, site.env) as flood:
-                return asyncio.run(_rounds(site, server, flood, keys[: ground.many(ROUNDS, 3)]))
+                return asyncio.run(_rounds(site, server, flood, keys[: testbed.scaled(ROUNDS, LEAST_ROUNDS)]))
 
 
-async def _rounds(site: Site, server: Server, flood: Process, keys: Sequence[str]) -> tuple[float, int]:
-    """In short rounds, and all turns together: the machine's own moods come to both."""
+async def _rounds(site: Site, server: Server, flood: Process, keys: Sequence[str]) -> list[float]:
+    """Pair the turns alone with those beside the flood in short rounds, so that other work on the machine hits both."""
     await _turns(site, server, 10)
-    all_alone, all_beside = list[float](), list[float]()
+    ratios = []
     for key in keys:
         alone = await _turns(site, server, TURNS)
-        flood.say(f"go {key}")
+        flood.write_line(f"go {key}")
         await asyncio.sleep(2)
         beside = await _turns(site, server, TURNS)
-        flood.say("stop")
+        flood.write_line("stop")
         figures = f"alone {p95(alone) * 1000:.0f} ms, beside {p95(beside) * 1000:.0f} ms"
-        print(f"  flood of {flood.line()}: {figures}", flush=True)
-        all_alone += alone
-        all_beside += beside
+        print(f"  flood of {flood.read_line()}: {figures}", flush=True)
+        ratios.append(p95(beside) / p95(alone))
         await asyncio.sleep(2)
-    return p95(all_beside) / p95(all_alone), len(all_alone)
+    return ratios
 
 
 async def _turns(site: Site, server: Server, count: int) -> list[float]:
-    """Seconds of turns, one after the other."""
+    """Return the seconds of each of `count` turns, one after the other."""
     seconds = []
     async with connected(server.port, site.keys[0]) as client:
         for _ in range(count):
@@ -101,16 +101,16 @@ async def _turns(site: Site, server: Server, count: int) -> list[float]:
 
 
 class Flood:
-    """Everything that a program with a good key can send too much of."""
+    """Clients with a valid key that send as much of everything as they can."""
 
     def __init__(self, port: int, key: str) -> None:
         self._port, self._key = port, key
         self.sent: dict[str, int] = {}
 
     async def pour(self) -> None:
-        """Until it is cancelled."""
+        """Flood until cancelled."""
         kinds: Sequence[Callable[[], Awaitable[None]]] = (self._messages, self._frames, self._sockets, self._bodies)
-        # One client, for making one reads all certificates of the machine.
+        # One client for all: creating one reads all certificates of the machine.
         async with (
             httpx2.AsyncClient(timeout=60, trust_env=False) as self._http,
             asyncio.TaskGroup() as group,
@@ -123,7 +123,7 @@ class Flood:
         while True:
             try:
                 await kind()
-            except Exception as exc:  # whatever it meets, it comes again; the report says what that was
+            except Exception as exc:  # refusals of any kind are counted, and the client goes on
                 self._count(type(exc).__name__)
             await asyncio.sleep(0)
 
@@ -163,9 +163,9 @@ class Flood:
 
 
 async def main() -> None:
-    """Flood from "go" to "stop", and tell how much was sent."""
+    """Flood from "go" to "stop", and print how much was sent as JSON."""
     port = int(sys.argv[1])
-    # Who floods does so on machines of their own: here whatever else wants a processor gets it first.
+    # A real flood runs on other machines: here it gets only the processor time that nothing else wants.
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     while line := await asyncio.to_thread(sys.stdin.readline):
         flood = Flood(port, line.split()[1])

@@ -1,4 +1,4 @@
-"""The site with one thing broken on purpose."""
+"""The ASGI application with a planted fault."""
 
 from __future__ import annotations
 

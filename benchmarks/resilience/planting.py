@@ -1,4 +1,4 @@
-"""Breaks one thing on purpose, which the environment names: `PLANTED=module:function`. A plugin of pytest's too."""
+"""Plants the fault that the environment names, `PLANTED=module:function`. Also a pytest plugin."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 
 
 def plant() -> None:
-    """Break it, if there is something to break; Django has to be set up."""
+    """Plant the fault, if there is one. Django must be set up."""
     if named := os.environ.get("PLANTED"):
         module, _, function = named.partition(":")
         getattr(importlib.import_module(module), function)()
 
 
 def pytest_sessionstart() -> None:
-    """Before tests are imported, so that they import what is broken."""
+    """Plant the fault before the tests are imported."""
     plant()

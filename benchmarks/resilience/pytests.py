@@ -1,4 +1,4 @@
-"""Tests that measure too: run as they are, their figures read from what they print, or from how they end."""
+"""Runs tests of the suite as measurements: by the figures that they print, or by their outcome."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 
 ROOT = Path(__file__).resolve().parents[2]
-# As pytest's summary has them. Whatever else than an assertion fails has broken off.
+# Lines of pytest's summary. A test that fails with anything but an assertion did not finish.
 _ENDED = r"^(PASSED|FAILED|ERROR) ([^\s\[]+)(.*)$"
 _ASSERTED = re.compile(r" - (?:AssertionError|assert |Failed: DID NOT RAISE)")
 PLUGIN = ("-p", "benchmarks.resilience.planting")
-# Else pytest shortens its summary to the terminal's width.
+# Without it pytest shortens its summary to the terminal's width.
 _WIDE = {"COLUMNS": "1000"}
 
 
 def printed(pattern: str, test: str, env: Mapping[str, str], *options: str) -> list[re.Match[str]]:
-    """Run a test and find `pattern` in the lines that it prints; what else it said is shown if there is none."""
+    """Run a test and return the matches of `pattern` in its output; without any, print its output."""
     command = [sys.executable, "-m", "pytest", test, "-q", "-s", "-p", "no:cacheprovider", "--create-db", *options]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TEST_")}
     done = subprocess.run(command, cwd=ROOT, env={**inherited, **env}, capture_output=True, text=True, check=False)
@@ -32,15 +32,16 @@ def printed(pattern: str, test: str, env: Mapping[str, str], *options: str) -> l
 
 
 def failed(tests: Sequence[str], fault: Fault | None, env: Mapping[str, str]) -> list[str]:
-    """The names of those of `tests` that did not pass, as in `unpassed`, with `fault` planted in their process."""
+    """Run tests with `fault` planted in their process, and return the names of those that did not pass: `unpassed`."""
     said = printed(_ENDED, tests[0], {**env, **_WIDE, **planted(fault)}, *tests[1:], "-rA", *PLUGIN)
     return unpassed(tests, [one[0] for one in said], is_planted=fault is not None)
 
 
 def unpassed(tests: Sequence[str], summary: Sequence[str], *, is_planted: bool) -> list[str]:
-    """The names of those of `tests` that did not pass, by the lines of pytest's summary.
+    """Return the names of those of `tests` that did not pass, by the lines of pytest's summary.
 
-    What broke off, or never ran, holds no goal, and catches no fault: with one planted, only assertions count.
+    A test that did not finish or never ran neither holds a goal nor catches a fault: with a planted fault only failed
+    assertions count.
     """
     ends = [one for one in map(re.compile(_ENDED).match, summary) if one]
     passed = {one[2] for one in ends if one[1] == "PASSED"}
@@ -50,15 +51,15 @@ def unpassed(tests: Sequence[str], summary: Sequence[str], *, is_planted: bool) 
 
 
 def planted(fault: Fault | None) -> dict[str, str]:
-    """The environment in which `PLUGIN` plants a fault."""
+    """Return the environment in which `PLUGIN` plants a fault."""
     return {"PLANTED": fault.name} if fault and fault.plant else {}
 
 
-def on_postgres(ground: Ground) -> dict[str, str]:
-    """The environment that lets tests run on a new database of PostgreSQL's, and on Redis."""
-    name = f"tested_{ground.services.number()}"
-    ground.services.postgres.run(f"CREATE DATABASE {name}")
+def on_postgres(testbed: Testbed) -> dict[str, str]:
+    """Return the environment in which tests use a new PostgreSQL database, and Redis."""
+    name = f"tested_{testbed.services.number()}"
+    testbed.services.postgres.run(f"CREATE DATABASE {name}")
     return {
-        "TEST_DATABASE_URL": ground.services.postgres.url(name),
-        "TEST_REDIS_URL": ground.services.redis.url(ground.services.number()),
+        "TEST_DATABASE_URL": testbed.services.postgres.url(name),
+        "TEST_REDIS_URL": testbed.services.redis.url(testbed.services.number()),
     }

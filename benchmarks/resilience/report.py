@@ -9,13 +9,13 @@ from pathlib import Path
 
 from benchmarks.report import Line, machine, now
 
-# Of each check its last whole measurement: all together take over an hour, and can be taken one by one.
+# The last whole measurement of each check: all of them take over an hour, and can be run one by one.
 KEPT = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """What a check said when something was broken on purpose."""
+    """The result of a check with a planted fault."""
 
     what: str
     figure: str
@@ -25,7 +25,7 @@ class Caught:
 
 @dataclass(slots=True)
 class Outcome:
-    """One check's figures, and its planted faults; `measured` says when, and of which commit."""
+    """The figures of a check and its planted faults; `measured` says when, and at which commit."""
 
     name: str
     title: str
@@ -36,14 +36,14 @@ class Outcome:
     measured: str = ""
 
     def keep(self, loads: Sequence[float]) -> None:
-        """Store it as the check's last whole measurement; `loads`, the machine's before and after."""
+        """Store it as the check's last whole measurement; `loads` are the load averages before and after."""
         self.measured = now(loads)
         KEPT.mkdir(exist_ok=True)
         (KEPT / f"{self.name}.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
 def kept(names: Iterable[str]) -> list[Outcome]:
-    """The last whole measurements of these checks, of those that have one."""
+    """Return the last whole measurements of those of these checks that have one."""
     found = []
     for path in (KEPT / f"{name}.json" for name in names):
         if path.is_file():
@@ -56,7 +56,7 @@ def kept(names: Iterable[str]) -> list[Outcome]:
 
 
 def show(outcome: Outcome) -> str:
-    """A check as text for people at a terminal."""
+    """Return a check as text for the terminal."""
     text = [f"\n{outcome.title} ({outcome.name}, {outcome.seconds:.0f} s)"]
     for line in outcome.lines:
         what, value, bound, verdict, beside = line.cells()
@@ -68,7 +68,7 @@ def show(outcome: Outcome) -> str:
 
 
 def document(names: Sequence[str]) -> str:
-    """`results.md`, of the last whole measurement of each of these checks."""
+    """Return the text of `results.md`, from the last whole measurement of each of these checks."""
     outcomes = kept(names)
     missing = sorted({*names} - {outcome.name for outcome in outcomes})
     goals = [line for outcome in outcomes for line in outcome.lines if line.goal is not None]

@@ -16,42 +16,42 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Check, Fault, Ground, found
+from benchmarks.resilience.check import Check, Fault, Testbed, find_checks
 from benchmarks.resilience.report import Caught, Outcome, document, show
 from benchmarks.resilience.services import Services
 
 RESULTS = Path(__file__).parent / "results.md"
-# A planted fault shows in few tries.
+# Few tries are enough to show a planted fault.
 PLANTED_SCALE = 0.1
 PATIENCE_SECONDS = 900
 
 
 def main() -> int:
-    checks = found()
+    checks = find_checks()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="CHECK", choices=list(checks), help=f"of {', '.join(checks)}")
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the tries that the goals speak of")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the tries that the goals apply to")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--planted", action="store_true", help="only with the planted faults")
     which.add_argument("--no-planted", action="store_true", help="only without the planted faults")
     options = parser.parse_args()
-    # So that everything that was started is ended too.
+    # So that the services and servers are stopped too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGALRM, _too_long)
     chosen = {name: check for name, check in checks.items() if not options.only or name in options.only}
     is_whole = not (options.planted or options.no_planted) and options.scale == 1
     outcomes: list[Outcome] = []
     with Services() as services:
-        ground = Ground(services, options.scale)
+        testbed = Testbed(services, options.scale)
         for name, check in chosen.items():
             outcome, load = Outcome(name, check.TITLE, check.HOW), os.getloadavg()[0]
             if not options.planted:
-                outcome.lines, outcome.seconds = _measured(check, ground)
+                outcome.lines, outcome.seconds = _measured(check, testbed)
             if not options.no_planted:
-                outcome.caught = [_caught(check, ground, fault) for fault in check.FAULTS]
+                outcome.caught = [_caught(check, testbed, fault) for fault in check.FAULTS]
             outcomes.append(outcome)
             print(show(outcome), flush=True)
-            if is_whole:  # what is measured is kept if the run is stopped
+            if is_whole:  # at once, so that an interrupted run keeps what it measured
                 outcome.keep((load, os.getloadavg()[0]))
                 RESULTS.write_text(document(list(checks)))
     return _conclude(outcomes)
@@ -61,24 +61,24 @@ def _too_long(*_: object) -> None:
     raise TimeoutError(f"longer than {PATIENCE_SECONDS} s")
 
 
-def _measured(check: Check, ground: Ground) -> tuple[Sequence[Line], float]:
-    """The figures, and the seconds they took; a check that breaks off has missed."""
+def _measured(check: Check, testbed: Testbed) -> tuple[Sequence[Line], float]:
+    """Return the figures, and the seconds that they took; a check that raises has missed a goal."""
     start = time.monotonic()
     signal.alarm(PATIENCE_SECONDS)
     try:
-        lines = list(check.measure(ground))
+        lines = list(check.measure(testbed))
     except Exception as exc:
         traceback.print_exc()
         why = f"{type(exc).__name__}: {str(exc).splitlines()[0] if str(exc) else ''}"
-        lines = [Line("measured to its end", 0.0, "", 1, True, beside=why)]
+        lines = [Line("measured completely", 0.0, "", 1, True, beside=why)]
     finally:
         signal.alarm(0)
     return lines, time.monotonic() - start
 
 
-def _caught(check: Check, ground: Ground, fault: Fault) -> Caught:
-    """Break the product or the check on purpose: the figure named must be missed, not any other."""
-    lines, _ = _measured(check, replace(ground, scale=min(ground.scale, PLANTED_SCALE), fault=fault))
+def _caught(check: Check, testbed: Testbed, fault: Fault) -> Caught:
+    """Run a check with a planted fault: the figure that the fault names must be missed."""
+    lines, _ = _measured(check, replace(testbed, scale=min(testbed.scale, PLANTED_SCALE), fault=fault))
     line = next((line for line in lines if line.what == fault.misses), None)
     if line is None:
         return Caught(fault.what, fault.misses, "not measured", False)

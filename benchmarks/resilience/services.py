@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Redis of one's own, on free ports and in a temporary folder, to be stopped and started at will."""
+"""A PostgreSQL and a Redis for one run, on free ports and in a temporary folder, which checks may stop and start."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from typing import Self
 import psycopg
 import redis
 
-from benchmarks.ways import free_port
+from benchmarks.targets import free_port
 
 START_SECONDS = 60.0
 REDIS_DATABASES = 512
 
 
 class Missing(Exception):
-    """A program that is needed is not on this machine."""
+    """A required program is not installed."""
 
 
 def program(name: str) -> str:
-    """Where a program is; PostgreSQL's own are often off the path. Raises `Missing`."""
+    """Return the path of a program; those of PostgreSQL are often not on PATH. Raises `Missing`."""
     places = [shutil.which(name), *sorted(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")), reverse=True)]
     place = next(filter(None, places), None)
     if place is None:
@@ -49,7 +49,7 @@ def _wait(is_there: Callable[[], object], process: subprocess.Popen[bytes], log:
 
 
 class Postgres:
-    """A cluster with the settings that PostgreSQL comes with, but for more connections."""
+    """A cluster with PostgreSQL's default settings and more connections."""
 
     def __init__(self, folder: Path) -> None:
         self._data = folder / "postgres"
@@ -68,7 +68,7 @@ class Postgres:
         return f"postgres://postgres@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        """Start and wait until it takes statements."""
+        """Start and wait until it accepts connections."""
         command = [program("postgres"), "-D", str(self._data), "-p", str(self.port), "-k", ""]
         command += ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"]
         with self._log.open("ab") as log:
@@ -96,7 +96,7 @@ def _exists(user: str) -> bool:
 
 
 class Redis:
-    """A server that keeps nothing on disk, as docs/production.md sets it up: a restart empties it."""
+    """A server that stores nothing on disk, as docs/production.md configures it: a restart empties it."""
 
     def __init__(self, folder: Path) -> None:
         self._data = folder / "redis"
@@ -126,7 +126,7 @@ class Redis:
 
 
 class Services:
-    """What all checks of a run share; each part is started when it is first asked for, and ends with the block."""
+    """The services that all checks of a run share, each started on first use and stopped at the end of the block."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -144,7 +144,7 @@ class Services:
         self._stack.close()
 
     def number(self) -> int:
-        """A number that nothing else in this run has."""
+        """Return a number that is unique in this run."""
         return next(self._numbers)
 
     @property

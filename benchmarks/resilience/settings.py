@@ -1,4 +1,4 @@
-"""The benchmark's settings with tools whose effects can be counted; all that differs from a deployment is said here."""
+"""The benchmark's settings, with tools whose effects can be counted."""
 
 from __future__ import annotations
 

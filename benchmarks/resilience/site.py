@@ -1,4 +1,4 @@
-"""The rows that every check starts from: those of the benchmark, and the tools whose effects are counted."""
+"""The rows that every check starts with: those of the benchmark, and tools whose effects are counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OPERATOR = "operator"
 
 
 def main() -> None:
-    """Build everything and print it as JSON: the members' keys and sessions, and the operator's session."""
+    """Create the rows, and print the members' keys and sessions and the operator's session as JSON."""
     keys = build()
     tenant = Tenant.objects.get(slug=TENANT)
     for name in EFFECTS:

@@ -1,4 +1,4 @@
-"""Fresh databases with the checks' rows, and server processes on them."""
+"""New databases with the checks' rows, and server processes on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import psycopg
 
 from benchmarks.processes import START_SECONDS, Process, started
 from benchmarks.resilience.services import REDIS_DATABASES, Services
-from benchmarks.ways import QUIET, UVICORN, free_port
+from benchmarks.targets import QUIET, UVICORN, free_port
 
 # The models can be imported only once Django is set up.
 BUILD = "import django; django.setup(); from benchmarks.resilience.site import main; main()"
@@ -29,12 +29,12 @@ SQLITE, POSTGRES = "sqlite", "postgres"
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The rows as SQL sees them, past all of the product's own code."""
+    """A database, read and changed by SQL without the product's code."""
 
     url: str
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query, whose values stand at `%s`."""
+        """Return the rows of a query, whose placeholders are `%s`."""
         parts = urlsplit(self.url)
         if parts.scheme == "sqlite":
             with closing(sqlite3.connect(parts.path.removeprefix("/"), timeout=60)) as connection:
@@ -43,7 +43,7 @@ class Database:
             return server.execute(query, values).fetchall()
 
     def run(self, statement: str, *values: object) -> None:
-        """Change rows."""
+        """Run a statement that changes rows."""
         parts = urlsplit(self.url)
         if parts.scheme == "sqlite":
             with closing(sqlite3.connect(parts.path.removeprefix("/"), timeout=60)) as connection, connection:
@@ -55,7 +55,7 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A database with rows, and the environment of servers on it; `operator` is a superuser's session."""
+    """A database with rows, and the environment of its servers; `operator` is a superuser's session."""
 
     kind: str
     env: Mapping[str, str]
@@ -67,7 +67,7 @@ class Site:
 
 @dataclass(slots=True)
 class Server:
-    """A server process; `log()` is what it has printed."""
+    """A server process."""
 
     port: int
     process: Process
@@ -78,21 +78,22 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def log(self) -> str:
+        """Return what it has printed."""
         return self.process.log.read_text(errors="replace") if self.process.log.exists() else ""
 
     def kill(self) -> None:
-        """End it at once, as `kill -9` or a power cut does."""
+        """End it with SIGKILL."""
         self.process.popen.kill()
         self.process.popen.wait(30)
 
-    def ask_to_end(self) -> None:
-        """As a service manager does."""
+    def terminate(self) -> None:
+        """Send SIGTERM, as a service manager does."""
         self.process.popen.terminate()
 
 
 @contextmanager
 def open_site(services: Services, kind: str, provider_url: str, env: Mapping[str, str]) -> Iterator[Site]:
-    """Copy the rows of `site.py`, which are made once a run, and say how servers reach the copy."""
+    """Copy a database with the rows of `site.py`, which is built once in a run."""
     number = services.number()
     made = services.templates.get(kind) or _build(services, kind)
     services.templates[kind] = made
@@ -116,7 +117,7 @@ def _build(services: Services, kind: str) -> dict[str, list[str]]:
         services.postgres.run(f"CREATE DATABASE {TEMPLATE}")
         url = services.postgres.url(TEMPLATE)
     with started([sys.executable, "-c", BUILD], _environment(url, "", "http://127.0.0.1:9/v1")) as builder:
-        made: dict[str, list[str]] = json.loads(builder.line())
+        made: dict[str, list[str]] = json.loads(builder.read_line())
         builder.popen.wait(60)
     if kind == SQLITE:
         with closing(sqlite3.connect(path)) as connection:
@@ -155,37 +156,37 @@ def serve(site: Site, *, port: int = 0, env: Mapping[str, str] | None = None) ->
         try:
             yield server
         except Exception as exc:
-            exc.add_note(f"The server on port {port} said last:\n{server.log()[-3000:]}")
+            exc.add_note(f"The end of the log of the server on port {port}:\n{server.log()[-3000:]}")
             raise
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
-    """A server process that a nursery has forked."""
+class ForkedServer:
+    """A server process that was forked."""
 
     port: int
     pid: int
 
     def kill(self) -> None:
-        """End it at once, as `kill -9` does."""
+        """End it with SIGKILL."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
 
-class Nursery:
-    """Gives birth to server processes on a site."""
+class ForkServer:
+    """Forks server processes on a site."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
         self._lock = asyncio.Lock()
 
-    async def birth(self) -> Child:
-        """A new server process that takes connections."""
-        # One after the other: a port is free until its child listens, and might be given to another.
+    async def fork(self) -> ForkedServer:
+        """Return a new server process that accepts connections."""
+        # One at a time: a port stays free until its process listens, and could be given to another.
         async with self._lock:
             port = free_port()
-            self._process.say(str(port))
-            child = Child(port, int(await asyncio.to_thread(self._process.line)))
+            self._process.write_line(str(port))
+            child = ForkedServer(port, int(await asyncio.to_thread(self._process.read_line)))
             async with asyncio.timeout(START_SECONDS):
                 while not await _listens(port):
                     await asyncio.sleep(0.02)
@@ -205,7 +206,7 @@ async def _listens(port: int) -> bool:
 
 
 @contextmanager
-def open_nursery(site: Site) -> Iterator[Nursery]:
-    """A nursery until the end of the block; its children end with it."""
-    with started([sys.executable, "-m", "benchmarks.resilience.nursery"], site.env) as process:
-        yield Nursery(process)
+def open_fork_server(site: Site) -> Iterator[ForkServer]:
+    """Run a fork server until the end of the block; its processes end with it."""
+    with started([sys.executable, "-m", "benchmarks.resilience.fork_server"], site.env) as process:
+        yield ForkServer(process)

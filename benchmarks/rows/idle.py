@@ -1,4 +1,4 @@
-"""A thousand people who are signed in and say nothing: memory and CPU, over the bare server's."""
+"""A thousand signed-in users who send nothing: memory and CPU, beside those of a bare server."""
 
 from __future__ import annotations
 
@@ -7,34 +7,32 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from benchmarks.bench import Bench
+from benchmarks.load_client import LoadClient
 from benchmarks.report import Line, Section, number
-from benchmarks.ways import Product, Way, close_all, product, relay, site
-from benchmarks.wire import Wire
+from benchmarks.targets import Product, Site, Target, close_all, product, relay, site
 
 SOCKETS = 1000
-# Whole rounds of what comes again: uvicorn's pings every 20 s, the looks at sessions every 3 s.
+# Long enough for several of uvicorn's pings and of the product's checks of sessions.
 SECONDS = 60
+Connect = Callable[[int], Awaitable[LoadClient]]
 
 
 def measure(bench: Bench) -> Iterator[Section]:
+    """Open the sockets of both servers, then read the CPU of both for the same minute."""
     with ExitStack() as stack:
         made = stack.enter_context(site(bench.provider_url, visitors=_count(bench)))
         ours = stack.enter_context(product(made))
         bare = stack.enter_context(relay(bench.provider_url))
-        own, busy = asyncio.run(_sockets(bench, ours, lambda n: ours.sign_in(made.sessions[n])))
-        floor, floor_busy = asyncio.run(_sockets(bench, bare, bare.open))
-    shares = f"{number(busy * 100)} % in all, bare uvicorn {number(floor_busy * 100)} %"
-    looks = f"{shares}; sessions are looked at every 3 s"
-    spent = max(0.0, busy - floor_busy) * 100
-    beside = f"{number(own)} KB in all, bare uvicorn {number(floor)} KB"
+        (memory, cpu), (bare_memory, bare_cpu) = asyncio.run(_measure(bench, ours, bare, made))
+    beside = f"{number(memory)} KB in all, bare uvicorn {number(bare_memory)} KB"
+    shares = f"{number(cpu * 100)} % of a core, bare uvicorn {number(bare_cpu * 100)} %; sessions are checked every 3 s"
     lines = [
-        Line("memory of a socket over the bare server's", own - floor, "KB", 35, beside=beside),
-        # "0 %" as people read it: what is rounded to it.
-        Line("CPU while nobody says anything, over the bare server's", spent, "%", 0.5, beside=looks, is_work=True),
+        Line("memory of a socket over the bare server's", memory - bare_memory, "KB", 35, beside=beside),
+        Line("CPU of idle sockets against the bare server's", cpu / bare_cpu, "times", 4, beside=shares),
     ]
     how = (
-        f"{SOCKETS:,} websockets, each of another member's session; "
-        "memory and CPU as the kernel counts them, the latter for a minute."
+        f"{SOCKETS:,} websockets of as many members at each server; memory and CPU as the kernel counts them, the "
+        f"latter for the same {SECONDS} s at both."
     )
     yield Section(f"{SOCKETS:,} idle sockets", how, lines)
 
@@ -43,25 +41,35 @@ def _count(bench: Bench) -> int:
     return 100 if bench.quick else SOCKETS
 
 
-async def _sockets(bench: Bench, way: Way, connect: Callable[[int], Awaitable[Wire]]) -> tuple[float, float]:
-    """Kilobytes of one socket, and the share of a core that all of them take while idle."""
-    assert way.process is not None
-    few = await _open(connect, 50)  # what the first connections load for all
-    if isinstance(way, Product):
-        await way.ask(few[0], "Hello")
-    before = way.process.memory()
-    wires = await _open(connect, _count(bench))
-    grown = way.process.memory() - before
+async def _measure(bench: Bench, ours: Product, bare: Target, made: Site) -> Sequence[tuple[float, float]]:
+    """Return kilobytes of a socket, and the share of a core that all sockets take, for each of the servers."""
+
+    def sign_in(number_of_client: int) -> Awaitable[LoadClient]:
+        return ours.sign_in(made.sessions[number_of_client])
+
+    targets: Sequence[tuple[Target, Connect]] = ((ours, sign_in), (bare, bare.open))
+    opened = [await _open_all(target, connect, _count(bench)) for target, connect in targets]
     seconds = 3 if bench.quick else SECONDS
-    start = way.cpu()
+    before = [target.cpu() for target, _ in targets]
     await asyncio.sleep(seconds)
-    busy = (way.cpu() - start) / seconds
-    await close_all([*few, *wires])
-    return grown / len(wires) / 1024, busy
+    shares = [(target.cpu() - start) / seconds for (target, _), start in zip(targets, before, strict=True)]
+    await close_all([client for clients, _ in opened for client in clients])
+    return [(memory, share) for (_, memory), share in zip(opened, shares, strict=True)]
 
 
-async def _open(connect: Callable[[int], Awaitable[Wire]], count: int) -> Sequence[Wire]:
-    wires: list[Wire] = []
+async def _open_all(target: Target, connect: Connect, count: int) -> tuple[list[LoadClient], float]:
+    """Open the sockets, and return them with the kilobytes that each adds."""
+    assert target.process is not None
+    first = await _open(connect, 50)  # loads what the first connections import
+    if isinstance(target, Product):
+        await target.ask(first[0], "Hello")
+    before = target.process.memory()
+    clients = await _open(connect, count)
+    return [*first, *clients], (target.process.memory() - before) / count / 1024
+
+
+async def _open(connect: Connect, count: int) -> list[LoadClient]:
+    clients: list[LoadClient] = []
     for first in range(0, count, 25):
-        wires.extend(await asyncio.gather(*(connect(place) for place in range(first, first + 25))))
-    return wires
+        clients.extend(await asyncio.gather(*(connect(place) for place in range(first, first + 25))))
+    return clients

@@ -1,4 +1,4 @@
-"""Mixed load for a while: answers, tools, cancelled runs, lost connections; and whether the memory stays flat."""
+"""Mixed load of answers, tools, cancelled runs and lost connections: whether memory keeps growing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from contextlib import ExitStack
 from statistics import mean
 
 from benchmarks.bench import Bench
+from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line, Section, number
-from benchmarks.ways import Product, close_all, product, site
-from benchmarks.wire import Socket
+from benchmarks.targets import Product, close_all, product, site
 
 CLIENTS = 40
-# As much of the time as five minutes are of thirty.
+# The share of the time before memory is measured: five minutes of thirty.
 WARM = 1 / 6
-# The goal speaks of so many minutes: before, histories still grow.
+# The goal applies to this length: before, histories still grow.
 GOAL_MINUTES = 30
 PROMPTS = (
     "[tokens=100 rate=100]",
@@ -35,6 +35,7 @@ _ENDED = re.compile(rb'^\{"type":"RUN_(FINISHED|ERROR)"')
 
 
 def measure(bench: Bench) -> Iterator[Section]:
+    """Run the load, and compare memory early and late."""
     seconds = 20 if bench.quick else bench.mixed_minutes * 60
     with ExitStack() as stack:
         made = stack.enter_context(site(bench.provider_url))
@@ -53,15 +54,15 @@ def measure(bench: Bench) -> Iterator[Section]:
     ]
     how = (
         f"{seconds / 60:.3g} minutes of {CLIENTS} clients with a thread each: answers, tool calls, chained "
-        "rounds, cancelled runs, connections that break off and catch up. The server's own memory (PSS). What running "
-        "runs hold grows until a thread has the 400 messages of which a question is made at most: after 115 turns. The "
-        f"goal, 3 %, is for {GOAL_MINUTES} minutes."
+        "rounds, cancelled runs, dropped connections that catch up. Proportional set size of the server. The memory of "
+        "runs grows until a thread has the 400 messages that a request has at most: after 115 turns. The goal, 3 %, is "
+        f"for {GOAL_MINUTES} minutes."
     )
     yield Section("Mixed load", how, lines)
 
 
 async def _load(server: Product, seconds: float) -> tuple[list[int], list[_Client]]:
-    """Memory of the server, sampled every half second, and the clients, who know how it was."""
+    """Return the memory of the server, sampled every half second, and the clients."""
     assert server.process is not None
     until = time.monotonic() + seconds
     clients = [_Client(server, number) for number in range(CLIENTS)]
@@ -75,9 +76,9 @@ async def _load(server: Product, seconds: float) -> tuple[list[int], list[_Clien
 
 
 class _Client:
-    """Somebody who asks, waits, cancels, and loses the connection; repeatable by their number.
+    """A client that sends prompts, cancels runs and drops its connection, in an order that its number determines.
 
-    `failed` are the frames of ends that were errors.
+    `failed` has the last frames of runs that ended in an error.
     """
 
     def __init__(self, server: Product, number_of_client: int) -> None:
@@ -88,51 +89,51 @@ class _Client:
         self.failed: list[str] = []
 
     async def run(self, until: float) -> None:
-        """Go on until then."""
-        wire = await self._open()
+        """Make turns until that time of the monotonic clock."""
+        client = await self._open()
         while time.monotonic() < until:
-            wire.received.clear()
+            client.received.clear()
             match self._random.randrange(8):
                 case 0:
-                    await self._cancel(wire)
+                    await self._cancel(client)
                 case 1:
-                    wire = await self._lose(wire)
+                    client = await self._lose(client)
                 case _:
-                    self._server.say(wire, self._random.choice(PROMPTS), thread=self._thread)
-                    await self._until_end(wire)
+                    self._server.send(client, self._random.choice(PROMPTS), thread=self._thread)
+                    await self._until_end(client)
             self.turns += 1
             await asyncio.sleep(self._random.random())
-        await close_all([wire])
+        await close_all([client])
 
-    async def _until_end(self, wire: Socket) -> None:
-        if not any(_ENDED.search(text) for _, text in wire.received):  # else it came meanwhile
-            await wire.until(_ENDED)
-        ends = (text for _, text in wire.received if (found := _ENDED.search(text)) and found[1] == b"ERROR")
+    async def _until_end(self, client: WebSocketClient) -> None:
+        if not any(_ENDED.search(text) for _, text in client.received):  # it may have come already
+            await client.until(_ENDED)
+        ends = (text for _, text in client.received if (found := _ENDED.search(text)) and found[1] == b"ERROR")
         self.failed.extend(end.decode() for end in ends)
 
-    async def _open(self) -> Socket:
-        wire = await self._server.open(self._number)
-        assert isinstance(wire, Socket)
-        return wire
+    async def _open(self) -> WebSocketClient:
+        client = await self._server.open(self._number)
+        assert isinstance(client, WebSocketClient)
+        return client
 
-    async def _cancel(self, wire: Socket) -> None:
-        self._server.say(wire, SLOW, thread=self._thread)
-        await wire.until(_BEGUN)
-        run = next((found[1].decode() for _, text in wire.received if (found := _STARTED.search(text))), "")
+    async def _cancel(self, client: WebSocketClient) -> None:
+        self._server.send(client, SLOW, thread=self._thread)
+        await client.until(_BEGUN)
+        run = next((found[1].decode() for _, text in client.received if (found := _STARTED.search(text))), "")
         if run:
             await asyncio.sleep(0.2)
-            wire.send(json.dumps({"type": "cancel", "runId": run}))
-        await self._until_end(wire)
+            client.send(json.dumps({"type": "cancel", "runId": run}))
+        await self._until_end(client)
 
-    async def _lose(self, wire: Socket) -> Socket:
-        """The connection breaks off in mid-answer; the rest of it comes by another one."""
-        self._server.say(wire, SLOW, thread=self._thread)
-        await wire.until(_BEGUN)
-        if any(_ENDED.search(text) for _, text in wire.received):
-            await self._until_end(wire)
-            return wire
+    async def _lose(self, client: WebSocketClient) -> WebSocketClient:
+        """Drop the connection during an answer, and read the rest over another one, which is returned."""
+        self._server.send(client, SLOW, thread=self._thread)
+        await client.until(_BEGUN)
+        if any(_ENDED.search(text) for _, text in client.received):
+            await self._until_end(client)
+            return client
         await asyncio.sleep(0.2)
-        wire.transport.abort()
+        client.transport.abort()
         again = await self._open()
         again.send(json.dumps({"type": "attach", "threadId": self._thread}))
         await self._until_end(again)

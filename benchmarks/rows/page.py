@@ -1,4 +1,4 @@
-"""The page in a real browser: first paint, a long thread, and frames while an answer streams, by its own tracing."""
+"""The page in a real browser: first paint, a long thread, and frames while an answer streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from benchmarks.bench import Bench
 from benchmarks.report import Line, Section, number
-from benchmarks.ways import Product, Site, product, site
+from benchmarks.targets import Product, Site, product, site
 
 RATE = 200
 THREAD = 1_000
@@ -30,6 +30,7 @@ Event = dict[str, Any]
 
 
 def measure(bench: Bench) -> Iterator[Section]:
+    """Measure in the Chromium of `CHROMIUM` or of PATH."""
     names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
     chromium = next((path for name in names if name and (path := shutil.which(name))), None)
     if chromium is None:
@@ -63,7 +64,7 @@ async def _measure(bench: Bench, server: Product, made: Site, chromium: str) -> 
     ]
     how = (
         f"Headless Chromium without a GPU. {bench.page_seconds} s of {RATE} tokens a second in the thread of "
-        f"{THREAD:,} messages; frames and layouts as the browser's tracing tells of them."
+        f"{THREAD:,} messages; frames and layouts from the browser's tracing."
     )
     return Section("The page in Chromium", how, lines)
 
@@ -75,7 +76,7 @@ async def _context(browser: Browser, origin: str, session: str) -> BrowserContex
 
 
 async def _open(browser: Browser, origin: str, session: str, path: str, shown: str) -> tuple[float, float]:
-    """Milliseconds to the first paint, and until `shown` is true, in a browser that has nothing in its cache."""
+    """Return the milliseconds to the first paint, and until `shown` is true, with an empty cache."""
     context = await _context(browser, origin, session)
     page = await context.new_page()
     await page.goto(origin + path)
@@ -88,14 +89,14 @@ async def _open(browser: Browser, origin: str, session: str, path: str, shown: s
 
 
 async def _until(page: Page, expression: str) -> None:
-    """Wait until an expression is true; Playwright's own way evaluates text in the page, which its CSP forbids."""
+    """Wait until an expression is true. Playwright's own function evaluates text in the page, which its CSP forbids."""
     async with asyncio.timeout(60):
         while not await page.evaluate(expression):  # noqa: ASYNC110 - it is true in another process
             await asyncio.sleep(0.01)
 
 
 async def _stream(browser: Browser, page: Page, seconds: int) -> list[Event]:
-    """The trace of an answer as it streams, without its first half second."""
+    """Return the trace events of a streamed answer, without its first half second."""
     await page.get_by_label("Message to").fill(f"[tokens={RATE * (seconds + 1)} rate={RATE}]")
     await page.keyboard.press("Enter")
     await _until(page, f"{LAST}.textContent.length > 1000")
@@ -125,7 +126,7 @@ def _frames(events: Sequence[Event], seconds: float) -> list[Line]:
 
 
 def _layouts(events: Sequence[Event]) -> list[Line]:
-    """Whether a layout costs the same at the end of a long answer as at its beginning: it is the last block's alone."""
+    """Return how much a layout has to change: only the last block, at the beginning and the end of a long answer."""
     found = sorted(_main_thread(events, "Layout"), key=lambda event: event["ts"])
     dirty = [event["args"]["beginData"]["dirtyObjects"] for event in found]
     third = len(dirty) // 3
@@ -139,7 +140,7 @@ def _layouts(events: Sequence[Event]) -> list[Line]:
 
 
 def _main_thread(events: Sequence[Event], name: str) -> list[Event]:
-    """The events of that name in the page's main thread, which is where layouts happen."""
+    """Return the events with that name in the main thread of the page, the one with most layouts."""
     threads = Counter((event["pid"], event["tid"]) for event in events if event["name"] == "Layout")
     main = threads.most_common(1)[0][0]
     return [
@@ -148,5 +149,5 @@ def _main_thread(events: Sequence[Event], name: str) -> list[Event]:
 
 
 def percentile(values: Sequence[float], share: int) -> float:
-    """The value that so many percent of the values do not exceed."""
+    """Return the value that so many percent of the values do not exceed."""
     return sorted(values)[min(len(values) - 1, len(values) * share // 100)]

@@ -1,1 +1,1 @@
-"""What people would serve instead, and the floor: each as short as its documentation shows it."""
+"""The servers that the product is compared with, each written as its documentation shows, and a bare relay."""

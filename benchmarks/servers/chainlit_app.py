@@ -1,4 +1,4 @@
-"""Chainlit's own first example of streaming an answer of the openai client."""
+"""Chainlit's first example of streaming an answer of the openai client."""
 
 from __future__ import annotations
 

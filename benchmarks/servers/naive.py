@@ -1,4 +1,4 @@
-"""What one writes first: a Channels consumer that awaits the typed openai client and sends each delta as JSON."""
+"""The simplest consumer: it reads the typed openai client and sends each delta as JSON."""
 
 from __future__ import annotations
 

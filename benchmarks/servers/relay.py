@@ -1,4 +1,4 @@
-"""The floor: a bare ASGI websocket that hands on the provider's bytes, a frame for each read, and looks at nothing."""
+"""The lower bound: a bare ASGI websocket that relays the provider's bytes, one frame for each read, unparsed."""
 
 from __future__ import annotations
 

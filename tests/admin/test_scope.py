@@ -10,6 +10,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from assistant.models import Assistant, AuditEntry, Membership, Provider, Retention, Tenant
+from assistant.toolkit.bounded_json import MAX_DEPTH
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.factories import make_assistant, make_provider, make_tenant
@@ -37,6 +38,14 @@ def test_an_admin_makes_assistants_in_their_tenant(amys: Client, cast: Cast) -> 
     answer = amys.post("/admin/assistant/assistant/add/", new_assistant(tenant=cast.acme.pk, starters="Hi\n\nHelp me"))
     assert answer.status_code == 302
     assert Assistant.objects.get(slug="sales").starters == ["Hi", "Help me"]
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 900, 9_000])
+def test_json_that_is_nested_too_deeply_is_an_error_in_the_form(amys: Client, cast: Cast, levels: int) -> None:
+    data = new_assistant(tenant=cast.acme.pk, answer_schema='{"a":' * levels + "1" + "}" * levels)
+    answer = amys.post("/admin/assistant/assistant/add/", data)
+    assert "Enter a valid JSON." in answer.content.decode()
+    assert not Assistant.objects.filter(slug="sales").exists()
 
 
 def test_whom_an_assistant_may_ask_is_a_box_for_each_of_the_tenants_others(root: Client, cast: Cast) -> None:

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from assistant.admin.show_secret_once import new_nonce
 from assistant.models import AuditEntry, Webhook, WebhookDelivery
-from assistant.services.webhooks.events import MAX_PER_TENANT, send_test
+from assistant.services.webhooks.events import MAX_WEBHOOKS, send_test
 from assistant.toolkit.guards.internal_hosts import read_inside
 from tests.admin.conftest import signed_in
 from tests.base import Cast
@@ -117,10 +117,10 @@ def test_a_change_keeps_the_secret_and_mends_what_was_switched_off(amys: Client,
 
 
 def test_a_tenant_has_only_so_many(amys: Client, cast: Cast) -> None:
-    for _ in range(MAX_PER_TENANT):
+    for _ in range(MAX_WEBHOOKS):
         hook(cast.acme, URL)
     assert b"at most" in amys.post(f"{HOOKS}add/", form(cast)).content
-    assert Webhook.objects.count() == MAX_PER_TENANT
+    assert Webhook.objects.count() == MAX_WEBHOOKS
 
 
 def test_a_test_event_and_a_message_again_by_a_button(amys: Client, cast: Cast) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.report import Line
 from benchmarks.resilience import report
-from benchmarks.resilience.check import Check, found
+from benchmarks.resilience.check import Check, find_checks
 from benchmarks.resilience.pytests import unpassed
 
-CHECKS = found()
+CHECKS = find_checks()
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)

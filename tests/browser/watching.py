@@ -56,9 +56,14 @@ class Watch:
         self.dialogs: list[str] = []
         self._origins = (*origins, *(origin.replace("http", "ws", 1) for origin in origins), "data:", "blob:")
 
-    async def over(self, context: BrowserContext) -> Watch:
+    async def over(self, context: BrowserContext, *, is_answered: bool = True) -> Watch:
+        """Begin. Other hosts answer with an empty page, unless told otherwise.
+
+        Answering switches off the browser's cache, and each style sheet comes again with every page.
+        """
         await context.expose_binding("ran", lambda _source, number: self.ran.add(int(number)))
-        await context.route(self._is_outside, self._answer)
+        if is_answered:
+            await context.route(self._is_outside, self._answer)
         context.on("request", self._on_request)
         context.on("dialog", lambda dialog: self.dialogs.append(dialog.message))
         return self

@@ -63,7 +63,9 @@ def test_public_names_can_be_imported(module: str) -> None:
     assert [name for name in names("## Python")[module] if not hasattr(found, name)] == []
 
 
-@pytest.mark.parametrize("module", ["assistant.toolkit", "assistant.client", "assistant.providers"])
+@pytest.mark.parametrize(
+    "module", ["assistant.toolkit", "assistant.client", "assistant.operations", "assistant.providers"]
+)
 def test_all_names_of_a_public_face_are_listed(module: str) -> None:
     face = importlib.import_module(module)
     assert set(names("## Python")[module]) == set(face.__all__)

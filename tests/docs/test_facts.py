@@ -12,6 +12,7 @@ import pytest
 from assistant.core.values import events
 from assistant.websocket import consumer
 from tests.docs.snippets import DECISIONS, DOCUMENTS, ROOT, codes, table
+from tests.test_lock import GROUPS, declared
 
 WEBSOCKET = ROOT / "docs/websocket.md"
 
@@ -108,20 +109,8 @@ def test_the_limits_said_are_the_limits_kept() -> None:
     assert f"{consumer.MAX_FRAME // 1024} KiB" in WEBSOCKET.read_text()
 
 
-def required() -> list[str]:
-    """Every line of the requirements that names a package."""
-    lines = [
-        line for name in ("requirements.txt", "requirements-dev.txt") for line in (ROOT / name).read_text().splitlines()
-    ]
-    return [line for line in lines if line and line[0] not in "#-"]
-
-
-def test_every_dependency_is_pinned() -> None:
-    assert [line for line in required() if not re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==\d+(\.\w+)*", line)] == []
-
-
 def test_every_dependency_is_explained() -> None:
-    packages = {re.split(r"[\[=<>]", line)[0] for line in required()}
+    packages = {requirement.name for requirement in declared(*GROUPS)}
     explained = (ROOT / "docs/dependencies.md").read_text()
     assert [
         name for name in sorted(packages) if not re.search(rf"(^\| |, ){re.escape(name)}\b", explained, re.MULTILINE)

@@ -96,6 +96,14 @@ def test_the_installed_package_is_what_runs_and_asks_for_no_migration(project: P
     assert "2 tenants are in step; 0 " in told
 
 
+def test_a_project_has_none_of_the_library_unless_it_asks_and_keeps_its_own_package_tools(project: Project) -> None:
+    told = project.shell(
+        "import tools; from assistant.services.toolpolicy.catalogue import registry\n"
+        "print(tools.HAMMERS, [tool.name for tool in registry()])"
+    )
+    assert told.strip() == "3 ['list_invoices']"
+
+
 async def ask(project: Project, who: str, tenant: str) -> list[dict[str, Any]]:
     """What a member sees in answer to a question about invoices, for which the model calls the project's own tool."""
     project.provider.call("list_invoices", {})
@@ -191,9 +199,10 @@ def test_every_page_of_the_admin_opens_and_the_projects_own_stay(project: Projec
     root = project.visitor("root")
     front = root.get("/admin/").text
     assert "Django administration" in front and "Tenant Assistant" not in front
-    pages = sorted(set(re.findall(r'href="(/admin/(?:assistant|tools|people|auth)/\w+/(?:add/)?)"', front)))
+    pages = sorted(set(re.findall(r'href="(/admin/(?:assistant|people|auth)/\w+/(?:add/)?)"', front)))
     assert len(pages) > 15 and "/admin/people/person/" in pages
     opened = [page if page.endswith("/add/") else f"{page}?q=a" for page in pages]
+    assert not re.search("/admin/(?:tools|assistant)/(?:customer|order|document|alarm)/", front)
     assert [page for page in opened if root.get(page).status_code != 200] == []
     assert "assistant/admin/panel.css" in root.get("/admin/assistant/tenant/").text
 
@@ -273,8 +282,7 @@ def test_every_setting_of_ours_that_is_read_has_a_value_in_any_project() -> None
     known = set(dir(global_settings)) | set(defaults.__all__) | {"SETTINGS_MODULE"}
     read = {
         node.attr
-        for package in ("assistant", "tools")
-        for path in (ROOT / package).rglob("*.py")
+        for path in (ROOT / "assistant").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "settings"
         if node.attr.isupper()

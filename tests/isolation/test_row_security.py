@@ -24,7 +24,7 @@ from assistant.services.runs.leases import Checkpoint, checkpoint_runs
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.members import create_api_key
 from assistant.services.tenancy.row_level_security import with_tenants
-from assistant.services.tenancy.row_scope import all_tenants, tenants
+from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from tests import live
 from tests.agui import Frame
 from tests.base import Cast
@@ -52,7 +52,7 @@ def role(transactional_db: None, settings: Settings) -> Iterator[str]:
         # Only a superuser or a member may act as a role, and drop what it was granted.
         cursor.execute(f"GRANT {name} TO CURRENT_USER")
     settings.ROW_LEVEL_SECURITY = True
-    row_level_security.hold_connections()
+    row_level_security.wrap_statements()
     with held_connections(), all_tenants():
         yield name
     connection_created.disconnect(dispatch_uid="row-level-security")
@@ -113,30 +113,30 @@ def test_every_table_whose_rows_lead_to_a_tenant_is_held(role: str) -> None:
 
 def test_queries_without_a_filter_find_no_foreign_row(cast: Cast, as_application: None) -> None:
     plant(cast)
-    with tenants(cast.globex.pk):
+    with tenant_scope(cast.globex.pk):
         assert foreign_rows(cast) == []
         assert Conversation.objects.count() == 0 and cast.globex in type(cast.globex).objects.all()
-    with tenants(cast.acme.pk):
+    with tenant_scope(cast.acme.pk):
         seen = [model.__name__ for model in tenant_models() if not model._base_manager.exists()]
         assert seen == []
 
 
 def test_without_the_policies_the_same_queries_find_many(cast: Cast, transactional_db: None) -> None:
     plant(cast)
-    with tenants(cast.globex.pk):
+    with tenant_scope(cast.globex.pk):
         assert len(foreign_rows(cast)) > len(tenant_models())
 
 
 def test_whoever_named_no_tenant_sees_nobodys_rows(cast: Cast, as_application: None) -> None:
     plant(cast)
-    with tenants():
+    with tenant_scope():
         assert [model.__name__ for model in tenant_models() if model._base_manager.exists()] in ([], ["Provider"])
 
 
 def test_rows_of_another_tenant_are_neither_written_nor_deleted(cast: Cast, as_application: None) -> None:
     theirs = make_conversation(cast.alice, cast.support)
     before = rows_of(cast.acme)
-    with tenants(cast.globex.pk):
+    with tenant_scope(cast.globex.pk):
         assert Conversation.objects.filter(pk=theirs.pk).update(title="taken") == 0
         assert Conversation.objects.filter(pk=theirs.pk)._raw_delete(using="default") == 0
         with pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
@@ -146,13 +146,13 @@ def test_rows_of_another_tenant_are_neither_written_nor_deleted(cast: Cast, as_a
 
 def test_the_deployments_provider_is_everybodys_to_ask_and_nobodys_to_change(cast: Cast, as_application: None) -> None:
     shared = make_provider(base_url="https://model.example.com/v1")
-    with tenants(cast.globex.pk):
+    with tenant_scope(cast.globex.pk):
         assert Provider.objects.get() == shared
         assert Provider.objects.update(name="taken") == 0
 
 
 def test_no_tenant_outlives_its_statement(cast: Cast, as_application: None) -> None:
-    with tenants(cast.acme.pk):
+    with tenant_scope(cast.acme.pk):
         assert type(cast.acme).objects.count() == 1
     with connection.connection.cursor() as bare:
         bare.execute("SELECT count(*) FROM assistant_tenant")
@@ -160,7 +160,7 @@ def test_no_tenant_outlives_its_statement(cast: Cast, as_application: None) -> N
 
 
 def test_a_failed_statement_and_an_undone_block_leave_the_tenant_in_force(cast: Cast, as_application: None) -> None:
-    with tenants(cast.globex.pk), transaction.atomic():
+    with tenant_scope(cast.globex.pk), transaction.atomic():
         with pytest.raises(ProgrammingError), transaction.atomic():
             Conversation.objects.create(tenant=cast.acme, user=cast.alice, assistant=cast.support)
         assert foreign_rows(cast) == []
@@ -199,13 +199,13 @@ def test_commands_see_all_tenants_in_any_project(
 ) -> None:
     type(cast.amy).objects.filter(pk=cast.amy.pk).update(is_superuser=True)
     monkeypatch.setattr("sys.stdin", io.StringIO("Hello\n"))
-    with tenants():  # another project's manage.py says nothing of them
+    with tenant_scope():  # another project's manage.py says nothing of them
         call_command(*(word.format(folder=tmp_path) for word in words))
 
 
 def test_a_rotation_from_any_project_finds_every_secret(cast: Cast, as_application: None, capsys: Any) -> None:
     make_provider(cast.acme, base_url="https://model.example.com/v1", api_key="sk-secret")
-    with tenants():
+    with tenant_scope():
         call_command("rotate_encryption")
     assert "assistant.Provider.api_key: 0 encrypted anew, 1 were already" in capsys.readouterr().out
 
@@ -274,8 +274,8 @@ def test_checkpoints_that_are_stored_together_are_of_the_tenant_in_sight(cast: C
     held = {"status": Run.Status.RUNNING, "lease_owner": "me", "lease_until": timezone.now()}
     keys = [key_of(make_run(talk, **held), "me") for talk in talks]
     due = [Checkpoint(key, {"said": key.run_id}, 7) for key in keys]
-    with tenants(cast.globex.pk):
+    with tenant_scope(cast.globex.pk):
         assert checkpoint_runs(tenant_id=cast.acme.pk, checkpoints=due) == set()
-    with tenants():
+    with tenant_scope():
         assert store_checkpoints(due) == [False] * 4
     assert list(Run.objects.filter(pk__in=[key.pk for key in keys]).values_list("checkpoint_seq", flat=True)) == [7] * 4

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
 from assistant.services.tenancy import row_level_security
-from assistant.services.tenancy.row_scope import all_tenants, tenants
+from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from tests.base import Cast
 from tests.isolation.test_row_security import COMMANDS, served_as
 from tests.live import serve
@@ -33,9 +33,9 @@ def policies(cast: Cast) -> Iterator[str]:
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE {name} PASSWORD '{name}'")
         cursor.execute(f"GRANT {name} TO CURRENT_USER")
-    row_level_security.need_agreement.cache_clear()
+    row_level_security.check_setting.cache_clear()
     yield name
-    row_level_security.need_agreement.cache_clear()
+    row_level_security.check_setting.cache_clear()
     row_level_security.remove()
     with connection.cursor() as cursor:
         cursor.execute(f"DROP OWNED BY {name}")
@@ -78,7 +78,7 @@ def test_migrate_refuses_where_its_data_migrations_would_find_no_rows(policies: 
 
 def test_migrate_of_a_project_that_names_no_tenant_refuses(policies: str, settings: Settings) -> None:
     settings.ROW_LEVEL_SECURITY = True
-    with tenants(), pytest.raises(CommandError, match="no tenant is in sight"):
+    with tenant_scope(), pytest.raises(CommandError, match="no tenant is set"):
         call_command("migrate", skip_checks=False, verbosity=0)
 
 
@@ -116,9 +116,9 @@ def test_a_server_is_not_ready_while_a_table_lacks_its_policy(
 
 def test_a_process_that_found_them_to_agree_asks_no_more(policies: str, settings: Settings) -> None:
     settings.ROW_LEVEL_SECURITY = True
-    row_level_security.need_agreement()
+    row_level_security.check_setting()
     with CaptureQueriesContext(connection) as asked:
-        row_level_security.need_agreement()
+        row_level_security.check_setting()
     assert len(asked) == 0
 
 

@@ -76,6 +76,6 @@ async def _connect(cast: Cast, outsider: Outside) -> None:
     for tenant in (cast.acme, cast.globex):
         headers = json.dumps({"Authorization": secret[tenant.pk]})
         server = await add_server(tenant, outsider, name=OUTSIDE, prefix=OUTSIDE, headers=headers)
-        assert (await look(server)).is_well
+        assert (await look(server)).is_healthy
         await let_in(server, "echo", "whoami")
     await session_pool().close()

@@ -12,7 +12,7 @@ import pytest
 from assistant.mcp_client import Command, Endpoint, RemoteFailure, SessionPool, ToolDefinition, connect
 from assistant.mcp_client import progress as progress_module
 from assistant.mcp_client import session as session_module
-from assistant.mcp_client.progress import restrained
+from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.transport import MAX_STREAMS
 from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.mcp.outside import Outside, outside
@@ -166,7 +166,7 @@ async def test_progress_is_passed_on(outsider: Outside) -> None:
 async def test_a_server_that_tells_of_nothing_but_progress_is_listened_to_now_and_then(
     outsider: Outside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress_module, "PAUSE", 600.0)
+    monkeypatch.setattr(progress_module, "PAUSE_SECONDS", 600.0)
     told: list[str | None] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -183,7 +183,7 @@ async def test_progress_that_is_no_number_is_left_out() -> None:
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append((done, total, message))
 
-    listener = restrained(progress)
+    listener = throttled(progress)
     await listener(float("nan"), 1.0, "one")
     await listener(1.0, float("inf"), None)
     assert told == [(1.0, None, None)]
@@ -294,7 +294,7 @@ async def test_a_pool_forgets_what_is_idle_dead_or_too_much(outsider: Outside) -
     pool = SessionPool(idle_seconds=0.05)
     await pool.session("alice", endpoint(outsider))
     await eventually(lambda: len(pool) == 0)
-    small = SessionPool(most=2)
+    small = SessionPool(max_sessions=2)
     for name in "abc":
         await small.session(name, endpoint(outsider))
     assert len(small) == 2

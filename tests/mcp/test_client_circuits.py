@@ -18,7 +18,7 @@ from assistant.mcp_client import RemoteFailure, session
 from assistant.models import McpCredential, McpServer
 from assistant.services.mcp_servers import calls
 from assistant.services.mcp_servers.calls import session_pool
-from assistant.services.mcp_servers.circuit_breaker import FAILURES
+from assistant.services.mcp_servers.circuit_breaker import MAX_FAILURES
 from tests.base import Cast
 from tests.mcp.letting_in import add_server, let_in, look
 from tests.mcp.outside import Outside, outside
@@ -64,7 +64,7 @@ async def rested(rows: Any) -> None:
 async def test_one_members_failures_cost_nobody_else_the_server(cast: Cast, outsider: Outside) -> None:
     server = await own_server(cast, outsider)
     outsider.be(failing=["alice"])
-    assert [await failing_call(cast) for _ in range(FAILURES)] == ["failing"] * FAILURES
+    assert [await failing_call(cast) for _ in range(MAX_FAILURES)] == ["failing"] * MAX_FAILURES
     assert await rule(cast) == "The server crm does not answer to the user's credentials."
     assert (await call(cast, "crm__echo", {"text": "hi"}, cast.amy)).content == "hi"
     await server.arefresh_from_db()
@@ -76,7 +76,7 @@ async def test_a_failure_that_costs_little_is_counted_first(cast: Cast, outsider
     await look(server)
     await let_in(server, "echo")
     outsider.be(failing=[""])
-    for _ in range(FAILURES - 1):
+    for _ in range(MAX_FAILURES - 1):
         assert await failing_call(cast) == "failing"
     assert (await tools_of(cast))["crm__echo"].policy == "on"
     assert await failing_call(cast) == "failing"
@@ -89,7 +89,7 @@ async def test_after_a_rest_one_more_failure_is_enough_and_one_answer_too(cast: 
     await own_server(cast, outsider)
     alices = McpCredential.objects.filter(user=cast.alice)
     outsider.be(failing=["alice"])
-    for _ in range(FAILURES):
+    for _ in range(MAX_FAILURES):
         await failing_call(cast)
     await rested(alices)
     assert await failing_call(cast) == "failing"
@@ -110,7 +110,7 @@ async def test_a_server_that_cannot_be_reached_is_so_for_all(cast: Cast, outside
 async def test_refused_credentials_open_no_circuit(cast: Cast, outsider: Outside) -> None:
     await own_server(cast, outsider)
     outsider.be(token="right")
-    assert [await failing_call(cast) for _ in range(FAILURES + 1)] == ["unauthorized"] * (FAILURES + 1)
+    assert [await failing_call(cast) for _ in range(MAX_FAILURES + 1)] == ["unauthorized"] * (MAX_FAILURES + 1)
     assert await McpCredential.objects.filter(failures=0, rests_until=None).acount() == 2
 
 

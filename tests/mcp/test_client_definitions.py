@@ -16,8 +16,19 @@ from assistant.mcp_client import ToolDefinition, remote_tool
 from assistant.mcp_client.definitions import difference, read_listing
 from assistant.mcp_client.remote_tool import prefixed
 from assistant.toolkit import InvalidArguments, ToolContext, ToolResult
+from assistant.toolkit.bounded_json import MAX_DEPTH
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+
+
+def deep(levels: int) -> dict[str, Any]:
+    """A schema of so many levels, its own among them."""
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels - 1):
+        schema = {"type": "object", "not": schema}
+    return schema
+
+
 PLAIN = ToolDefinition("get", description="Get it.", input_schema=SCHEMA)
 
 
@@ -68,13 +79,20 @@ def test_a_difference_names_both_sides() -> None:
         ListedTool(name="list", input_schema={"type": "array"}),
         ListedTool(name="wrong", input_schema={"type": "object", "properties": []}),
         ListedTool(name="huge", input_schema={"type": "object", "description": "x" * 50_000}),
+        *(ListedTool(name="deep", input_schema=deep(levels)) for levels in (MAX_DEPTH + 1, 900, 5000)),
+        ListedTool(name="deep", input_schema=SCHEMA, output_schema=deep(MAX_DEPTH + 1)),
     ],
 )
 def test_what_cannot_be_used_is_left_out(unusable: ListedTool) -> None:
     good = ListedTool(name="get", input_schema=SCHEMA, annotations=ToolAnnotations(title="Get", idempotent_hint=True))
-    assert [(one.name, one.title, one.is_idempotent) for one in read_listing([unusable, good, good])] == [
+    assert [(one.name, one.title, one.is_idempotent) for one in read_listing([unusable, good, good]).tools] == [
         ("get", "Get", True)
     ]
+
+
+def test_a_schema_is_taken_down_to_the_deepest_level() -> None:
+    (taken,) = read_listing([ListedTool(name="deep", input_schema=deep(MAX_DEPTH), output_schema=deep(MAX_DEPTH))])
+    assert taken.input_schema == deep(MAX_DEPTH)
 
 
 @given(st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=20))
@@ -108,7 +126,9 @@ async def test_a_wrapped_tool_checks_arguments_and_passes_its_context() -> None:
 
 def test_hints_and_the_title_are_passed_on_to_mcp_clients() -> None:
     hints = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-    [definition] = read_listing([ListedTool(name="wipe", title="Wipe it", input_schema=SCHEMA, annotations=hints)])
+    [definition] = read_listing(
+        [ListedTool(name="wipe", title="Wipe it", input_schema=SCHEMA, annotations=hints)]
+    ).tools
 
     async def call(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return ToolResult("done")

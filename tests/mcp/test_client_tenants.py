@@ -67,7 +67,7 @@ async def call(cast: Cast, name: str, arguments: dict[str, Any] | None = None, u
 
 async def test_nothing_is_let_in_by_itself(cast: Cast, outsider: Outside) -> None:
     server = await add_server(cast.acme, outsider)
-    assert (await look(server)).is_well
+    assert (await look(server)).is_healthy
     found = await tools_of(cast)
     assert found["crm__echo"].policy == "off"
     assert found["crm__echo"].rule == "Not let in on the page of the server crm."
@@ -239,10 +239,10 @@ async def test_a_program_is_run_only_if_the_deployment_lists_it(cast: Cast, sett
         tenant=cast.acme, name="local", prefix="local", command="outside", is_active=True
     )
     refused = await look(server)
-    assert not refused.is_well
-    assert "MCP_STDIO_COMMANDS" in refused.full_sentence
+    assert not refused.is_healthy
+    assert "MCP_STDIO_COMMANDS" in refused.sentence_with_detail
     settings.MCP_STDIO_COMMANDS = {"outside": [sys.executable, "-m", "tests.mcp.outside_app"]}
-    assert (await look(server)).is_well
+    assert (await look(server)).is_healthy
     await let_in(server, "echo")
     assert (await call(cast, "local__echo", {"text": "hi"})).content == "hi"
 
@@ -252,9 +252,9 @@ async def test_a_server_inside_is_asked_only_where_the_deployment_names_its_plac
 ) -> None:
     settings.DEBUG = False
     server = await add_server(cast.acme, outsider)
-    assert not (await look(server)).is_well
+    assert not (await look(server)).is_healthy
     settings.INTERNAL_HOSTS = (read_inside(outsider.origin.removeprefix("http://")),)
-    assert (await look(server)).is_well
+    assert (await look(server)).is_healthy
     await let_in(server, "echo")
     assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"
 

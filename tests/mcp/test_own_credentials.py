@@ -225,5 +225,5 @@ def test_no_link_where_no_server_asks(alice: Client, cast: Cast) -> None:
 async def test_the_trial_uses_the_credentials_of_who_tries(cast: Cast, server: McpServer, outsider: Outside) -> None:
     outsider.be(token="alices")
     await McpCredential.objects.acreate(server=server, user=cast.alice, headers='{"Authorization": "Bearer alices"}')
-    assert (await examine(tenant_id=cast.acme.pk, server_id=server.pk, user_id=cast.alice.pk)).is_well
-    assert not (await examine(tenant_id=cast.acme.pk, server_id=server.pk, user_id=cast.amy.pk)).is_well
+    assert (await examine(tenant_id=cast.acme.pk, server_id=server.pk, user_id=cast.alice.pk)).is_healthy
+    assert not (await examine(tenant_id=cast.acme.pk, server_id=server.pk, user_id=cast.amy.pk)).is_healthy

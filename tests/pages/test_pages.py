@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import django
 import pytest
 from django.conf import settings as site_settings
 from django.contrib.auth.models import User
@@ -165,9 +166,20 @@ def test_pages_hold_no_inline_code_or_style(visit: Client, talk: Conversation) -
 
 def test_the_policy_lets_only_the_site_itself_in(visit: Client) -> None:
     policy = visit.get("/t/acme/").headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "script-src 'self'" in policy
+    sent = {directive: sources for directive, *sources in (part.split() for part in policy.split(";"))}
+    assert sent == site_settings.SECURE_CSP
+    assert (sent["default-src"], sent["script-src"]) == (["'none'"], ["'self'"])
     assert "unsafe" not in policy
+
+
+def test_the_policy_is_sent_by_django_itself_where_it_can() -> None:
+    is_new = django.VERSION >= (6, 0)
+    assert ("django.middleware.csp.ContentSecurityPolicyMiddleware" in site_settings.MIDDLEWARE) == is_new
+    assert (
+        ("csp.middleware.CSPMiddleware" in site_settings.MIDDLEWARE)
+        == ("csp" in site_settings.INSTALLED_APPS)
+        != is_new
+    )
 
 
 def test_pages_are_not_kept_by_caches(visit: Client) -> None:

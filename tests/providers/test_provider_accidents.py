@@ -177,7 +177,8 @@ async def test_short_pauses_are_no_silence_but_the_long_one_after_them_is(
 ) -> None:
     fake_provider.stream(*(step for piece in "Half an" for step in (say(piece), 0.1)), Silence())
     deltas, outcome = await ask(fake_provider, timeout=0.4)
-    assert deltas == [TextDelta(piece) for piece in "Half an"]
+    # On a busy machine two pieces may be read at once.
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == "Half an"
     assert failed(outcome)[0] == "provider_timeout"
 
 

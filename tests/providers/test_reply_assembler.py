@@ -9,7 +9,7 @@ import pytest
 
 from assistant.core.llm.protocol import ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import Usage
-from assistant.core.values.split_characters import Stitcher
+from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.reply_assembler import Assembler
 
@@ -95,9 +95,9 @@ def test_the_log_learns_what_the_user_does_not() -> None:
     assert "odd" not in str(caught.value)
 
 
-def test_a_stitcher_shows_text_as_soon_as_its_characters_are_whole() -> None:
-    stitcher = Stitcher()
-    assert [stitcher.add(piece) for piece in ("a\ud83d", "\udc80b", "\udce2", "\udc82\udcac", "c")] == [
+def test_a_joiner_shows_text_as_soon_as_its_characters_are_whole() -> None:
+    joiner = SplitCharacterJoiner()
+    assert [joiner.add(piece) for piece in ("a\ud83d", "\udc80b", "\udce2", "\udc82\udcac", "c")] == [
         "a", "💀b", "", "€", "c",
     ]  # fmt: skip
-    assert stitcher.finish() == ""
+    assert joiner.finish() == ""

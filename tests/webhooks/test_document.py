@@ -12,8 +12,15 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from assistant.models import Webhook, WebhookDelivery
-from assistant.services.webhooks.deliveries import PER_TENANT, PER_WEBHOOK, WAITS
-from assistant.services.webhooks.events import MAX_PER_TENANT, OVERLAP, TEST, new_secret, send_test, signed_headers
+from assistant.services.webhooks.deliveries import MAX_PER_WEBHOOK, MAX_SENDING_PER_TENANT, RETRY_DELAYS
+from assistant.services.webhooks.events import (
+    MAX_WEBHOOKS,
+    SECRET_OVERLAP,
+    TEST_EVENT,
+    new_secret,
+    send_test,
+    signed_headers,
+)
 from assistant.services.webhooks.sender import SEND_SECONDS
 from tests.base import Cast
 from tests.docs.snippets import ROOT, blocks, codes, table
@@ -44,7 +51,7 @@ def receive(monkeypatch: pytest.MonkeyPatch, db: None, cast: Cast) -> Any:
 
 def test_the_receiver_takes_each_message_once(receive: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert [receive(), receive()] == [204, 204]
-    assert capsys.readouterr().out.count(TEST) == 1
+    assert capsys.readouterr().out.count(TEST_EVENT) == 1
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,7 @@ def test_the_receiver_takes_nothing_else(how: dict[str, Any], receive: Any) -> N
 
 def test_every_event_is_documented() -> None:
     rows = table(DOCUMENT, "shown once, when the webhook is made.")
-    assert {codes(row[0])[0] for row in rows} == {*map(str, Webhook.Event), TEST}
+    assert {codes(row[0])[0] for row in rows} == {*map(str, Webhook.Event), TEST_EVENT}
 
 
 def test_the_example_has_the_fields_that_are_sent(cast: Cast) -> None:
@@ -70,11 +77,11 @@ def test_the_example_has_the_fields_that_are_sent(cast: Cast) -> None:
 
 
 def test_the_figures_are_the_codes() -> None:
-    seconds = [int(wait.total_seconds()) for wait in WAITS]
+    seconds = [int(wait.total_seconds()) for wait in RETRY_DELAYS]
     assert seconds == [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
     assert "after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h" in TEXT
     assert f"**{SEND_SECONDS:g} s**" in TEXT
-    assert f"at most {PER_WEBHOOK} messages of one webhook" in TEXT
-    assert f"and {PER_TENANT} of one tenant" in TEXT
-    assert f"at most {MAX_PER_TENANT} webhooks" in TEXT
-    assert f"for {OVERLAP.total_seconds() / 3600:g} hours" in TEXT
+    assert f"at most {MAX_PER_WEBHOOK} messages of one webhook" in TEXT
+    assert f"and {MAX_SENDING_PER_TENANT} of one tenant" in TEXT
+    assert f"at most {MAX_WEBHOOKS} webhooks" in TEXT
+    assert f"for {SECRET_OVERLAP.total_seconds() / 3600:g} hours" in TEXT

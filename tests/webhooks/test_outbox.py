@@ -85,9 +85,9 @@ def test_a_run_and_its_message_are_stored_together_or_not_at_all(cast: Cast) -> 
 def test_what_is_told_twice_is_one_message(cast: Cast) -> None:
     hook(cast.acme, URL)
     for _ in range(2):
-        record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once="key 1 of today")
+        record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, data={}, event_key="key 1 of today")
     assert WebhookDelivery.objects.count() == 1
-    record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once="key 1 of tomorrow")
+    record_event(tenant_id=cast.acme.pk, event=Webhook.Event.QUOTA_REACHED, data={}, event_key="key 1 of tomorrow")
     assert WebhookDelivery.objects.count() == 2
 
 

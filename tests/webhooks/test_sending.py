@@ -19,17 +19,17 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from assistant.models import AuditEntry, Provider, Tenant, Webhook, WebhookDelivery
 from assistant.services.webhooks.deliveries import (
-    CLAIM,
-    PATIENCE,
-    PER_WEBHOOK,
-    WAITS,
+    CLAIM_TIMEOUT,
+    DISABLE_AFTER,
+    MAX_PER_WEBHOOK,
+    RETRY_DELAYS,
     Attempt,
     claim_due,
+    record_attempt,
     resend,
-    settle,
 )
-from assistant.services.webhooks.events import OVERLAP, record_event, rotate_secret, send_test
-from assistant.services.webhooks.sender import Courier, send_what_is_due
+from assistant.services.webhooks.events import SECRET_OVERLAP, record_event, rotate_secret, send_test
+from assistant.services.webhooks.sender import WebhookSender, send_due
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import serve
@@ -43,11 +43,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 def happen(tenant: Tenant, number: int = 1) -> None:
     for _ in range(number):
-        record_event(tenant_id=tenant.pk, event=Webhook.Event.QUOTA_REACHED, facts={}, once=uuid.uuid4().hex)
+        record_event(tenant_id=tenant.pk, event=Webhook.Event.QUOTA_REACHED, data={}, event_key=uuid.uuid4().hex)
 
 
 def send() -> int:
-    return asyncio.run(send_what_is_due())
+    return asyncio.run(send_due())
 
 
 def make_due() -> None:
@@ -83,7 +83,7 @@ def test_after_a_rotation_both_secrets_hold_for_a_day(cast: Cast, receiver: Rece
     send()
     assert is_from(webhook.secret, receiver.received[0])
     assert is_from(new, receiver.received[0])
-    Webhook.objects.update(previous_secret_until=timezone.now() + OVERLAP - timedelta(hours=24, seconds=1))
+    Webhook.objects.update(previous_secret_until=timezone.now() + SECRET_OVERLAP - timedelta(hours=24, seconds=1))
     happen(cast.acme)
     send()
     assert not is_from(webhook.secret, receiver.received[1])
@@ -94,7 +94,7 @@ def test_a_failure_is_tried_again_later_under_the_same_id(cast: Cast, receiver: 
     hook(cast.acme, receiver.url)
     receiver.status = 503
     happen(cast.acme)
-    for attempt, wait in enumerate(WAITS[:3], start=1):
+    for attempt, wait in enumerate(RETRY_DELAYS[:3], start=1):
         before = timezone.now()
         send()
         row = WebhookDelivery.objects.get()
@@ -116,7 +116,7 @@ def test_it_is_given_up_in_the_end_and_can_be_sent_again(cast: Cast, receiver: R
     hook(cast.acme, receiver.url)
     receiver.status = 500
     happen(cast.acme)
-    for _ in range(len(WAITS) + 1):
+    for _ in range(len(RETRY_DELAYS) + 1):
         make_due()
         send()
     row = WebhookDelivery.objects.get()
@@ -138,7 +138,7 @@ def test_a_webhook_that_fails_for_days_is_switched_off(ending: str, cast: Cast, 
         send()
         webhook.refresh_from_db()
         assert webhook.is_active
-        Webhook.objects.update(failing_since=timezone.now() - PATIENCE)
+        Webhook.objects.update(failing_since=timezone.now() - DISABLE_AFTER)
         make_due()
     send()
     webhook.refresh_from_db()
@@ -194,15 +194,15 @@ def test_an_endless_answer_is_not_read(cast: Cast, receiver: Receiver) -> None:
 def test_what_a_dead_process_had_taken_is_due_again(cast: Cast, receiver: Receiver) -> None:
     hook(cast.acme, receiver.url)
     happen(cast.acme)
-    (lost,) = claim_due(busy={}, room=10)
-    assert claim_due(busy={}, room=10) == []
+    (lost,) = claim_due(sending={}, limit=10)
+    assert claim_due(sending={}, limit=10) == []
     row = WebhookDelivery.objects.get()
     assert row.next_try_at is not None
-    assert row.next_try_at > timezone.now() + CLAIM / 2
+    assert row.next_try_at > timezone.now() + CLAIM_TIMEOUT / 2
     make_due()
     send()
     # The first was not dead, but late: what came of its try is not kept over the other's.
-    settle(work=lost, attempt=Attempt(500, "", 1))
+    record_attempt(work=lost, attempt=Attempt(500, "", 1))
     row.refresh_from_db()
     assert (row.status, row.attempts) == ("delivered", 1)
     assert lost.message_id == receiver.received[0].id
@@ -217,7 +217,7 @@ def test_of_many_claimers_each_message_goes_to_one(cast: Cast) -> None:
 
     def take(_: int) -> list[int]:
         try:
-            return [work.pk for _ in range(6) for work in claim_due(busy={}, room=7)]
+            return [work.pk for _ in range(6) for work in claim_due(sending={}, limit=7)]
         finally:
             connection.close()
 
@@ -235,15 +235,15 @@ def test_a_slow_receiver_holds_up_nobody_else(cast: Cast, receiver: Receiver) ->
         happen(cast.globex, 12)
 
         async def main() -> None:
-            courier = Courier()
+            courier = WebhookSender()
             courier.start()
             await asyncio.to_thread(quick.wait_for, 12)
             await courier.stop()
 
         asyncio.run(main())
-    assert len(receiver.received) <= PER_WEBHOOK
+    assert len(receiver.received) <= MAX_PER_WEBHOOK
     # What the courier had in hand when it was stopped is due at once, for the next process.
-    assert len(claim_due(busy={}, room=100)) == PER_WEBHOOK
+    assert len(claim_due(sending={}, limit=100)) == MAX_PER_WEBHOOK
 
 
 def test_the_command_sends_what_is_due(cast: Cast, receiver: Receiver, capsys: pytest.CaptureFixture[str]) -> None:

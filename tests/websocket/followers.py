@@ -28,7 +28,7 @@ def snapshot_of(number: int, seq: int, *, is_end: bool = False) -> Snapshot:
     )
 
 
-def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, speaks_outcomes: bool = True) -> Follower:
+def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, knows_outcomes: bool = True) -> Follower:
     """A follower that finds in the log all that it needs, or in the snapshots that it is given."""
     return Follower(
         thread="t",
@@ -39,5 +39,5 @@ def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, speaks
         summary=_never,
         gate=asyncio.Semaphore(),
         renders=False,
-        speaks_outcomes=speaks_outcomes,
+        knows_outcomes=knows_outcomes,
     )

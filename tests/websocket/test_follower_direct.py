@@ -83,7 +83,7 @@ async def test_an_end_is_told_as_the_client_understands_it() -> None:
         sent.append(frame)
 
     log.append(entries(1, "a"))
-    async with following(log, send, speaks_outcomes=False):
+    async with following(log, send, knows_outcomes=False):
         log.append(entries(2, '{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}'))
         await asyncio.sleep(0.01)
         assert sent == ["a", END]

@@ -1,0 +1,1 @@
+"""`ChatClient`'s parts: the reply, the context of tools, and the stores of conversations."""

@@ -1,0 +1,1 @@
+"""A conversation's messages: transcripts, summaries and their form in AG-UI."""

@@ -1,0 +1,1 @@
+"""What a language model is to the core: the `Model` protocol, typed output, a scripted model."""

@@ -1,0 +1,1 @@
+"""Turns a model's answer into events while it arrives."""

@@ -1,0 +1,1 @@
+"""Runs the tool calls of a reply: admission, batches, call limits, interceptors, tool search."""

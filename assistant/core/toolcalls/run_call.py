@@ -1,4 +1,4 @@
-"""Runs one tool call that was let in, within its time, with its context; whatever happens becomes an outcome."""
+"""Runs one admitted tool call within its timeout; whatever happens becomes an outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pydantic_core
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import Model
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import Invocation, ToolInterceptor, invoke
 from assistant.core.toolcalls.protocols import Journal, PlannedCall, ToolOutcome, Toolset
 from assistant.core.values.deadline import Deadline
@@ -31,17 +31,20 @@ Emit = Callable[[Event], None]
 
 
 @dataclass(frozen=True)
-class Workshop:
+class CallEnvironment:
     """What all tool calls of one run share.
 
-    `default_timeout` is in seconds, for tools that name none; `parallel` is how many calls run at once. `observe` is
-    `Plan`'s. `asked` are the run's messages from before the transcript's: what the user asked.
+    Attributes:
+        parallel: how many calls run at once.
+        default_timeout: in seconds, for tools that set none.
+        can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
+        turn_messages: the user's message and what followed it before this run; the transcript has the rest.
     """
 
     toolset: Toolset
     journal: Journal
     context: ToolContext
-    guard: Guard
+    limiter: CallLimiter
     transcript: Transcript
     deadline: Deadline
     client_tools: frozenset[str] = frozenset()
@@ -51,51 +54,53 @@ class Workshop:
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"
     observe: Callable[[Model], Model] | None = None
-    asked: tuple[Message, ...] = ()
+    turn_messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Where the code below a running tool finds the run: sub-agents speak and count their tokens through it."""
+class ParentRun:
+    """The run that a running tool belongs to; sub-agents send their events and count their tokens through it."""
 
     emit: Emit
-    shop: Workshop
+    environment: CallEnvironment
 
 
-current_stage: ContextVar[Stage] = ContextVar("current_stage")
+current_parent: ContextVar[ParentRun] = ContextVar("current_parent")
 
 
-async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: Emit) -> ToolOutcome:
+async def run_call(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment, emit: Emit) -> ToolOutcome:
     """Run one tool once.
 
     Args:
-        blank: the outcome's fields that are known beforehand.
-        emit: where the tool's progress goes.
+        blank: an outcome with the fields that are known beforehand.
+        emit: called with the events of the tool's progress.
 
     Raises:
-        CancelledError: somebody cancelled it.
+        CancelledError: the call was cancelled.
     """
     tool = work.tool
-    seconds = min(shop.default_timeout if tool.timeout is None else tool.timeout, shop.deadline.remaining())
-    current_stage.set(Stage(emit, shop))
+    seconds = min(
+        environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
+    )
+    current_parent.set(ParentRun(emit, environment))
     edited = f"(The user changed the arguments to {work.arguments_text})\n" if work.is_edited else ""
     try:
         async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
-            invocation = Invocation(tool, work.arguments, _context(work, shop, seconds, emit))
-            result = await invoke(invocation, shop.interceptors)
+            invocation = Invocation(tool, work.arguments, _context(work, environment, seconds, emit))
+            result = await invoke(invocation, environment.interceptors)
     except ToolError as exc:
         return replace(blank, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
     except (Exception, SystemExit) as exc:
         if isinstance(exc, TimeoutError) and limit.expired():
             sentence = f"The tool {tool.name!r} took longer than {seconds:.3g} seconds and was stopped."
             return replace(blank, status="timeout", content=sentence, error=sentence)
-        return _crashed(work, blank, shop, exc)
+        return _crashed(work, blank, environment, exc)
     return replace(
         blank,
         status="error" if result.is_error else "ok",
         content=edited + result.content,
         display=_displayable(
-            work, shop.context, _shown(result) if edited and result.display is None else result.display
+            work, environment.context, _shown(result) if edited and result.display is None else result.display
         ),
         media=result.media,
         full=result.full,
@@ -105,16 +110,16 @@ async def perform(work: PlannedCall, blank: ToolOutcome, shop: Workshop, emit: E
 
 
 def _shown(result: ToolResult) -> Any:
-    """What a page shows of a result that the model reads with a note before it."""
+    """What a page shows of a result to which the model reads a note about edited arguments."""
     try:
         return pydantic_core.from_json(result.content)
     except ValueError:
         return result.content
 
 
-def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseException) -> ToolOutcome:
+def _crashed(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment, exc: BaseException) -> ToolOutcome:
     error_id = uuid.uuid4().hex[:12]
-    context = shop.context
+    context = environment.context
     logger.error(
         "Tool %s failed in run %s of tenant %s [%s]",
         work.tool.name,
@@ -130,22 +135,22 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, shop: Workshop, exc: BaseExc
         content=f"The tool failed (error id {error_id}).",
         error=f"{type(exc).__name__} (error id {error_id})",
         error_id=error_id,
-        ends_run="raise" in (work.tool.on_error, shop.on_error),
+        ends_run="raise" in (work.tool.on_error, environment.on_error),
     )
 
 
 def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
-    """What a page is to show, as JSON values."""
+    """The tool's `display` as JSON values; None if it has none or cannot be serialised."""
     if display is None:
         return None
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
-    except (ValueError, RecursionError):
+    except Exception:  # a value's `__str__` may raise anything
         logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=whose(context))
         return None
 
 
-def _context(work: PlannedCall, shop: Workshop, seconds: float, emit: Emit) -> ToolContext:
+def _context(work: PlannedCall, environment: CallEnvironment, seconds: float, emit: Emit) -> ToolContext:
     call_id = work.call.id
 
     async def report(done: float, total: float | None, message: str) -> None:
@@ -157,11 +162,11 @@ def _context(work: PlannedCall, shop: Workshop, seconds: float, emit: Emit) -> T
         emit(Custom("tool.progress", value))
 
     return replace(
-        shop.context,
+        environment.context,
         tool_call_id=call_id,
-        idempotency_key=f"{shop.context.thread_id}:{call_id}",
+        idempotency_key=f"{environment.context.thread_id}:{call_id}",
         deadline=datetime.now(UTC) + timedelta(seconds=seconds) if math.isfinite(seconds) else None,
-        history=(*shop.asked, *shop.transcript.messages),
+        history=(*environment.turn_messages, *environment.transcript.messages),
         config=work.admission.config,
         secrets=work.admission.secrets,
         progress=report,

@@ -1,0 +1,1 @@
+"""One user turn from plan to end: the loop, sub-agents, typed answers."""

@@ -1,0 +1,1 @@
+"""Frozen values that travel through a turn: messages, events, limits, prices, deadlines."""

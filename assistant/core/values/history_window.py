@@ -13,7 +13,7 @@ CLEARED = "[Removed to save room. Call the tool again if you still need this.]"
 # Of so many of the newest rounds of calls the results are never removed.
 KEPT_ROUNDS = 2
 # However little room there is, so much of each of their results stays.
-LEAST_RESULT = 50
+MIN_RESULT_TOKENS = 50
 # About what an image takes, at the sizes that providers scale images to.
 IMAGE_TOKENS = 1_000
 # What a provider adds to every message of its own: the role and the marks around it.
@@ -113,13 +113,13 @@ def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
             cleared.append(smaller)
         else:
             cleared.append(message)
-    return _shrunk(cleared, newest, tokens) if excess > 0 else cleared
+    return _shorten_results(cleared, newest, tokens) if excess > 0 else cleared
 
 
-def _shrunk(messages: Sequence[Message], newest: int, tokens: int) -> list[Message]:
+def _shorten_results(messages: Sequence[Message], newest: int, tokens: int) -> list[Message]:
     """The same with the results of the newest rounds cut, so that together they take half of the room at most."""
     places = {place for place, message in enumerate(messages) if message.role == "tool" and place >= newest}
-    share = max(LEAST_RESULT, tokens // (2 * len(places) or 1))
+    share = max(MIN_RESULT_TOKENS, tokens // (2 * len(places) or 1))
     return [
         replace(message, content=cut(message.content, share)) if place in places else message
         for place, message in enumerate(messages)

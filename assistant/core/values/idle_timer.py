@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 
-class Silence:
+class IdleTimer:
     """Calls back when one wait has taken too long.
 
     Args:

@@ -11,10 +11,10 @@ import json
 import re
 from enum import Enum, auto
 
+from assistant.toolkit.bounded_json import MAX_DEPTH
+
 # The member (in a list: the last item) that marks a text which was no JSON; its value is what could not be passed on.
 MARK = "__not_json__"
-# Python's own reader gives up at about a thousand.
-MAX_DEPTH = 500
 # A number or a word is passed on when its end is seen; one that is longer is taken for none.
 MAX_SCALAR = 4_000
 
@@ -160,13 +160,13 @@ class JsonStream:
         return _State.COMMA_OR_END if self._closers else _State.NOTHING
 
 
-def as_told(text: str) -> str:
+def complete_json(text: str) -> str:
     """A whole text as `JsonStream` passes it on."""
     stream = JsonStream()
     return stream.add(text) + stream.finish()
 
 
-def rest_of(begun: str) -> str:
+def completion_of(begun: str) -> str:
     """What makes JSON of a text that `JsonStream` has passed on so far, marked as broken off."""
     stream = JsonStream()
     # Numbers and words are passed on whole: a space says so.

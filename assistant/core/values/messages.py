@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from assistant.toolkit import Media
+from assistant.toolkit.bounded_json import load_json
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -17,12 +18,12 @@ Role = Literal["system", "user", "assistant", "tool"]
 MAX_EXACT = 2**53
 
 
-def _same_numbers(value: Any) -> Any:
+def _normalize_numbers(value: Any) -> Any:
     """The value with 1.0 as 1."""
     if isinstance(value, dict):
-        return {key: _same_numbers(item) for key, item in value.items()}
+        return {key: _normalize_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_same_numbers(item) for item in value]
+        return [_normalize_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT else value
 
 
@@ -41,9 +42,9 @@ class ToolCall:
     def canonical(self) -> tuple[str, str]:
         """The name, and the arguments in one spelling if they are JSON: equal for identical calls."""
         try:
-            value = _same_numbers(msgspec.json.decode(self.arguments))
+            value = _normalize_numbers(load_json(self.arguments, loads=msgspec.json.decode))
             return self.name, msgspec.json.encode(value, order="deterministic").decode()
-        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        except ValueError:
             return self.name, self.arguments.strip()
 
     def to_wire(self) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     return ()
 
 
-def since_asked(messages: Sequence[Message]) -> tuple[Message, ...]:
+def current_turn_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The last message of the user's, and what came after it."""
     asked = next((place for place in range(len(messages) - 1, -1, -1) if messages[place].role == "user"), len(messages))
     return tuple(messages[asked:])

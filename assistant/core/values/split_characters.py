@@ -12,7 +12,7 @@ _UNFINISHED = re.compile("(?:[\ud800-\udbff]|[\udc80-\udcff]+)$")
 _LONE = re.compile("[\x00\ud800-\udfff]")
 
 
-class Stitcher:
+class SplitCharacterJoiner:
     """One text that arrives in pieces.
 
     `add` gives what can be shown so far, without halves of characters. Halves that never meet, and NUL, become U+FFFD,

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from assistant.management.operator import OperatorCommand
-from assistant.services.webhooks.sender import send_what_is_due
+from assistant.services.webhooks.sender import send_due
 
 
 class Command(OperatorCommand):
@@ -15,5 +15,5 @@ class Command(OperatorCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tries = asyncio.run(send_what_is_due())
+        tries = asyncio.run(send_due())
         self.stdout.write(f"{tries} messages were sent or tried.")

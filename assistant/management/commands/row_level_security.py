@@ -34,7 +34,7 @@ class Command(OperatorCommand):
             raise CommandError(str(exc)) from exc
 
     def _say_status(self) -> None:
-        found = row_level_security.problems() + row_level_security.hiding()
+        found = row_level_security.find_problems() + row_level_security.find_hidden_rows()
         if found:
             raise CommandError("\n".join(found))
         self.stdout.write(f"Row-level security holds: {len(row_level_security.protected_tables())} tables, forced.")

@@ -1,4 +1,4 @@
-"""The door: what comes to `/mcp/` is let in by its host, origin and key, before the protocol sees any of it."""
+"""The ASGI application at `/mcp/`: checks host, origin and API key before the MCP SDK sees a request."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from django.conf import settings
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from assistant.services.db.threads import in_database
+from assistant.services.callers.doors import Door, aadmit
 from assistant.services.errors import OUTAGE_ERRORS, log_failure
-from assistant.services.limits.api_key_requests import TooManyRequests, count_request
-from assistant.services.limits.rate_limits import take_mcp_request
-from assistant.services.tenancy.members import Member, member_by_key
+from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
-from assistant.services.tenancy.row_scope import enter
 from assistant.toolkit.lazy_module import Late
 
 logger = logging.getLogger(__name__)
@@ -23,12 +20,13 @@ logger = logging.getLogger(__name__)
 PATH = "/mcp/"
 METADATA = "/.well-known/oauth-protected-resource"
 SCOPE = "tools"
-# The module that imports the SDK, which takes a third of a process's start.
+MCP = Door(frozenset({CredentialKind.API_KEY}), limits_members=True)
+# Imported with the first request, because importing the SDK takes a third of a process's start.
 _answering = Late("assistant.mcp.server.dispatch")
 
 
 def is_mcp(path: str) -> bool:
-    """Whether an address is answered here, and not by the site."""
+    """Return whether `application` answers a path, rather than the site."""
     return path in {PATH, PATH.rstrip("/")} or path.removeprefix(METADATA) in {"", PATH, PATH.rstrip("/")}
 
 
@@ -42,42 +40,24 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await _metadata(scope, headers)(scope, receive, send)
     else:
         try:
-            member = await in_database(_caller, headers)
-            answer = _refuse_caller(scope, headers, member) or await in_database(_spend, member)
+            caller = await aadmit(Credentials(bearer_of(headers)), MCP, scopes=(SCOPE,))
+        except AccessDenied as denied:
+            await _refuse_caller(scope, headers, denied)(scope, receive, send)
         except OUTAGE_ERRORS as exc:
-            member, answer = None, _unavailable(exc)
-        if answer is not None or member is None:
-            await (answer or Response(status_code=401))(scope, receive, send)
-            return
-        enter(member.tenant_id)
-        answering = await _answering.get()
-        await answering.answer(scope, receive, send, member)
+            await _unavailable(exc)(scope, receive, send)
+        else:
+            answering = await _answering.get()
+            await answering.answer(scope, receive, send, caller.member)
 
 
 def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
-    """A page of another site, or a name that is not ours, learns nothing (DNS rebinding)."""
+    """Refuse other host names, which prevents DNS rebinding, pages of other sites, and keys sent without TLS."""
     if not is_allowed_host(headers.get("host", "")):
         return _error(421, "invalid_host", "This host name is not served here.")
     if "origin" in headers and not is_allowed_origin(headers):
         return _error(403, "invalid_origin", "Pages of this origin may not speak to this server.")
     if getattr(settings, "SECURE_SSL_REDIRECT", False) and not is_secure(scope, headers):
         return _error(403, "insecure", "Use https: a key must not travel in the clear.")
-    return None
-
-
-def _caller(headers: dict[str, str]) -> Member | None:
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    return member_by_key(key=key.strip()) if scheme.lower() == "bearer" and key.strip() else None
-
-
-def _spend(member: Member | None) -> Response | None:
-    if member is not None:
-        try:
-            count_request(member=member)
-        except TooManyRequests as exc:
-            answer = _error(429, "too_many_requests", str(exc))
-            answer.headers["Retry-After"] = str(exc.retry_after)
-            return answer
     return None
 
 
@@ -88,25 +68,22 @@ def _unavailable(exc: Exception) -> Response:
     return answer
 
 
-def _refuse_caller(scope: Scope, headers: dict[str, str], member: Member | None) -> Response | None:
+def _refuse_caller(scope: Scope, headers: dict[str, str], denied: AccessDenied) -> Response:
+    """Answer a caller who is not admitted, with the challenge of RFC 9728 for a missing, bad or insufficient key."""
     where = f'resource_metadata="{_origin(scope, headers)}{METADATA}{PATH}"'
-    if member is None:
-        has_key = bool(headers.get("authorization"))
-        error = 'error="invalid_token", ' if has_key else ""
-        sentence = "The API key is unknown, expired or revoked." if has_key else "Send Authorization: Bearer <API key>."
-        return _error(401, "unauthorized", sentence, f'Bearer {error}{where}, scope="{SCOPE}"')
-    if SCOPE not in member.scopes:
-        challenge = f'Bearer error="insufficient_scope", scope="{SCOPE}", {where}'
-        return _error(403, "forbidden", f"This key has no {SCOPE} scope.", challenge)
-    if not take_mcp_request(tenant_id=member.tenant_id, user_id=member.user_id):
-        answer = _error(429, "too_many_requests", "Too many requests; wait a moment.")
-        answer.headers["Retry-After"] = "1"
+    if denied.reason == "too_many_requests":
+        answer = _error(429, "too_many_requests", str(denied))
+        answer.headers["Retry-After"] = str(denied.retry_after)
         return answer
-    return None
+    if denied.reason == "missing_scope":
+        challenge = f'Bearer error="insufficient_scope", scope="{SCOPE}", {where}'
+        return _error(403, "forbidden", str(denied), challenge)
+    error = 'error="invalid_token", ' if denied.reason == "bad_credentials" else ""
+    return _error(401, "unauthorized", str(denied), f'Bearer {error}{where}, scope="{SCOPE}"')
 
 
 def _metadata(scope: Scope, headers: dict[str, str]) -> Response:
-    """What RFC 9728 wants to be known of a protected resource. Keys are given out in the admin, by no OAuth server."""
+    """Return the metadata of RFC 9728. It names no authorization server, because keys are made in the admin."""
     origin = _origin(scope, headers)
     about: dict[str, Any] = {
         "resource": f"{origin}{PATH}",

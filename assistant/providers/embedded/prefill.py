@@ -46,7 +46,7 @@ async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: 
                 await asyncio.to_thread(_slot, address, slot, "save", state.name)
     except (ModelError, OSError) as exc:
         logger.warning("The embedded model could not read ahead: %s", exc)
-    await asyncio.to_thread(_forget_old, states)
+    await asyncio.to_thread(_delete_old_states, states)
 
 
 def _fingerprint(request: ModelRequest, key: str) -> str:
@@ -54,7 +54,7 @@ def _fingerprint(request: ModelRequest, key: str) -> str:
     return hashlib.sha256(key.encode() + body).hexdigest()[:16]
 
 
-def _forget_old(states: Path) -> None:
+def _delete_old_states(states: Path) -> None:
     for old in sorted(states.glob("*.state"), key=lambda file: file.stat().st_mtime)[:-MAX_STATES]:
         old.unlink(missing_ok=True)
 

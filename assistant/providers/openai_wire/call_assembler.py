@@ -10,8 +10,9 @@ from typing import Any
 
 from assistant.core.llm.protocol import ModelError
 from assistant.core.values.messages import ToolCall
-from assistant.core.values.split_characters import Stitcher
+from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.chunks import CallPiece
+from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.text import clean_text
 
 NO_NAME = "The model asked for a tool without naming it."
@@ -21,7 +22,7 @@ MIXED_UP = "The provider mixed up the model's tool calls."
 class OpenCall:
     """A call that is still growing; `index` is its place in the reply, which need not be the provider's."""
 
-    __slots__ = ("given_id", "id", "index", "is_shown", "is_whole", "name", "parts", "stitcher", "wire_index")
+    __slots__ = ("given_id", "id", "index", "is_shown", "is_whole", "joiner", "name", "parts", "wire_index")
 
     def __init__(self, index: int, call_id: str, given_id: str, wire_index: int | None) -> None:
         self.index = index
@@ -30,7 +31,7 @@ class OpenCall:
         self.wire_index = wire_index
         self.name = ""
         self.parts: list[str] = []
-        self.stitcher = Stitcher(exact=True)
+        self.joiner = SplitCharacterJoiner(exact=True)
         self.is_whole = False
         self.is_shown = False
 
@@ -78,7 +79,7 @@ class CallAssembler:
                 return
             call.is_whole = True
             arguments = json.dumps(arguments, ensure_ascii=False)
-        if text := call.stitcher.add(arguments):
+        if text := call.joiner.add(arguments):
             call.parts.append(text)
             yield from self._show(call, text)
 
@@ -87,7 +88,7 @@ class CallAssembler:
         for call in self.calls:
             if not call.name:
                 raise ModelError(NO_NAME)
-            rest = call.stitcher.finish() or ("" if call.parts else "{}")
+            rest = call.joiner.finish() or ("" if call.parts else "{}")
             if rest or not call.is_shown:
                 call.parts.append(rest)
                 yield from self._show(call, rest)
@@ -200,8 +201,8 @@ class CallAssembler:
 def _is_within(arguments: str, others: str) -> bool:
     """Whether other arguments hold all of these; also if one of the two is no JSON object, as nobody knows then."""
     try:
-        fewer, more = json.loads(arguments), json.loads(others)
-    except (ValueError, RecursionError):
+        fewer, more = load_json(arguments), load_json(others)
+    except ValueError:
         return True
     if not isinstance(fewer, dict) or not isinstance(more, dict):
         return True
@@ -210,7 +211,7 @@ def _is_within(arguments: str, others: str) -> bool:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
+        load_json(text)
     except ValueError:
         return False
     return True

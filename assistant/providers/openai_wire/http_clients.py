@@ -22,7 +22,7 @@ from assistant.toolkit.per_loop import PerLoop
 
 CONNECT_SECONDS = 5.0
 _STREAM = openai.AsyncStream[object]
-LONGEST_RETRY_AFTER = 20.0
+MAX_RETRY_AFTER_SECONDS = 20.0
 
 
 class Client(openai.AsyncOpenAI):
@@ -164,5 +164,5 @@ def _ssl_context() -> ssl.SSLContext:
 async def _forbid_long_waits(response: httpx2.Response) -> None:
     """The openai client waits as long as Retry-After says, up to two minutes; somebody is sitting there waiting."""
     wait = response.headers.get("retry-after", "")
-    if wait.isdecimal() and int(wait) > LONGEST_RETRY_AFTER:
+    if wait.isdecimal() and int(wait) > MAX_RETRY_AFTER_SECONDS:
         response.headers["x-should-retry"] = "false"

@@ -12,7 +12,7 @@ from typing import Any
 
 from assistant.core.llm.protocol import Delta, ModelError, ReasoningDelta, TextDelta, ToolCallDelta
 from assistant.core.values.messages import FinishReason, Reply, Usage
-from assistant.core.values.split_characters import Stitcher
+from assistant.core.values.split_characters import SplitCharacterJoiner
 from assistant.providers.openai_wire.call_assembler import CallAssembler, OpenCall
 from assistant.providers.openai_wire.chunks import CallPiece, Chunk, Piece
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
@@ -29,7 +29,7 @@ _REASONS: dict[str, FinishReason] = {
 # Reasons that no later one takes back.
 _CUTS = {"length", "content_filter", "refusal"}
 
-MOST_TOKENS = 100_000_000
+MAX_TOKEN_COUNT = 100_000_000
 # What usage figures have room for.
 MAX_MODEL_NAME = 200
 EMPTY = "The provider sent an empty answer."
@@ -159,15 +159,15 @@ class Assembler:
     def _add(self, piece: Piece) -> None:
         thought = piece.reasoning_content or piece.reasoning
         if thought and isinstance(thought, str):
-            self._emit(self._reasoning, self._reasoning.stitcher.add(thought))
+            self._emit(self._reasoning, self._reasoning.joiner.add(thought))
         if content := piece.content:
             if isinstance(content, str):
-                self._emit(self._text, self._text.stitcher.add(content))
+                self._emit(self._text, self._text.joiner.add(content))
             else:
                 self._add_parts(content)
         if piece.refusal:
             self._is_refused = True
-            self._emit(self._text, self._text.stitcher.add(piece.refusal))
+            self._emit(self._text, self._text.joiner.add(piece.refusal))
         if piece.tool_calls:
             self._add_calls(piece.tool_calls)
         if piece.function_call is not None:
@@ -181,7 +181,7 @@ class Assembler:
     def _close(self) -> str:
         """Add what was held back of the texts; returns the answer's text."""
         for channel in (self._reasoning, self._text):
-            self._emit(channel, channel.stitcher.finish())
+            self._emit(channel, channel.joiner.finish())
         self._settle()
         return "".join(self._text.parts)
 
@@ -206,14 +206,12 @@ class Assembler:
             kind = part.get("type", "text") if isinstance(part, dict) else ""
             match kind:
                 case "text" | "output_text":
-                    self._emit(self._text, self._text.stitcher.add(_plain(part.get("text"))))
+                    self._emit(self._text, self._text.joiner.add(_plain(part.get("text"))))
                 case "refusal":
                     self._is_refused = True
-                    self._emit(self._text, self._text.stitcher.add(_plain(part.get("refusal"))))
+                    self._emit(self._text, self._text.joiner.add(_plain(part.get("refusal"))))
                 case "thinking" | "reasoning":
-                    self._emit(
-                        self._reasoning, self._reasoning.stitcher.add(_plain(part.get(kind) or part.get("text")))
-                    )
+                    self._emit(self._reasoning, self._reasoning.joiner.add(_plain(part.get(kind) or part.get("text"))))
                 case _:
                     raise ModelError(UNREADABLE)
 
@@ -246,11 +244,11 @@ class Assembler:
 class _Channel:
     """One of the texts of a reply, as it grows."""
 
-    __slots__ = ("parts", "stitcher")
+    __slots__ = ("joiner", "parts")
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.stitcher = Stitcher()
+        self.joiner = SplitCharacterJoiner()
 
 
 def _plain(value: Any) -> str:
@@ -280,4 +278,4 @@ def _count(value: Any, *path: str) -> int:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     is_count = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return int(value) if is_count and 0 < value <= MOST_TOKENS else 0
+    return int(value) if is_count and 0 < value <= MAX_TOKEN_COUNT else 0

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assistant.core.llm.protocol import Delta, ModelError, TextDelta
-from assistant.core.values.idle_timer import Silence
+from assistant.core.values.idle_timer import IdleTimer
 from assistant.providers.openai_wire.chunks import Chunk
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.sse import NOT_JSON, TOO_LARGE, EventReader, decode_chunk
@@ -31,7 +31,7 @@ READABLE = (
 )
 
 
-class _Layers:
+class _HttpxReader:
     """Reads through all that httpx2 and the openai package put before the socket; they bound each wait."""
 
     def __init__(self, response: httpx2.Response) -> None:
@@ -45,21 +45,21 @@ class _Layers:
         await self._bytes.aclose()
 
 
-class _Direct:
+class _AiohttpReader:
     """Reads from aiohttp itself: each token that comes alone would pass through six generators else."""
 
     def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
         self._content = response.content
-        self._silence = Silence(seconds, self._break_off)
+        self._idle_timer = IdleTimer(seconds, self._break_off)
         if response.connection is not None and response.connection.protocol is not None:
             # Its own limit is a timer that is made anew for every read.
             response.connection.protocol.read_timeout = None
 
     async def read(self) -> bytes:
         """What one read of the socket gave; nothing at the end."""
-        self._silence.begin()
+        self._idle_timer.begin()
         data = await self._content.readany()
-        self._silence.end()
+        self._idle_timer.end()
         return data
 
     async def flow(self, take: Callable[[bytes], bool]) -> None:
@@ -68,7 +68,7 @@ class _Direct:
         The task that waits here is not woken for it, and nothing between here and its first frame is gone through: that
         costs more than all that is done with a token. Raises what a read and what `take` raise.
         """
-        flow = _Flow(self._silence, self._content.readany, take)
+        flow = _Flow(self._idle_timer, self._content.readany, take)
         try:
             await flow.over
         finally:
@@ -78,14 +78,14 @@ class _Direct:
         self._content.set_exception(TimeoutError())
 
     async def close(self) -> None:
-        self._silence.close()
+        self._idle_timer.close()
 
 
 class _Flow:
     """Reads one after the other without a task: each goes on where the future that it waits for is done.
 
     Args:
-        silence: bounds each wait.
+        idle_timer: bounds each wait.
         read: a read, which waits for nothing but futures of the event loop.
         take: wants more if it returns True; runs in the caller's context.
 
@@ -94,12 +94,12 @@ class _Flow:
 
     def __init__(
         self,
-        silence: Silence,
+        idle_timer: IdleTimer,
         read: Callable[[], Coroutine[Any, Any, bytes]],
         take: Callable[[bytes], bool],
     ) -> None:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._silence = silence
+        self._idle_timer = idle_timer
         self._read = read
         self._take = take
         self._context = contextvars.copy_context()
@@ -114,7 +114,7 @@ class _Flow:
         try:
             while not self.over.done():  # it may be cancelled at any time, with the task that waits for it
                 if self._reading is None:
-                    self._silence.begin()
+                    self._idle_timer.begin()
                     self._reading = self._read()
                 try:
                     waits_for = self._reading.send(None)
@@ -136,18 +136,18 @@ class _Flow:
 
     def stop(self) -> None:
         """Wait no more."""
-        self._silence.end()
+        self._idle_timer.end()
         if self._reading is not None:
             self._reading.close()
         if not self.over.cancel() and not self.over.cancelled():
             self.over.exception()  # whoever was cancelled in the same moment does not ask for it
 
 
-def _source_of(response: httpx2.Response, seconds: float) -> _Direct | _Layers:
+def _source_of(response: httpx2.Response, seconds: float) -> _AiohttpReader | _HttpxReader:
     source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
     if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
-        return _Layers(response)
-    return _Direct(source, seconds)
+        return _HttpxReader(response)
+    return _AiohttpReader(source, seconds)
 
 
 class Body:
@@ -193,14 +193,14 @@ class Body:
             return events.close()
         return self._chunks(data)
 
-    async def flow(self, hear: Callable[[str], bool]) -> Sequence[Delta]:
-        """Let `hear` take the answer's text as it arrives, until something else comes: returns the deltas of that.
+    async def flow(self, on_text: Callable[[str], bool]) -> Sequence[Delta]:
+        """Let `on_text` take the answer's text as it arrives, until something else comes: returns the deltas of that.
 
         Goes on from where `read` has come to. Raises what that raises.
         """
         source, self._deltas = self._source, ()
-        if isinstance(source, _Direct) and self._is_flowing:
-            await source.flow(partial(self._hear, hear))
+        if isinstance(source, _AiohttpReader) and self._is_flowing:
+            await source.flow(partial(self._pass_text, on_text))
         return self._deltas
 
     @property
@@ -209,11 +209,11 @@ class Body:
         events = self._events
         return not (self._is_over or events.is_done or events.failure or self._assembler.is_ended)
 
-    def _hear(self, hear: Callable[[str], bool], data: bytes) -> bool:
+    def _pass_text(self, on_text: Callable[[str], bool], data: bytes) -> bool:
         for chunk in self._chunks(data):
             self._assembler.feed(chunk)
         deltas = self._assembler.take()
-        is_heard = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and hear(deltas[0].text)
+        is_heard = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and on_text(deltas[0].text)
         self._deltas = () if is_heard else deltas
         return not self._deltas and self._is_flowing
 

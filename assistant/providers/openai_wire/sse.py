@@ -7,35 +7,31 @@ Source of the line rules: https://html.spec.whatwg.org/multipage/server-sent-eve
 
 from __future__ import annotations
 
-import json
-
 import msgspec
 
 from assistant.core.llm.protocol import ModelError
 from assistant.providers.openai_wire.chunks import Chunk
+from assistant.toolkit.bounded_json import check_depth, load_json, may_exceed
 
 MAX_EVENT_BYTES = 4 * 1024 * 1024
 TOO_LARGE = "The provider sent more at once than can be read."
 NOT_JSON = "The provider sent something that cannot be read."
 
 _decode = msgspec.json.Decoder(Chunk).decode
-_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
 _BOM = b"\xef\xbb\xbf"
 
 
 def decode_chunk(payload: bytes) -> Chunk:
-    """One JSON document as a chunk. Raises ValueError if it is none.
+    """One JSON document as a chunk. Raises ValueError if it is none, or is nested too deeply.
 
     The fast decoder refuses halves of characters and NaN, which some servers send; the standard library's does not.
     """
+    check_depth(payload)
     try:
         return _decode(payload)
     except _UNDECODABLE:
-        pass
-    try:
-        return msgspec.convert(json.loads(payload.decode("utf-8", "surrogateescape")), Chunk)
-    except RecursionError as exc:
-        raise ValueError("nested too deeply") from exc
+        return msgspec.convert(load_json(payload.decode("utf-8", "surrogateescape")), Chunk)
 
 
 class EventReader:
@@ -106,9 +102,12 @@ class EventReader:
                     self._event.append(line[5:])
                     continue
                 try:
-                    chunks.append(_decode(line[5:]))
+                    if may_exceed(value := line[5:]):
+                        self._read_odd(value, chunks)
+                    else:
+                        chunks.append(_decode(value))
                 except _UNDECODABLE:
-                    self._read_odd(line[5:], chunks)
+                    self._read_odd(value, chunks)
             elif line:
                 if line.startswith(b"{"):  # servers that fail in mid-stream write their error without the prefix
                     self._read_odd(line, chunks)

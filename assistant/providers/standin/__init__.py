@@ -1,0 +1,1 @@
+"""The scripted stand-in that answers where there is no language model."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+
+from assistant.toolkit.bounded_json import load_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _alarm_after(wait: Found, text: str, done: Done) -> Call | None:
     if len(done) > 1:
         return None
     try:
-        now = datetime.fromisoformat(json.loads(done[0][1])["iso"])
+        now = datetime.fromisoformat(load_json(done[0][1])["iso"])
     except (ValueError, KeyError, TypeError):
         return None
     amount = _number(wait["amount"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assistant.providers.standin.rules import Done
+from assistant.toolkit.bounded_json import load_json
 
 _MAX_ENTRIES = 8
 _GREETING = re.compile(r"\b(hi|hello|hey|good (morning|evening|afternoon))\b", re.IGNORECASE)
@@ -39,7 +39,7 @@ def answer(question: str, done: Done) -> str:
     """The last result in words."""
     call, result = done[-1]
     try:
-        value = json.loads(result)
+        value = load_json(result)
     except ValueError:
         return result
     match call.tool:

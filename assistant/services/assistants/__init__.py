@@ -1,0 +1,1 @@
+"""An assistant's configuration: settings, prompts, which provider and model answer."""

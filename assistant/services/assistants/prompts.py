@@ -48,7 +48,7 @@ def publish_prompt(*, version: PromptVersion, actor: audit_trail.Actor = None) -
     version.published_at = timezone.now()
     version.save(update_fields=["status", "published_at"])
     _record(version, "prompt.publish", actor)
-    change_notices.announce()
+    change_notices.notify()
     return version
 
 

@@ -1,0 +1,1 @@
+"""Open websockets and event streams: how many, whose, and their end at a shutdown."""

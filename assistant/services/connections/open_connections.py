@@ -24,7 +24,7 @@ from assistant.models import Membership, WidgetOrigin
 from assistant.services import metrics
 from assistant.services.db.threads import in_database
 from assistant.services.db.value_lists import any_of
-from assistant.services.tenancy.members import Member, good_keys
+from assistant.services.tenancy.members import Member, active_keys
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
@@ -134,7 +134,7 @@ def without_access(connections: list[OpenConnection]) -> list[OpenConnection]:
         )
     )
     key_ids = {c.member.key_id for c in connections if c.member.key_id}
-    keys = set(good_keys().filter(pk__in=key_ids).values_list("tenant_id", "pk")) if key_ids else set()
+    keys = set(active_keys().filter(pk__in=key_ids).values_list("tenant_id", "pk")) if key_ids else set()
     origins = _allowed_origins([c for c in connections if c.origin])
     session_keys = {c.session_key for c in connections if c.session_key}
     sessions = set(

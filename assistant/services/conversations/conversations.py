@@ -1,4 +1,4 @@
-"""A member's conversations: list and search them, make, rename, archive and delete them."""
+"""Lists, searches, creates, renames, archives and deletes a member's conversations."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from assistant.models import Assistant, Conversation, Run
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.text import clean_text
 
-LISTED = 100
+LIST_LIMIT = 100
 MAX_TITLE = 200
 MAX_SEARCH = 200
 
 
 class ConversationBusy(Exception):
-    """The conversation is still being answered."""
+    """The conversation has a running run."""
 
 
-def list_conversations(*, member: Member, search: str = "", limit: int = LISTED) -> list[Conversation]:
-    """A member's conversations, the latest first; with `search`, those whose title or messages contain it.
+def list_conversations(*, member: Member, search: str = "", limit: int = LIST_LIMIT) -> list[Conversation]:
+    """Return a member's conversations that are not archived, the latest first.
 
-    Those that were put into the archive are left out.
+    With `search`, only those whose title or messages contain it.
     """
     return list(conversations_of(member=member, search=search).filter(archived_at=None).order_by("-updated_at")[:limit])
 
 
 def conversations_of(*, member: Member, search: str = "") -> QuerySet[Conversation]:
-    """A member's conversations with assistants that are active; with `search`, those that contain it."""
+    """Return a member's conversations with active assistants; with `search`, those that contain it."""
     found = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     if words := clean_text(search)[:MAX_SEARCH].strip():
         in_messages = _contains("messages__content", words) & Q(messages__role__in=["user", "assistant"])
@@ -43,15 +43,15 @@ def conversations_of(*, member: Member, search: str = "") -> QuerySet[Conversati
 
 
 def _contains(column: str, words: str) -> Q:
-    """Whether a text contains `words`, whatever their case."""
+    """Return a case-insensitive search for `words`."""
     if connection.vendor == "sqlite":
-        # LIKE knows the cases of ASCII alone there; expressions are Python's own.
+        # SQLite's LIKE ignores the case of ASCII letters only; its regular expressions are Python's.
         return Q(**{f"{column}__iregex": re.escape(words)})
     return Q(**{f"{column}__icontains": words})
 
 
 def find_conversation(*, member: Member, conversation_id: uuid.UUID) -> Conversation | None:
-    """A member's own conversation with its assistant and what decides who answers there; None if it is not theirs."""
+    """Return a member's own conversation, with the rows that determine its provider, or None."""
     return (
         Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
         .filter(pk=conversation_id)
@@ -63,7 +63,7 @@ def find_conversation(*, member: Member, conversation_id: uuid.UUID) -> Conversa
 def create_conversation(
     *, member: Member, assistant: Assistant, conversation_id: uuid.UUID, title: str = ""
 ) -> Conversation | None:
-    """Make an empty conversation of a member with one of the tenant's assistants; None if its id is taken."""
+    """Create an empty conversation; return None if the id is taken."""
     try:
         with transaction.atomic():
             return Conversation.objects.create(
@@ -71,40 +71,40 @@ def create_conversation(
                 tenant_id=member.tenant_id,
                 user_id=member.user_id,
                 assistant=assistant,
-                title=_as_title(title),
+                title=_clean_title(title),
             )
     except IntegrityError:
         return None
 
 
 def archive_conversation(*, member: Member, conversation_id: uuid.UUID, is_archived: bool) -> bool:
-    """Put a conversation into the archive, or take it out; false if there is no such conversation."""
+    """Archive or restore a conversation; return False if there is no such conversation."""
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     return bool(own.filter(pk=conversation_id).update(archived_at=timezone.now() if is_archived else None))
 
 
-def _as_title(text: str) -> str:
+def _clean_title(text: str) -> str:
     return " ".join(clean_text(text).split())[:MAX_TITLE]
 
 
 def rename_conversation(*, member: Member, conversation_id: uuid.UUID, title: str) -> str | None:
-    """Give a conversation another title. Returns the title as kept; None if there is no such conversation.
+    """Rename a conversation; return the title as stored, or None if there is no such conversation.
 
     Raises:
         ValueError: the title is empty.
     """
-    kept = _as_title(title)
-    if not kept:
+    stored = _clean_title(title)
+    if not stored:
         raise ValueError("A conversation needs a title.")
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
-    return kept if own.filter(pk=conversation_id).update(title=kept) else None
+    return stored if own.filter(pk=conversation_id).update(title=stored) else None
 
 
 def delete_conversation(*, member: Member, conversation_id: uuid.UUID) -> bool:
-    """Delete a conversation and all that was said in it; false if there is no such conversation.
+    """Delete a conversation with its messages; return False if there is no such conversation.
 
     Raises:
-        ConversationBusy: it is still being answered.
+        ConversationBusy: it has a running run.
     """
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     running = Run.objects.filter(

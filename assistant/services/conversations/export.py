@@ -1,4 +1,4 @@
-"""A conversation as a document that its member can take away: JSON, or Markdown to read."""
+"""Exports a conversation as JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
-from assistant.services.conversations.pagination import Said, said
+from assistant.services.conversations.pagination import ClientMessage, client_messages
 from assistant.services.tenancy.members import Member
 
 SPEAKERS = {"user": "You", "assistant": "Assistant", "tool": "Tool"}
 
 
 def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
-    """Everything that was said, with names as the API has them."""
+    """Return a conversation and its messages, with the API's names."""
     return {
         "id": str(conversation.pk),
         "title": conversation.title,
@@ -25,7 +25,7 @@ def as_json(*, member: Member, conversation: Conversation) -> dict[str, Any]:
 
 
 def as_markdown(*, member: Member, conversation: Conversation) -> str:
-    """The talk for reading: who said what; tools' results in code blocks."""
+    """Return a conversation as Markdown, with tools' results in code blocks."""
     parts = [f"# {conversation.title or 'Conversation'}", f"With {conversation.assistant.name}."]
     for one in _messages(member, conversation):
         parts.append(f"## {SPEAKERS[one.role]}, {one.created_at:%Y-%m-%d %H:%M} UTC")
@@ -37,12 +37,12 @@ def as_markdown(*, member: Member, conversation: Conversation) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _messages(member: Member, conversation: Conversation) -> list[Said]:
+def _messages(member: Member, conversation: Conversation) -> list[ClientMessage]:
     rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=member.tenant_id)
-    return said(member=member, rows=rows)
+    return client_messages(member=member, rows=rows)
 
 
-def _entry(one: Said) -> dict[str, Any]:
+def _entry(one: ClientMessage) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": one.id, "role": one.role, "content": one.content}
     if one.tool_calls:
         entry["tool_calls"] = list(one.tool_calls)
@@ -56,7 +56,7 @@ def _entry(one: Said) -> dict[str, Any]:
 
 
 def _fenced(text: str) -> str:
-    """A code block that nothing within can end."""
+    """Return a code block whose fence is longer than any in `text`."""
     fence = "```"
     while fence in text:
         fence += "`"

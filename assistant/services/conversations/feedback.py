@@ -1,4 +1,4 @@
-"""A member's opinion of the answers they got: one of each answer."""
+"""Members' feedback on answers, one for each answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_COMMENT = 4000
 def give_feedback(
     *, member: Member, conversation_id: uuid.UUID, message_id: str, rating: int, comment: str = ""
 ) -> Feedback | None:
-    """Keep what a member thinks of an answer, in place of what they thought before; None if it is not theirs to rate.
+    """Store a member's feedback on an answer, replacing earlier feedback; return None if there is no such answer.
 
     `rating` is 1 (helpful) or -1 (not helpful).
     """
@@ -32,7 +32,7 @@ def give_feedback(
 
 
 def withdraw_feedback(*, member: Member, conversation_id: uuid.UUID, message_id: str) -> bool:
-    """Take a member's feedback on an answer back; false if there is no such answer."""
+    """Delete a member's feedback on an answer; return False if there is no such answer."""
     message = _answer(member, conversation_id, message_id)
     if message is None:
         return False

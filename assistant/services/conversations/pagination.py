@@ -1,4 +1,4 @@
-"""Long lists in pages: each page begins after the last entry of the one before, whatever was added meanwhile."""
+"""Cursor pagination of conversations and messages, stable while entries are added."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from assistant.services.tenancy.members import Member
 
 T = TypeVar("T")
 MAX_PAGE = 100
-# The largest position that every database can compare with.
+# Positions are compared with 32-bit columns.
 MAX_POSITION = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some entries, and the cursor of the next page; None if this is the last."""
+    """Entries, and the cursor of the next page or None."""
 
     entries: Sequence[T]
     next_cursor: str | None
 
 
 class InvalidCursor(ValueError):
-    """A cursor that no page has given."""
+    """The cursor was not returned by an earlier page."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One message as clients read it, with the member's own feedback on it."""
+class ClientMessage:
+    """A message as clients see it, with the member's own feedback."""
 
     id: str
     run_id: str
@@ -53,44 +53,44 @@ class Said:
 def conversation_page(
     *, member: Member, search: str = "", assistant: str = "", is_archived: bool = False, cursor: str = "", limit: int
 ) -> Page[Conversation]:
-    """A member's conversations, the latest first.
+    """Return a page of a member's conversations, the latest first.
 
     Raises:
-        InvalidCursor: `cursor` is not one of a page before.
+        InvalidCursor: `cursor` was not returned by an earlier page.
     """
     found = conversations_of(member=member, search=search).filter(archived_at__isnull=not is_archived)
     if assistant:
         found = found.filter(assistant__slug=assistant)
     if cursor:
-        at, pk = _decode(cursor, _moment_and_id)
+        at, pk = _decode(cursor, _parse_conversation_position)
         found = found.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__lt=pk))
     rows = list(found.order_by("-updated_at", "-pk")[: limit + 1])
     last = rows[limit - 1] if len(rows) > limit else None
     return Page(rows[:limit], _encode(f"{last.updated_at.isoformat()}|{last.pk}") if last else None)
 
 
-def message_page(*, member: Member, conversation: Conversation, cursor: str = "", limit: int) -> Page[Said]:
-    """A conversation's messages, oldest first.
+def message_page(*, member: Member, conversation: Conversation, cursor: str = "", limit: int) -> Page[ClientMessage]:
+    """Return a page of a conversation's messages, oldest first.
 
     Raises:
-        InvalidCursor: `cursor` is not one of a page before.
+        InvalidCursor: `cursor` was not returned by an earlier page.
     """
     rows = MessageRow.objects.filter(conversation=conversation, conversation__tenant_id=member.tenant_id)
     if cursor:
-        rows = rows.filter(position__gt=_decode(cursor, _position))
+        rows = rows.filter(position__gt=_decode(cursor, _parse_position))
     found = list(rows.order_by("position").values_list("position", flat=True)[: limit + 1])
     shown = found[:limit]
     next_cursor = _encode(str(shown[-1])) if len(found) > limit else None
-    return Page(said(member=member, rows=rows.filter(position__in=shown)), next_cursor)
+    return Page(client_messages(member=member, rows=rows.filter(position__in=shown)), next_cursor)
 
 
-def said(*, member: Member, rows: QuerySet[MessageRow]) -> list[Said]:
-    """Messages in their order, as clients read them."""
+def client_messages(*, member: Member, rows: QuerySet[MessageRow]) -> list[ClientMessage]:
+    """Return messages in their order, as clients see them."""
     messages = list(rows.select_related("run").order_by("position"))
     given = Feedback.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, message__in=messages)
     feedback = {row.message_id: row for row in given}
     return [
-        Said(
+        ClientMessage(
             id=row.message_id,
             run_id=row.run.run_id if row.run else "",
             role=row.role,
@@ -114,19 +114,19 @@ def _decode(cursor: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode())
     except ValueError as exc:
-        raise InvalidCursor("This cursor belongs to no page.") from exc
+        raise InvalidCursor("This cursor is not valid.") from exc
 
 
-def _moment_and_id(text: str) -> tuple[datetime, uuid.UUID]:
+def _parse_conversation_position(text: str) -> tuple[datetime, uuid.UUID]:
     moment, _, pk = text.partition("|")
     at = datetime.fromisoformat(moment)
     if at.tzinfo is None:
-        raise ValueError("a moment needs its time zone")
+        raise ValueError("the time has no time zone")
     return at, uuid.UUID(pk)
 
 
-def _position(text: str) -> int:
+def _parse_position(text: str) -> int:
     number = int(text)
     if not 0 <= number < MAX_POSITION:
-        raise ValueError("no position")
+        raise ValueError("the position is out of range")
     return number

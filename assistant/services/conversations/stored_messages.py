@@ -1,4 +1,4 @@
-"""Stored messages to and from the core's values."""
+"""Converts between stored messages and the core's `Message`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from django.db.models import ExpressionWrapper, F, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from assistant.core.conversation.sub_agent_transcripts import from_kept
+from assistant.core.conversation.sub_agent_transcripts import from_stored
 from assistant.core.values.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
@@ -18,19 +18,19 @@ from assistant.models import ToolCall as CallRow
 from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.db.prepared_writes import PreparedInsert
 
-# More than any model is sent (its token budget cuts further), and constant however long the thread is.
-RECENT = 400
+# More than a model is ever sent: the assistant's token limit cuts further. Bounds the query for long threads.
+MAX_RECENT_MESSAGES = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
 _Row = tuple[str, str, str, str, str, int]
-_NO_CALLS = "[]"
+_EMPTY_CALLS = "[]"
 _read_calls = msgspec.json.Decoder(tuple[ToolCall, ...]).decode
 
 
 def to_message(row: MessageRow) -> Message:
-    """A stored message as the core's value."""
+    """Return a stored message as a `Message`."""
     return Message(
-        role=row.role,  # type: ignore[arg-type]  # the column's choices are core roles
+        role=row.role,  # type: ignore[arg-type]  # the column's choices are the core's roles
         content=row.content,
         id=row.message_id,
         tool_calls=tuple(ToolCall(**call) for call in row.tool_calls),
@@ -41,39 +41,39 @@ def to_message(row: MessageRow) -> Message:
 
 
 def text_of(message: Message) -> str:
-    """A message as one text for an operator, with the calls it made."""
+    """Return a message with its tool calls as text for operators."""
     lines = [message.content] if message.content else []
     lines += [f"→ {call.name}({call.arguments})" for call in message.tool_calls]
     return "\n".join(lines) + (" […]" if message.is_partial else "")
 
 
-def said_by_asked(call: CallRow) -> list[tuple[str, str, str]]:
-    """What the assistants said that a call asked: their name, the role, and the text of each message."""
-    asked = from_kept(call.asked or ())
+def delegated_messages(call: CallRow) -> list[tuple[str, str, str]]:
+    """Return the messages of the assistants that a call delegated to, as (assistant, role, text)."""
+    asked = from_stored(call.asked or ())
     return [(one.name, message.role, text_of(message)) for one in asked for message in one.messages]
 
 
 def recent_messages(*, conversation: Conversation) -> list[Message]:
-    """The newest messages of a conversation, oldest first, as a model needs them: without their reasoning."""
-    rows = _RECENT.rows(
+    """Return the newest messages of a conversation, oldest first, without reasoning."""
+    rows = _RECENT_QUERY.rows(
         tenant_id=conversation.tenant_id,
         conversation_id=conversation.pk,
-        # So that no plan of a database can read more: without statistics PostgreSQL reads and sorts the whole thread.
-        position=max(conversation.summarised_to, conversation.message_count - RECENT),
+        # Also bounds the rows: without statistics PostgreSQL would read and sort the whole thread for the LIMIT.
+        position=max(conversation.summarised_to, conversation.message_count - MAX_RECENT_MESSAGES),
     )
-    return _lean(reversed(rows))
+    return _messages(reversed(rows))
 
 
 def unsummarised_messages(*, conversation: Conversation) -> list[Message]:
-    """Every message that no summary holds, oldest first."""
+    """Return the messages after the summary, oldest first."""
     rows = _unsummarised(
         tenant_id=conversation.tenant_id, conversation_id=conversation.pk, position=conversation.summarised_to
     )
-    return _lean(rows.order_by("position"))
+    return _messages(rows.order_by("position"))
 
 
 def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) -> QuerySet[MessageRow, _Row]:
-    # Whole rows would take four times as long to read, at every turn.
+    # Not whole rows: those take four times as long, at every turn.
     return MessageRow.objects.filter(
         conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
     ).values_list(
@@ -82,21 +82,21 @@ def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) 
         "message_id",
         Cast("tool_calls", TextField()),
         "tool_call_id",
-        # As the database gives it, 0 or 1 from SQLite: a truth would be converted row by row.
+        # A raw value (0 or 1 in SQLite): Django would convert a boolean row by row.
         ExpressionWrapper(F("is_partial"), TextField()),
     )
 
 
 def _newest(**parameters: Any) -> QuerySet[MessageRow, _Row]:
-    return _unsummarised(**parameters).order_by("-position")[:RECENT]
+    return _unsummarised(**parameters).order_by("-position")[:MAX_RECENT_MESSAGES]
 
 
-_RECENT = PreparedQuery(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
+_RECENT_QUERY = PreparedQuery(_newest, tenant_id=int, conversation_id=uuid.UUID, position=int)
 
 
-def _lean(rows: Iterable[_Row]) -> list[Message]:
+def _messages(rows: Iterable[_Row]) -> list[Message]:
     return messages_of(
-        (role, content, message_id, () if calls == _NO_CALLS else _read_calls(calls), call_id, "", bool(is_partial))
+        (role, content, message_id, () if calls == _EMPTY_CALLS else _read_calls(calls), call_id, "", bool(is_partial))
         for role, content, message_id, calls, call_id, is_partial in rows
     )
 
@@ -127,7 +127,7 @@ def store_messages(
 
 
 def open_calls(messages: Iterable[Message]) -> dict[str, ToolCall]:
-    """The calls of the last assistant message that have no result yet, by id."""
+    """Return the calls of the last assistant message that have no result yet, by id."""
     calls: dict[str, ToolCall] = {}
     for message in messages:
         if message.role == "assistant":

@@ -1,4 +1,4 @@
-"""Keeps long conversations within what a model is sent: the older part becomes a summary, stored and shown."""
+"""Summarises the older part of long conversations, so that they fit into an assistant's token limit."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from assistant.services.run_key import RunKey
 
 logger = logging.getLogger(__name__)
 
-# Of the history's limit: past this share the older part is summarised, after the run, so that no answer waits for it.
-FULL = 0.8
+# Share of the token limit above which a conversation is summarised. This happens after a run, so that no answer waits.
+SUMMARISE_ABOVE = 0.8
 
 
 def summary_message(summary: str) -> tuple[Message, ...]:
-    """What the model is told of the messages that it is no longer sent."""
+    """Return the system message with a summary, or nothing if there is none."""
     return (Message("system", HEADING + summary),) if summary else ()
 
 
 async def summarise_if_long(
     *, key: RunKey, model: Model, prices: Prices, messages: Sequence[Message], tokens: int
 ) -> bool:
-    """Summarise a conversation whose `messages` nearly fill `tokens`; if the model cannot, nothing changes.
+    """Summarise a conversation whose `messages` nearly fill `tokens`. A failing model changes nothing.
 
     Returns:
-        Whether there is another summary now.
+        Whether a new summary was stored.
     """
-    if not tokens or sum(map(estimate, messages)) <= tokens * FULL:
+    if not tokens or sum(map(estimate, messages)) <= tokens * SUMMARISE_ABOVE:
         return False
     conversation = await in_database(_conversation, key=key)
     history = await in_database(unsummarised_messages, conversation=conversation)
@@ -48,7 +48,10 @@ async def summarise_if_long(
 
     try:
         shorter = await summarise(
-            model, [*summary_message(conversation.summary), *history], tokens=int(tokens * FULL), spend=spend
+            model,
+            [*summary_message(conversation.summary), *history],
+            tokens=int(tokens * SUMMARISE_ABOVE),
+            on_usage=spend,
         )
     except ModelError as exc:
         logger.warning(
@@ -71,7 +74,7 @@ def _conversation(*, key: RunKey) -> Conversation:
 
 
 def _store(*, key: RunKey, before: Conversation, summary: str, left_out: int) -> bool:
-    """Store a summary, unless another process has stored one since; whether it was stored."""
+    """Store a summary unless another process stored one since `before` was read; return whether it did."""
     unchanged = Conversation.objects.filter(
         pk=key.conversation_id, tenant_id=key.tenant_id, summarised_to=before.summarised_to
     )

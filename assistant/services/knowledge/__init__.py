@@ -1,0 +1,1 @@
+"""A tenant's documents: stored, cut into passages, searched by full text."""

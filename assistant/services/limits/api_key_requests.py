@@ -14,7 +14,7 @@ from django.utils import timezone
 from assistant.models import ApiKey, ApiKeyUse, Webhook
 from assistant.services.errors import Refused
 from assistant.services.tenancy.members import KeyLimits, Member
-from assistant.services.tenancy.row_scope import tenants
+from assistant.services.tenancy.row_scope import tenant_scope
 from assistant.services.text import format_timestamp
 from assistant.services.webhooks.events import record_event
 
@@ -40,7 +40,7 @@ def count_request(*, member: Member) -> None:
     if member.limits is None or member.key_id is None:
         return
     # The request has not entered its tenant yet.
-    with tenants(member.tenant_id):
+    with tenant_scope(member.tenant_id):
         _count(member, member.key_id, member.limits)
 
 
@@ -58,7 +58,7 @@ def _count(member: Member, key_id: int, limits: KeyLimits) -> None:
 
 
 def count_run(*, member: Member, limits: KeyLimits) -> None:
-    """Count as `count_request` does, with the key's current `limits`: those of `member` are as old as its connection."""
+    """Count a run, against the key's current `limits`: those of `member` are as old as its connection."""
     if member.key_id is not None:
         _count(member, member.key_id, limits)
 
@@ -102,6 +102,6 @@ def _record_event(key_id: int, tenant_id: int, limit: int, day: datetime) -> Non
     record_event(
         tenant_id=tenant_id,
         event=Webhook.Event.QUOTA_REACHED,
-        facts=payload,
-        once=f"key {key_id} {day:%Y-%m-%d}",
+        data=payload,
+        event_key=f"key {key_id} {day:%Y-%m-%d}",
     )

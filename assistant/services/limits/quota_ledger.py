@@ -131,7 +131,7 @@ def reset_use(*, tenant_id: int) -> None:
 
 @transaction.atomic
 def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReached) -> None:
-    """Record a webhook event, once for each quota and window. Runs in its own transaction: the refused one rolled back."""
+    """Record a webhook event, once per quota and window, in a transaction of its own: the refused one rolled back."""
     resets_at = format_timestamp(reached.resets_at or timezone.now())
     payload: dict[str, Any] = {"quota": reached.quota, "scope": reached.scope, "limit": reached.limit}
     whose = "" if reached.scope == "tenant" else str(user_id)
@@ -140,8 +140,8 @@ def record_quota_reached(*, tenant_id: int, user_id: UserId, reached: QuotaReach
     record_event(
         tenant_id=tenant_id,
         event=Webhook.Event.QUOTA_REACHED,
-        facts={**payload, "resets_at": resets_at},
-        once=f"{reached.scope} {whose} {reached.quota} {resets_at}",
+        data={**payload, "resets_at": resets_at},
+        event_key=f"{reached.scope} {whose} {reached.quota} {resets_at}",
     )
 
 

@@ -1,0 +1,1 @@
+"""Outside MCP servers as tenants set them up: their tools, credentials, health."""

@@ -1,4 +1,4 @@
-"""Calls to outside servers: by the calling member's own session, with their credentials, and what they may tell."""
+"""Calls tools of outside MCP servers, in a session of the calling member with their credentials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.mcp_client import OnTools, RemoteFailure, SessionPool, ToolDefinition
 from assistant.services.db.threads import in_database
-from assistant.services.mcp_servers.circuit_breaker import note_failure
+from assistant.services.mcp_servers.circuit_breaker import record_failure
 from assistant.services.mcp_servers.servers import Connection, connection_of, meta_of
 from assistant.services.mcp_servers.tool_listings import store_listing
 from assistant.toolkit import ToolContext, ToolResult
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A call goes by a listing that is no older.
+# Maximum age of the listing that a call is checked against.
 LISTING_SECONDS = 60.0
 
-_at_work: set[asyncio.Task[tuple[RemoteSession, ToolDefinition | None]]] = set()
+_preparing: set[asyncio.Task[tuple[RemoteSession, ToolDefinition | None]]] = set()
 _pools = PerLoop(SessionPool)
 
 
 def session_pool() -> SessionPool:
-    """The open sessions of the event loop that is running."""
+    """Return the open sessions of the running event loop."""
     return _pools.get()
 
 
 async def call_remote(
     server_id: int, name: str, digest: str, arguments: dict[str, Any], context: ToolContext
 ) -> ToolResult:
-    """Call a server's tool for the member of `context`, if it is still what was let in (`digest`).
+    """Call a server's tool for the member of `context`, if its definition still has the accepted `digest`.
 
     Raises:
-        RemoteFailure: the tool gave no answer; `kind` says why.
+        RemoteFailure: the call failed; `kind` says why.
     """
     connection = await in_database(
         connection_of,
@@ -63,53 +63,53 @@ async def call_remote(
 async def _call(
     connection: Connection, name: str, digest: str, arguments: dict[str, Any], context: ToolContext
 ) -> ToolResult:
-    session, listed = await _ready(connection, name)
+    session, listed = await _ready_session(connection, name)
     if listed is None:
         raise RemoteFailure("gone", name)
     if listed.digest != digest:
         raise RemoteFailure("changed", name)
 
-    async def tell(progress: float, total: float | None, message: str | None) -> None:
+    async def report(progress: float, total: float | None, message: str | None) -> None:
         await context.report_progress(progress, total, message or "")
 
     meta = meta_of(context, connection.context_keys)
     try:
-        return await session.call(name, arguments, meta=meta, progress=tell)
+        return await session.call(name, arguments, meta=meta, progress=report)
     except RemoteFailure as exc:
         if exc.kind == "unreachable":
-            await _note(connection, exc)
+            await _record_failure(connection, exc)
         raise
 
 
-async def _ready(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
-    """An open session, and the tool as it is listed now."""
-    # A call that is given up meanwhile must not leave it unknown that the server hangs.
+async def _ready_session(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
+    """Return an open session, and the tool as it is listed now or None."""
+    # In a task of its own, so that a server that hangs is recorded even if the call is cancelled meanwhile.
     task = asyncio.create_task(_prepare(connection, name), name="mcp-prepare")
-    _at_work.add(task)
+    _preparing.add(task)
     task.add_done_callback(_finish)
     return await asyncio.shield(task)
 
 
 def _finish(task: asyncio.Task[tuple[RemoteSession, ToolDefinition | None]]) -> None:
-    _at_work.discard(task)
+    _preparing.discard(task)
     if not task.cancelled():
-        task.exception()  # asyncio would complain of one whose caller has gone
+        task.exception()  # retrieved, or asyncio logs it if the caller was cancelled
 
 
 async def _prepare(connection: Connection, name: str) -> tuple[RemoteSession, ToolDefinition | None]:
     try:
-        session = await session_pool().session(connection.key, connection.endpoint, listener_of(connection))
+        session = await session_pool().session(connection.key, connection.endpoint, listing_handler(connection))
         return session, await session.listed(name, no_older_than=LISTING_SECONDS)
     except RemoteFailure as exc:
         if exc.kind == "timeout":
             session_pool().drop(connection.key)
-        await _note(connection, exc)
+        await _record_failure(connection, exc)
         raise
 
 
-async def _note(connection: Connection, failure: RemoteFailure) -> None:
+async def _record_failure(connection: Connection, failure: RemoteFailure) -> None:
     await in_database(
-        note_failure,
+        record_failure,
         tenant_id=connection.tenant_id,
         server_id=connection.server_id,
         credential_id=connection.credential_id,
@@ -117,8 +117,8 @@ async def _note(connection: Connection, failure: RemoteFailure) -> None:
     )
 
 
-def listener_of(connection: Connection, *, by_operator: bool = False) -> OnTools:
-    """What keeps the listings that a session of this connection reads, as `store_listing` does."""
+def listing_handler(connection: Connection, *, by_operator: bool = False) -> OnTools:
+    """Return a callback that stores the listings of a session of this connection."""
 
     async def on_tools(tools: tuple[ToolDefinition, ...]) -> None:
         await in_database(

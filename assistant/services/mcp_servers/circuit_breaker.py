@@ -1,7 +1,7 @@
-"""When an outside server is left alone for a while: a circuit breaker for each set of credentials it is asked with.
+"""Circuit breakers for outside MCP servers: one for each server, and one for each member's own credentials.
 
-A circuit opens after failures, and nobody asks while it is open. When its rest is over the next one to ask tries the
-server: an answer closes the circuit, one more failure opens it again.
+A circuit opens after failures, and no requests are made while it is open. After `COOLDOWN` the next request is let
+through: a success closes the circuit, a failure opens it again.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from django.utils import timezone
 from assistant.mcp_client import RemoteFailure
 from assistant.models import McpCredential, McpServer
 
-# How long nobody asks.
-REST = timedelta(seconds=60)
-# What is answered at once costs little, and may concern one request alone: it opens a circuit at so many in a row.
-FAILURES = 3
+# How long a circuit stays open.
+COOLDOWN = timedelta(seconds=60)
+# Failures that are answered quickly may concern a single request: they open a circuit only if so many occur in a row.
+MAX_FAILURES = 3
 _COUNTED = frozenset({"failing", "ended", "protocol", "too long"})
-# The columns of a circuit of which nothing is known yet, as of new credentials.
-AT_FIRST: Mapping[str, Any] = {"failures": 0, "rests_until": None}
+# The columns of a closed circuit, as of new credentials.
+INITIAL_COLUMNS: Mapping[str, Any] = {"failures": 0, "rests_until": None}
 
 
 @transaction.atomic
-def note_failure(*, tenant_id: int, server_id: int, failure: RemoteFailure, credential_id: int | None = None) -> None:
-    """Note that a server could not be asked, and why.
+def record_failure(*, tenant_id: int, server_id: int, failure: RemoteFailure, credential_id: int | None = None) -> None:
+    """Record a failed request to a server.
 
     Args:
-        credential_id: with which member's own credentials; what then went wrong is theirs alone, unless the server
-            could not be reached at all. None: with those of all.
+        credential_id: The member's own credentials that were used. The failure then counts for them alone, unless the
+            server could not be reached at all. None if all members share the server's credentials.
     """
     server = McpServer.objects.select_for_update().filter(pk=server_id, tenant_id=tenant_id).first()
     if server is None or failure.kind == "gone":  # switched off meanwhile
@@ -47,19 +47,19 @@ def note_failure(*, tenant_id: int, server_id: int, failure: RemoteFailure, cred
             own.save(update_fields=["failures", "rests_until"])
 
 
-def _count(asked: McpServer | McpCredential, failure: RemoteFailure) -> None:
-    asked.failures += 1
-    if failure.kind not in _COUNTED or asked.failures >= FAILURES:
-        asked.rests_until = timezone.now() + REST
+def _count(circuit: McpServer | McpCredential, failure: RemoteFailure) -> None:
+    circuit.failures += 1
+    if failure.kind not in _COUNTED or circuit.failures >= MAX_FAILURES:
+        circuit.rests_until = timezone.now() + COOLDOWN
 
 
-def note_answer(*, server: McpServer, credential_id: int | None) -> None:
-    """Note that a server has answered: its circuit is closed, and that of these credentials."""
+def record_success(*, server: McpServer, credential_id: int | None) -> None:
+    """Record that a server answered: close its circuit, and that of the credentials that were used."""
     server.failures, server.rests_until = 0, None
     _set_health(server, McpServer.Health.UP, "")
     if credential_id is not None:
         own = McpCredential.objects.filter(pk=credential_id, server=server, server__tenant_id=server.tenant_id)
-        own.exclude(failures=0).update(**AT_FIRST)
+        own.exclude(failures=0).update(**INITIAL_COLUMNS)
 
 
 def _set_health(server: McpServer, health: str, detail: str) -> None:
@@ -67,6 +67,6 @@ def _set_health(server: McpServer, health: str, detail: str) -> None:
     server.save(update_fields=["health", "health_detail", "checked_at", "failures", "rests_until"])
 
 
-def is_open(asked: McpServer | McpCredential) -> bool:
-    """Whether nobody asks with these credentials now."""
-    return asked.rests_until is not None and asked.rests_until > timezone.now()
+def is_open(circuit: McpServer | McpCredential) -> bool:
+    """Return whether no requests may be made now."""
+    return circuit.rests_until is not None and circuit.rests_until > timezone.now()

@@ -1,4 +1,4 @@
-"""Asks outside servers what they list: at a press of a button, and now and then by itself."""
+"""Lists the tools of outside MCP servers: on request, and periodically for tenants with runs."""
 
 from __future__ import annotations
 
@@ -14,89 +14,94 @@ from django.utils import timezone
 from assistant.mcp_client import RemoteFailure, connect
 from assistant.models import McpServer
 from assistant.services.db.threads import in_database
-from assistant.services.mcp_servers.calls import listener_of
-from assistant.services.mcp_servers.circuit_breaker import REST, note_failure
+from assistant.services.mcp_servers.calls import listing_handler
+from assistant.services.mcp_servers.circuit_breaker import COOLDOWN, record_failure
 from assistant.services.mcp_servers.servers import Connection, connection_of
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
-# A listing older than this is read anew when the tenant's next run asks for tools.
-FRESH = timedelta(minutes=10)
-# How often, in one process, a tenant's runs look whether anything is stale.
-LOOK_SECONDS = 30.0
+# An older listing is read again when one of the tenant's runs asks for tools.
+MAX_LISTING_AGE = timedelta(minutes=10)
+# How often a process checks a tenant's listings at most.
+CHECK_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What came of trying a server: a sentence for whoever tried it, and a detail for operators."""
+    """The result of `examine`: a sentence for the user who asked, and a detail for operators."""
 
-    is_well: bool
+    is_healthy: bool
     sentence: str
     detail: str = ""
     is_refused: bool = False
 
     @property
-    def full_sentence(self) -> str:
-        """For operators."""
+    def sentence_with_detail(self) -> str:
+        """The sentence for operators."""
         return f"{self.sentence} ({self.detail})" if self.detail else self.sentence
 
 
 async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operator: bool = True) -> Examination:
-    """Connect, list the tools and store them, within seconds.
+    """Connect to a server, list its tools and store them.
 
     Args:
-        user_id: who tries it, and with whose credentials if each member has their own.
-        by_operator: who may try a server that is not switched on, too, and decides on what they are offered.
+        user_id: Whose credentials to use, if each member has their own.
+        by_operator: Whether an operator asks, who may examine inactive servers and decides on the tools that are
+            listed.
     """
     connection = None
     try:
         connection = await in_database(
-            connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, even_if_off=by_operator
+            connection_of, tenant_id=tenant_id, server_id=server_id, user_id=user_id, include_inactive=by_operator
         )
-        async with connect(connection.endpoint, on_tools=listener_of(connection, by_operator=by_operator)) as session:
+        on_tools = listing_handler(connection, by_operator=by_operator)
+        async with connect(connection.endpoint, on_tools=on_tools) as session:
             name = f" It calls itself {session.server_name}." if session.server_name else ""
             count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
-            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"
+            unusable = f" It also lists what cannot be used: {session.left_out}." if session.left_out else ""
+            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}{unusable}"
     except RemoteFailure as exc:
-        # A member who has set no credentials says nothing of the server.
+        # Without a connection the server was not asked, unless its address is refused.
         if connection is not None or exc.kind == "unreachable":
             own = connection.credential_id if connection is not None else None
-            await in_database(note_failure, tenant_id=tenant_id, server_id=server_id, failure=exc, credential_id=own)
+            await in_database(record_failure, tenant_id=tenant_id, server_id=server_id, failure=exc, credential_id=own)
         return Examination(False, str(exc), exc.detail, is_refused=exc.kind == "unauthorized")
     return Examination(True, sentence)
 
 
-_looks: PerLoop[dict[int, float]] = PerLoop(dict)
-_at_work: set[asyncio.Task[None]] = set()
+_checked: PerLoop[dict[int, float]] = PerLoop(dict)
+_refreshing: set[asyncio.Task[None]] = set()
 
 
-def keep_fresh(tenant_id: int) -> None:
-    """See to it that the tenant's listings are no older than `FRESH`, soon; nobody waits for it."""
-    looked, now = _looks.get(), time.monotonic()
-    if now - looked.get(tenant_id, -LOOK_SECONDS) >= LOOK_SECONDS:
-        looked[tenant_id] = now
+def refresh_stale_listings(tenant_id: int) -> None:
+    """Start a task that reads the tenant's listings older than `MAX_LISTING_AGE`, at most every `CHECK_SECONDS`."""
+    checked, now = _checked.get(), time.monotonic()
+    if now - checked.get(tenant_id, -CHECK_SECONDS) >= CHECK_SECONDS:
+        checked[tenant_id] = now
         task = asyncio.create_task(_refresh(tenant_id), name=f"mcp-refresh-{tenant_id}")
-        _at_work.add(task)
-        task.add_done_callback(_at_work.discard)
+        _refreshing.add(task)
+        task.add_done_callback(_refreshing.discard)
 
 
 async def _refresh(tenant_id: int) -> None:
     try:
         stale = await in_database(claim_stale, tenant_id=tenant_id)
-        await asyncio.gather(*(_read_anew(connection) for connection in stale))
+        await asyncio.gather(*(_read_listing(connection) for connection in stale))
     except Exception:
-        logger.exception("The MCP servers of tenant %s could not be looked after", tenant_id)
+        logger.exception("The listings of the MCP servers of tenant %s could not be refreshed", tenant_id)
 
 
 def claim_stale(*, tenant_id: int) -> list[Connection]:
-    """The servers whose listing is due, each claimed for this process; those with members' own credentials are read
-    when these members call them."""
+    """Claim the servers whose listing is stale for this process; return connections to them.
+
+    Servers with members' own credentials are left out: they are listed when members call them.
+    """
     now = timezone.now()
     rows = McpServer.objects.filter(tenant_id=tenant_id, is_active=True, credentials_of=McpServer.Speakers.TENANT)
-    is_due = Q(checked_at=None) | Q(checked_at__lt=now - FRESH)
-    is_due |= Q(health=McpServer.Health.DOWN, checked_at__lt=now - REST)
+    is_due = Q(checked_at=None) | Q(checked_at__lt=now - MAX_LISTING_AGE)
+    is_due |= Q(health=McpServer.Health.DOWN, checked_at__lt=now - COOLDOWN)
     claimed = []
     for pk, checked_at in rows.filter(is_due).values_list("pk", "checked_at"):
         same = McpServer.objects.filter(pk=pk, tenant_id=tenant_id, checked_at=checked_at)
@@ -104,13 +109,13 @@ def claim_stale(*, tenant_id: int) -> list[Connection]:
             try:
                 claimed.append(connection_of(tenant_id=tenant_id, server_id=pk, user_id=0))
             except RemoteFailure as exc:
-                note_failure(tenant_id=tenant_id, server_id=pk, failure=exc)
+                record_failure(tenant_id=tenant_id, server_id=pk, failure=exc)
     return claimed
 
 
-async def _read_anew(connection: Connection) -> None:
+async def _read_listing(connection: Connection) -> None:
     try:
-        async with connect(connection.endpoint, on_tools=listener_of(connection)):
+        async with connect(connection.endpoint, on_tools=listing_handler(connection)):
             return
     except RemoteFailure as exc:
-        await in_database(note_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc)
+        await in_database(record_failure, tenant_id=connection.tenant_id, server_id=connection.server_id, failure=exc)

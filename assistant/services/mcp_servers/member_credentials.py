@@ -1,4 +1,4 @@
-"""A member's own credentials for outside MCP servers: theirs to set and to delete, and shown to nobody."""
+"""Stores and deletes members' own credentials for outside MCP servers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from assistant.models import McpCredential, McpServer, Membership
-from assistant.services.mcp_servers.circuit_breaker import AT_FIRST
+from assistant.services.mcp_servers.circuit_breaker import INITIAL_COLUMNS
 from assistant.services.mcp_servers.servers import read_headers
 from assistant.services.tenancy import audit_trail, change_notices
 from assistant.services.tenancy.members import Member
@@ -21,9 +21,9 @@ MAX_SECRET = 4_000
 
 @dataclass(frozen=True, slots=True)
 class OwnConnection:
-    """A server that each member has credentials of their own for, as one member sees it.
+    """A server for which each member has their own credentials, as one member sees it.
 
-    `host` is where their credentials are sent; `issuer` the host of the authorization server, if it has one.
+    `host` is where the credentials are sent; `issuer` is the host of the authorization server, or "".
     """
 
     server_id: int
@@ -34,8 +34,8 @@ class OwnConnection:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What a member enters: a token, or headers, or a client of the authorization server."""
+class CredentialInput:
+    """Credentials that a member enters: a token, headers, or a client of the authorization server."""
 
     token: str = ""
     headers: str = ""
@@ -44,7 +44,7 @@ class Entry:
 
 
 def own_connections(*, member: Member) -> list[OwnConnection]:
-    """The servers of the member's tenant that ask for their own credentials, by name."""
+    """Return the servers of the member's tenant that need members' own credentials, by name."""
     mine = McpCredential.objects.of_member(member.user_id).filter(server=OuterRef("pk"))
     rows = _servers(member).annotate(is_stored=Exists(mine)).order_by("name")
     return [
@@ -54,34 +54,34 @@ def own_connections(*, member: Member) -> list[OwnConnection]:
 
 
 def has_own_connections(*, member: Member) -> bool:
-    """Whether any server of the member's tenant asks for their own credentials."""
+    """Return whether any server of the member's tenant needs members' own credentials."""
     return _servers(member).exists()
 
 
-# What a member had stored before, by column.
-Stored = Mapping[str, str]
-_KEPT = ("headers", "oauth_client_id", "oauth_client_secret")
+# Values of `_COLUMNS` by column.
+StoredCredentials = Mapping[str, str]
+_COLUMNS = ("headers", "oauth_client_id", "oauth_client_secret")
 
 
 @transaction.atomic
 def set_own_credentials(
-    *, actor: audit_trail.Actor, member: Member, server_id: int, host: str, entry: Entry
-) -> Stored | None:
-    """Store what the member entered, in place of what they had stored, which is returned; None if that was nothing.
+    *, actor: audit_trail.Actor, member: Member, server_id: int, host: str, entry: CredentialInput
+) -> StoredCredentials | None:
+    """Store a member's credentials for a server; return those they replace, or None.
 
     Args:
-        actor: the member's user, for the trail.
-        host: where the member was told that it goes.
+        actor: The member's user, for the audit trail.
+        host: The host that the form showed to the member.
 
     Raises:
         McpServer.DoesNotExist: the member's tenant has no such server.
-        ValueError: the entry cannot be used; the sentence repeats nothing of it.
+        ValueError: the credentials are not valid; the message does not repeat them.
     """
     server = _servers(member).select_for_update().defer("headers", "oauth_client_secret").get(pk=server_id)
     if host != _host(server.url):
         raise ValueError("The server's address has changed meanwhile. Look at it, and enter your credentials again.")
     own = McpCredential.objects.filter(server=server, user_id=member.user_id).first()
-    before = None if own is None else {name: getattr(own, name) for name in _KEPT}
+    before = None if own is None else {name: getattr(own, name) for name in _COLUMNS}
     McpCredential.objects.update_or_create(
         server=server,
         user_id=member.user_id,
@@ -89,7 +89,7 @@ def set_own_credentials(
             "headers": _headers(entry),
             "oauth_client_id": entry.client_id if server.oauth_issuer else "",
             "oauth_client_secret": entry.client_secret if server.oauth_issuer else "",
-            **AT_FIRST,
+            **INITIAL_COLUMNS,
         },
     )
     _record(actor, server, "mcpcredential.set")
@@ -97,26 +97,28 @@ def set_own_credentials(
 
 
 @transaction.atomic
-def restore_own_credentials(*, actor: audit_trail.Actor, member: Member, server_id: int, before: Stored) -> None:
-    """Store again what `set_own_credentials` has replaced. Raises `McpServer.DoesNotExist`."""
+def restore_own_credentials(
+    *, actor: audit_trail.Actor, member: Member, server_id: int, before: StoredCredentials
+) -> None:
+    """Restore the credentials that `set_own_credentials` replaced. Raises `McpServer.DoesNotExist`."""
     server = _servers(member).defer("headers", "oauth_client_secret").get(pk=server_id)
     own = McpCredential.objects.filter(server=server, server__tenant_id=member.tenant_id, user_id=member.user_id)
-    own.update(**before, **AT_FIRST)
+    own.update(**before, **INITIAL_COLUMNS)
     _record(actor, server, "mcpcredential.restore")
 
 
 @transaction.atomic
 def delete_own_credentials(*, actor: audit_trail.Actor, member: Member, server_id: int) -> None:
-    """Delete what the member has stored for a server. Raises `McpServer.DoesNotExist`."""
+    """Delete a member's credentials for a server. Raises `McpServer.DoesNotExist`."""
     server = _servers(member).defer("headers", "oauth_client_secret").get(pk=server_id)
     McpCredential.objects.filter(server=server, user_id=member.user_id).delete()
     _record(actor, server, "mcpcredential.delete")
 
 
-def forget_credentials(*, actor: audit_trail.Actor, places: QuerySet[Membership]) -> None:
-    """Delete what the members of these places have stored for their tenants' servers; the trail tells of each."""
+def delete_credentials(*, actor: audit_trail.Actor, memberships: QuerySet[Membership]) -> None:
+    """Delete these members' credentials for their tenants' servers, with an audit entry for each."""
     rows = McpCredential.objects.filter(
-        Exists(places.filter(tenant_id=OuterRef("server__tenant_id"), user_id=OuterRef("user_id")))
+        Exists(memberships.filter(tenant_id=OuterRef("server__tenant_id"), user_id=OuterRef("user_id")))
     )
     for row in rows.defer("headers", "oauth_client_secret").select_related("server__tenant", "user"):
         audit_trail.record(
@@ -135,7 +137,7 @@ def _servers(member: Member) -> QuerySet[McpServer]:
     ).exclude(url="")
 
 
-def _headers(entry: Entry) -> str:
+def _headers(entry: CredentialInput) -> str:
     if max(len(entry.token), len(entry.client_id), len(entry.client_secret), len(entry.headers)) > MAX_SECRET:
         raise ValueError("This is too long to be a credential.")
     if bool(entry.client_id) != bool(entry.client_secret):
@@ -152,7 +154,7 @@ def _headers(entry: Entry) -> str:
 
 def _record(actor: audit_trail.Actor, server: McpServer, action: str) -> None:
     audit_trail.record(actor=actor, action=action, target=str(server), tenant=server.tenant)
-    change_notices.announce()
+    change_notices.notify()
 
 
 def _host(url: str) -> str:

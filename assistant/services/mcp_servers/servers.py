@@ -1,4 +1,4 @@
-"""How a member reaches a tenant's outside MCP server: its address, their credentials, and what it is told of a call."""
+"""Connections to tenants' outside MCP servers: address, credentials, and the context that a server receives."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from assistant.mcp_client import Command, Endpoint, OAuthClient, RemoteFailure
 from assistant.models import McpCredential, McpServer
 from assistant.services.tenancy.url_guard import tenant_guard
 from assistant.toolkit import ToolContext
+from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.context import UserId
 
-# The one key of `_meta` under which a server finds what it may know of a call.
+# The key of `_meta` under which a server receives a call's context.
 META_KEY = "tenant-assistant/context"
 CONTEXT_KEYS: Mapping[str, Callable[[ToolContext], Any]] = {
     "tenant.id": lambda context: context.tenant.id,
@@ -33,7 +34,7 @@ CONTEXT_KEYS: Mapping[str, Callable[[ToolContext], Any]] = {
     "tool_call_id": lambda context: context.tool_call_id,
     "idempotency_key": lambda context: context.idempotency_key,
 }
-# The protocol's own, and those that say where a message ends.
+# Headers of the protocol, and those that determine where a message ends.
 _RESERVED = re.compile(
     r"host|connection|content-.*|transfer-encoding|accept|accept-encoding|te|upgrade|expect|mcp-.*|last-event-id", re.I
 )
@@ -43,10 +44,10 @@ _PRINTABLE = re.compile(r"[\x20-\x7e]{0,4000}")
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Everything that a call needs to know of a server, read in one crossing.
+    """Everything that a call needs from the database to reach a server.
 
-    `key` names the session: the server, the user, and all that it is opened with. `credential_id` is the row of the
-    member's own credentials; None if all members have the same, so that what one sees is what all see.
+    `key` identifies the session: the server, the user, and a fingerprint of address and credentials. `credential_id` is
+    the row of the member's own credentials, or None if all members share the server's.
     """
 
     server_id: int
@@ -61,25 +62,26 @@ class Connection:
         return self.credential_id is None
 
 
-def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, even_if_off: bool = False) -> Connection:
-    """How this user reaches this server of this tenant.
+def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, include_inactive: bool = False) -> Connection:
+    """Return the connection of a user to a server of their tenant.
 
     Args:
-        even_if_off: also a server that is not switched on, for trying it.
+        include_inactive: Whether to return connections to inactive servers, to examine them.
 
     Raises:
-        RemoteFailure: the tenant has no such server (`gone`), or the user no credentials for it (`unauthorized`).
+        RemoteFailure: the tenant has no such server (`gone`), the user has no credentials for it (`unauthorized`), or
+            its settings are not valid (`unreachable`).
     """
     rows = McpServer.objects.filter(pk=server_id, tenant_id=tenant_id, tenant__is_active=True)
-    server = rows.first() if even_if_off else rows.filter(is_active=True).first()
+    server = rows.first() if include_inactive else rows.filter(is_active=True).first()
     if server is None:
-        raise RemoteFailure("gone", "no such server is switched on")
+        raise RemoteFailure("gone", "there is no such active server")
     is_shared = server.credentials_of == McpServer.Speakers.TENANT
     own = None
     if not is_shared:
         own = McpCredential.objects.of_member(user_id).filter(server_id=server_id, server__tenant_id=tenant_id).first()
         if own is None:
-            raise RemoteFailure("unauthorized", "this member has set no credentials")
+            raise RemoteFailure("unauthorized", "this member has no credentials")
     credentials = own or server
     try:
         endpoint = _endpoint(server, credentials)
@@ -116,7 +118,7 @@ def _fingerprint(server: McpServer, credentials: McpServer | McpCredential) -> s
 
 
 def command_named(name: str) -> Command:
-    """A program that the deployment lets tenants use. Raises `ValueError` if its settings list none of that name."""
+    """Return a program listed in MCP_STDIO_COMMANDS. Raises `ValueError` if there is none of that name."""
     words = settings.MCP_STDIO_COMMANDS.get(name)
     if not words:
         raise ValueError(f"The deployment lists no command {name!r} in MCP_STDIO_COMMANDS.")
@@ -124,13 +126,13 @@ def command_named(name: str) -> Command:
 
 
 def read_headers(text: str) -> dict[str, str]:
-    """Stored or given headers. Raises `ValueError` with a sentence that repeats no value."""
+    """Parse and check headers in JSON. Raises `ValueError` with a message that repeats no value."""
     try:
-        found = json.loads(text) if text else {}
+        found = load_json(text) if text else {}
     except ValueError:
         raise ValueError("The headers are not JSON.") from None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise ValueError("The headers must be a JSON object of texts.")
+        raise ValueError("The headers must be a JSON object of strings.")
     for name, value in found.items():
         if not _HEADER.fullmatch(name) or _RESERVED.fullmatch(name):
             raise ValueError(f"A header cannot be called {name[:100]!r}.")
@@ -140,6 +142,6 @@ def read_headers(text: str) -> dict[str, str]:
 
 
 def meta_of(context: ToolContext, keys: tuple[str, ...]) -> dict[str, Any] | None:
-    """What a server is told of a call: the values that its list lets out, and nothing by default."""
-    told = {key: CONTEXT_KEYS[key](context) for key in keys if key in CONTEXT_KEYS}
-    return {META_KEY: told} if told else None
+    """Return the `_meta` of a call: the context values that the server's `context_keys` allow, or None."""
+    values = {key: CONTEXT_KEYS[key](context) for key in keys if key in CONTEXT_KEYS}
+    return {META_KEY: values} if values else None

@@ -1,4 +1,4 @@
-"""What outside servers list: stored, compared with what was let in, and decided on by operators."""
+"""Stores the tools that outside servers list, quarantines changed ones, and records operators' decisions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.utils import timezone
 from assistant.mcp_client import RemoteFailure, ToolDefinition
 from assistant.mcp_client.definitions import difference
 from assistant.models import AuditEntry, McpServer, McpTool
-from assistant.services.mcp_servers.circuit_breaker import note_answer
+from assistant.services.mcp_servers.circuit_breaker import record_success
 from assistant.services.tenancy import audit_trail, change_notices
 
-# Rows of one server: what it may list at once, and some that were decided on and that it no longer lists.
+# Rows of one server: the most it may list, plus some that it no longer lists but operators have decided on.
 MAX_ROWS = 240
-# How often the trail tells that the same tool was changed: a server can change it back and forth for ever.
-TOLD_EVERY = timedelta(hours=1)
-# Rows that are as new ones are.
+# A server may change a tool back and forth: the audit trail records it at most once in this interval.
+QUARANTINE_RECORD_INTERVAL = timedelta(hours=1)
+# Rows with the values of new ones.
 UNDECIDED = Q(is_let_in=False, needs_approval=True)
 
 
@@ -32,15 +32,15 @@ def store_listing(
     credential_id: int | None = None,
     by_operator: bool = False,
 ) -> None:
-    """Keep what a server lists now. A tool that is new, or not as it was let in, waits for an operator.
+    """Store what a server lists. New tools, and tools that differ from what was accepted, wait for an operator.
 
-    What is no longer listed is forgotten, unless somebody decided on it; and never are more than `MAX_ROWS` kept.
+    Tools that are no longer listed are deleted, unless an operator has decided on them. At most `MAX_ROWS` are stored.
 
     Args:
-        credential_id: whose list it is where each member has their own: one member's adds tools, and says nothing of
-            what others are offered.
-        by_operator: who tries the server, also while it is not switched on; what they are offered is what they then
-            decide on.
+        credential_id: The member's own credentials that were used, if any. Such a listing only adds tools, because
+            other members may be offered different ones.
+        by_operator: Whether an operator asked, also of an inactive server. The listing then also updates definitions,
+            because it is what the operator decides on.
 
     Raises:
         RemoteFailure: the tenant has no such server (`gone`).
@@ -48,10 +48,10 @@ def store_listing(
     servers = McpServer.objects.select_for_update(of=("self",)).filter(pk=server_id, tenant_id=tenant_id)
     server = (servers if by_operator else servers.filter(is_active=True, tenant__is_active=True)).first()
     if server is None:
-        raise RemoteFailure("gone", "no such server is switched on")
+        raise RemoteFailure("gone", "there is no such active server")
     listed = {definition.name: definition for definition in tools}
     rows = McpTool.objects.filter(server=server, server__tenant_id=tenant_id)
-    gone = _withdraw(rows, listed) if credential_id is None else _make_room(rows, listed)
+    gone = _delete_unlisted(rows, listed) if credential_id is None else _delete_surplus(rows, listed)
     known = {row.name: row for row in rows}
     new = [definition for name, definition in listed.items() if name not in known]
     new = new[: max(0, MAX_ROWS - len(known))]
@@ -63,20 +63,20 @@ def store_listing(
         row = known[definition.name]
         if row.is_let_in and not is_quarantined(row) and definition.digest != row.accepted_digest:
             _record_quarantine(server, row.name)
-    note_answer(server=server, credential_id=credential_id)
+    record_success(server=server, credential_id=credential_id)
     if gone or new or changed:
-        change_notices.announce()
+        change_notices.notify()
 
 
-def _withdraw(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
-    """Forget what is no longer listed, but keep what somebody decided on; how many rows that concerned."""
+def _delete_unlisted(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
+    """Delete undecided tools that are no longer listed and mark the others as unlisted; return the number of rows."""
     missing = rows.exclude(name__in=listed)
     forgotten, _ = missing.filter(UNDECIDED).delete()
     return forgotten + missing.filter(is_listed=True).update(is_listed=False, changed_at=timezone.now())
 
 
-def _make_room(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
-    """Forget only what stands in the way of this list, the oldest first; how many rows that were."""
+def _delete_surplus(rows: QuerySet[McpTool], listed: Collection[str]) -> int:
+    """Delete undecided unlisted tools, the oldest first, if `MAX_ROWS` requires it; return the number of rows."""
     missing = rows.exclude(name__in=listed)
     surplus = max(0, missing.count() + len(listed) - MAX_ROWS)
     oldest = missing.filter(UNDECIDED).order_by("changed_at").values("pk")[:surplus]
@@ -88,7 +88,7 @@ def _differs(row: McpTool, definition: ToolDefinition) -> bool:
 
 
 def _store(server: McpServer, definitions: Iterable[ToolDefinition]) -> None:
-    """Put these down as what is offered now; what was decided on them stays."""
+    """Create or update rows without changing what was decided on them."""
     McpTool.objects.bulk_create(
         [
             McpTool(server=server, name=one.name, definition=one.to_state(), digest=one.digest)
@@ -102,18 +102,18 @@ def _store(server: McpServer, definitions: Iterable[ToolDefinition]) -> None:
 
 def _record_quarantine(server: McpServer, name: str) -> None:
     action, target = "mcptool.quarantine", f"{server}: {name}"
-    told = AuditEntry.objects.filter(tenant=server.tenant, action=action, target=target)
-    if not told.filter(created_at__gt=timezone.now() - TOLD_EVERY).exists():
+    recorded = AuditEntry.objects.filter(tenant=server.tenant, action=action, target=target)
+    if not recorded.filter(created_at__gt=timezone.now() - QUARANTINE_RECORD_INTERVAL).exists():
         audit_trail.record(actor=None, action=action, target=target, tenant=server.tenant)
 
 
 def is_quarantined(row: McpTool) -> bool:
-    """Whether a tool is no longer what was let in."""
+    """Return whether a tool's definition differs from the accepted one."""
     return row.is_let_in and row.accepted_digest != row.digest
 
 
 def change_of(row: McpTool) -> str:
-    """What changed since a tool was let in, as a difference to read; empty if nothing did."""
+    """Return a readable difference to the accepted definition, or "" if there is none."""
     if not is_quarantined(row) or row.accepted is None:
         return ""
     return difference(ToolDefinition.from_state(row.accepted), ToolDefinition.from_state(row.definition))
@@ -123,11 +123,11 @@ def change_of(row: McpTool) -> str:
 def decide_tool(
     *, actor: audit_trail.Actor, tenant_id: int, tool_id: int, is_let_in: bool, needs_approval: bool, accepts: str = ""
 ) -> None:
-    """Let a tool in or keep it out; it holds for the next call, in every process.
+    """Let a tool in or keep it out, from the next call on, in every process.
 
     Args:
-        accepts: the digest of the definition that the operator has read; needed to let a tool in, and to take one out
-            of quarantine.
+        accepts: The digest of the definition that the operator has read; required to let a tool in or to take it out of
+            quarantine.
 
     Raises:
         ValueError: the tool has changed since the operator read it.
@@ -151,4 +151,4 @@ def decide_tool(
         tenant=row.server.tenant,
         details={"let in": is_let_in, "asks first": needs_approval, "definition": row.accepted_digest[:12]},
     )
-    change_notices.announce()
+    change_notices.notify()

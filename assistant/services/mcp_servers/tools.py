@@ -1,4 +1,4 @@
-"""A tenant's outside tools as `Tool` values, each with the reason why it may not be used, if there is one."""
+"""A tenant's outside tools as `Tool` values, with the reason why one cannot be used, if any."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class RemoteTool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A definition, told apart by its digest alone."""
+class _Definition:
+    """A definition that is compared and hashed by its digest alone, for the cache."""
 
     digest: str
     state: dict[str, Any] = field(compare=False, repr=False)
 
 
 def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[str] = ()) -> list[RemoteTool]:
-    """The tools of the tenant's servers that are switched on, in a fixed order; one query.
+    """Return the tools of the tenant's active servers in a fixed order, with one query.
 
     Args:
-        user_id: whose credentials count; None leaves them out of account, for boards about all members.
-        taken: the names of local tools, which none of these may bear.
+        user_id: Whose credentials count; None ignores credentials, for pages about all members.
+        taken: Names of local tools. Outside tools with these names are left out.
     """
     own = McpCredential.objects.of_member(user_id or 0).filter(server=OuterRef("server"), server__tenant_id=tenant_id)
     rows = (
@@ -62,7 +62,7 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
         if tool is None:
             continue
         own_refusal = "" if user_id is None else _own_refusal(row.server, row.has_credentials, row.own_rest)
-        # A local tool keeps its name altogether: to the model, and on the boards.
+        # Local tools have precedence.
         if tool.name not in names:
             names.add(tool.name)
             found.append(RemoteTool(tool, _refusal(row) or own_refusal, row.is_let_in))
@@ -81,7 +81,7 @@ def _refusal(row: McpTool) -> str:
 
 
 def _own_refusal(server: McpServer, has_credentials: bool, rests: bool) -> str:
-    """What is amiss with the member's own credentials, where each has their own."""
+    """Return why the member's own credentials cannot be used, or ""."""
     if server.credentials_of == McpServer.Speakers.TENANT:
         return ""
     if not has_credentials:
@@ -90,22 +90,24 @@ def _own_refusal(server: McpServer, has_credentials: bool, rests: bool) -> str:
 
 
 def _tool_of(row: McpTool) -> Tool | None:
-    """The tool as it was let in, or else as it is listed; None for a definition that no longer makes a tool."""
+    """Return the tool as it was accepted, else as it is listed; None if its definition is no longer valid."""
     accepted = row.accepted if row.is_let_in else None
-    known = _Known(row.digest, row.definition) if accepted is None else _Known(row.accepted_digest, accepted)
+    definition = (
+        _Definition(row.digest, row.definition) if accepted is None else _Definition(row.accepted_digest, accepted)
+    )
     try:
-        return _built(row.server_id, row.server.prefix, known, row.server.timeout_seconds, row.needs_approval)
+        return _built(row.server_id, row.server.prefix, definition, row.server.timeout_seconds, row.needs_approval)
     except (InvalidTool, TypeError):
         return None
 
 
 @lru_cache(maxsize=4096)
-def _built(server_id: int, prefix: str, known: _Known, timeout: int, needs_approval: bool) -> Tool:
-    definition = ToolDefinition.from_state(known.state)
+def _built(server_id: int, prefix: str, stored: _Definition, timeout: int, needs_approval: bool) -> Tool:
+    definition = ToolDefinition.from_state(stored.state)
     return remote_tool(
         name=prefixed(prefix, definition.name),
         definition=definition,
-        call=partial(call_remote, server_id, definition.name, known.digest),
+        call=partial(call_remote, server_id, definition.name, stored.digest),
         timeout=timeout,
         requires_approval=needs_approval,
     ).replace(enabled_by_default=True)

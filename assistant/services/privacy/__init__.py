@@ -1,0 +1,1 @@
+"""Export, erasure, retention and key rotation."""

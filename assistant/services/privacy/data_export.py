@@ -1,6 +1,6 @@
-"""Everything that belongs to a tenant or a user, as a zip file: a file of JSON lines for each kind of row, and files.
+"""Exports everything that belongs to a tenant or a user as a zip file: JSON lines for each model, and stored files.
 
-Secrets are no part of it: keys, passwords and credentials stay where they are encrypted or hashed.
+Values that are stored encrypted or hashed (keys, passwords, credentials) are left out.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from django.utils import timezone
 
 from assistant.models import Tenant
 from assistant.models.fields import EncryptedTextField
-from assistant.services.privacy.ownership import belongings, rows_of
+from assistant.services.privacy.ownership import owned_models, owned_rows
 from assistant.services.tenancy import audit_trail
 
-# Whoever knows a hash can at least try.
-HASHED = frozenset({"auth.User.password", "assistant.ApiKey.hashed"})
-CHUNK = 500
-# As far as the project's users have them.
-PERSON = ("username", "first_name", "last_name", "email", "date_joined", "last_login")
+# Hashes are left out, because they can be attacked offline.
+HASH_FIELDS = frozenset({"auth.User.password", "assistant.ApiKey.hashed"})
+CHUNK_ROWS = 500
+# Fields of a user that are exported, if the project's user model has them.
+PERSON_FIELDS = ("username", "first_name", "last_name", "email", "date_joined", "last_login")
 
 
 def export_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
-    """Write a tenant's data, and who its people are, as a zip file; how many rows of each kind."""
+    """Write a tenant's data and its users to a zip file; return the number of rows by model."""
     counts = _export(Tenant, [tenant.pk], to, {Tenant: Tenant.objects.filter(pk=tenant.pk)}, _people(tenant))
     audit_trail.record(actor=actor, action="tenant.export", target=f"tenant {tenant.pk}", tenant=tenant)
     return counts
 
 
 def export_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
-    """Write a user's data in every tenant as a zip file; how many rows of each kind."""
+    """Write a user's data in all tenants to a zip file; return the number of rows by model."""
     person = get_user_model()._base_manager.filter(pk=user.pk)
     counts = _export(type(user), [user.pk], to, {}, person)
     audit_trail.record(actor=actor, action="user.export", target=f"user {user.pk}")
@@ -55,13 +55,13 @@ def _export(
     more: dict[type[models.Model], models.QuerySet[Any]],
     people: models.QuerySet[Any],
 ) -> dict[str, int]:
-    tables = {**more, **{model: rows_of(model, root, pks) for model in belongings(root)}}
+    tables = {**more, **{model: owned_rows(model, root, pks) for model in owned_models(root)}}
     counts: Counter[str] = Counter()
     with ZipFile(to, "w", ZIP_DEFLATED) as archive:
         for model, rows in tables.items():
             label = model._meta.label
             with archive.open(f"{label}.jsonl", "w", force_zip64=True) as lines:
-                for row in rows.order_by("pk").defer(*_left_out(model)).iterator(chunk_size=CHUNK):
+                for row in rows.order_by("pk").defer(*_omitted_fields(model)).iterator(chunk_size=CHUNK_ROWS):
                     lines.write(_line(_values(row)))
                     counts[label] += 1
         for model, rows in tables.items():
@@ -70,7 +70,7 @@ def _export(
         label = people.model._meta.label
         with archive.open(f"{label}.jsonl", "w") as lines:
             known = {field.name for field in people.model._meta.concrete_fields}
-            for person in people.order_by("pk").values("pk", *(name for name in PERSON if name in known)):
+            for person in people.order_by("pk").values("pk", *(name for name in PERSON_FIELDS if name in known)):
                 lines.write(_line(person))
                 counts[label] += 1
         archive.writestr("manifest.json", _line({"made_at": timezone.now(), "rows": dict(counts)}))
@@ -81,12 +81,13 @@ def _line(values: dict[str, Any]) -> bytes:
     return json.dumps(values, cls=DjangoJSONEncoder, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-def _left_out(model: type[models.Model]) -> list[str]:
-    """Fields that a row's line has not: secrets, and what gets a file of its own."""
+def _omitted_fields(model: type[models.Model]) -> list[str]:
+    """Return the fields that are left out of a row's line: secrets, and binary fields, which get files of their own."""
     return [
         field.name
         for field in model._meta.concrete_fields
-        if isinstance(field, EncryptedTextField | models.BinaryField) or f"{model._meta.label}.{field.name}" in HASHED
+        if isinstance(field, EncryptedTextField | models.BinaryField)
+        or f"{model._meta.label}.{field.name}" in HASH_FIELDS
     ]
 
 

@@ -1,4 +1,4 @@
-"""Encrypts what is stored encrypted anew, with the first of FIELD_ENCRYPTION_KEYS, so that older keys can go."""
+"""Re-encrypts stored secrets with the first of FIELD_ENCRYPTION_KEYS, so that older keys can be removed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from django.db.models.functions import Cast
 
 from assistant.models.fields import EncryptedTextField, cipher
 
-BATCH = 200
+BATCH_ROWS = 200
 
 
 @dataclass(slots=True)
 class Rotation:
-    """What came of one field: values that were encrypted anew, that had the first key already, that no key reads."""
+    """Counts of one field's values: re-encrypted, already encrypted with the first key, and readable by no key."""
 
     label: str
     renewed: int = 0
@@ -29,7 +29,7 @@ class Rotation:
 
 
 def encrypted_fields() -> list[tuple[type[models.Model], str]]:
-    """Every field of every model whose values are encrypted at rest."""
+    """Return every encrypted field as (model, field name)."""
     return [
         (model, field.name)
         for model in apps.get_models(include_auto_created=True)
@@ -39,36 +39,35 @@ def encrypted_fields() -> list[tuple[type[models.Model], str]]:
 
 
 def rotate() -> Iterator[Rotation]:
-    """Encrypt every value anew that the first key did not encrypt, field by field.
+    """Re-encrypt every value that is not encrypted with the first key, field by field.
 
-    It can be stopped and run again at any time: what is done is found done. A value that is stored meanwhile is
-    encrypted with the first key already, and is left as it is.
+    May be interrupted and repeated. Values that change meanwhile are left alone: they are encrypted with the first key.
     """
     for model, name in encrypted_fields():
         yield _rotate(model, name)
 
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:
-    done, first, every = Rotation(f"{model._meta.label}.{name}"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
-    # Of all tenants: the keys are the deployment's. As plain text, which a field would decrypt.
+    result, first, every = Rotation(f"{model._meta.label}.{name}"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
+    # Of all tenants, because the keys are the deployment's. Cast, because the field would decrypt the value.
     rows = model._base_manager.annotate(stored=Cast(F(name), TextField())).exclude(stored="").order_by("pk")
     last: Any = None
-    while batch := list((rows if last is None else rows.filter(pk__gt=last)).values_list("pk", "stored")[:BATCH]):
+    while batch := list((rows if last is None else rows.filter(pk__gt=last)).values_list("pk", "stored")[:BATCH_ROWS]):
         for pk, stored in batch:
-            if _reads(first, stored):
-                done.current += 1
+            if _can_decrypt(first, stored):
+                result.current += 1
                 continue
             try:
                 renewed = every.rotate(stored.encode()).decode()
             except InvalidToken:
-                done.unreadable += 1
+                result.unreadable += 1
                 continue
-            done.renewed += rows.filter(pk=pk, stored=stored).order_by().update(**{name: Value(renewed, TextField())})
+            result.renewed += rows.filter(pk=pk, stored=stored).order_by().update(**{name: Value(renewed, TextField())})
         last = batch[-1][0]
-    return done
+    return result
 
 
-def _reads(key: Fernet, stored: str) -> bool:
+def _can_decrypt(key: Fernet, stored: str) -> bool:
     try:
         key.decrypt(stored.encode())
     except InvalidToken:

@@ -1,4 +1,4 @@
-"""Ending memberships: a member's place in a tenant goes, and their stored credentials with it."""
+"""Ends memberships and deletes the members' stored credentials."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from assistant.models import Membership
-from assistant.services.mcp_servers.member_credentials import forget_credentials
+from assistant.services.mcp_servers.member_credentials import delete_credentials
 from assistant.services.tenancy import audit_trail
 
 
 @transaction.atomic
-def end_memberships(*, actor: audit_trail.Actor, places: QuerySet[Membership]) -> None:
-    """Take people's places in tenants away, and with each at once the credentials that they stored there.
+def end_memberships(*, actor: audit_trail.Actor, memberships: QuerySet[Membership]) -> None:
+    """Delete memberships together with the credentials that the members stored in these tenants.
 
     Args:
-        actor: who does it, for the trail; None for what follows the project's own memberships.
+        actor: For the audit trail; None if the host project's memberships have changed.
     """
-    forget_credentials(actor=actor, places=places)
-    places.delete()
+    delete_credentials(actor=actor, memberships=memberships)
+    memberships.delete()

@@ -1,7 +1,7 @@
-"""Which rows belong to a tenant or to a user: read from the models' relations, so that a new table is never forgotten.
+"""Finds the rows that belong to a tenant or a user, by the models' foreign keys, so that new models are included.
 
-A row belongs to whatever it cannot exist without: the foreign keys that delete it, or forbid the deletion, lead there.
-A key that is only emptied (`SET_NULL`) is a mention: the row stays, without the name.
+A row belongs to the rows that its foreign keys with CASCADE, RESTRICT or PROTECT lead to. A key with SET_NULL is only a
+mention: the row stays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assistant.models import Tenant
 
 Model = type[models.Model]
 Key = models.ForeignKey[Any, Any]
-_BINDING = (models.CASCADE, models.RESTRICT, models.PROTECT)
+_OWNING = (models.CASCADE, models.RESTRICT, models.PROTECT)
 
 
 def _keys() -> Iterator[tuple[Model, Key]]:
@@ -29,20 +29,20 @@ def _keys() -> Iterator[tuple[Model, Key]]:
         if model._meta.proxy or not model._meta.managed:
             continue
         for field in model._meta.concrete_fields:
-            if isinstance(field, models.ForeignKey) and field.remote_field.on_delete in _BINDING:
+            if isinstance(field, models.ForeignKey) and field.remote_field.on_delete in _OWNING:
                 yield model, field
 
 
 @lru_cache
-def belongings(root: Model) -> dict[Model, tuple[str, ...]]:
-    """The models whose rows belong to rows of `root`, those first that nothing of the others needs.
+def owned_models(root: Model) -> dict[Model, tuple[str, ...]]:
+    """Return the models whose rows belong to rows of `root`, in an order in which they can be deleted.
 
-    Of each the look-ups that lead to the root. A model with a key of its own to a tenant goes by that alone.
+    The values are the look-ups that lead to the root. A model with a foreign key to the tenant has that alone.
     """
     to: dict[Model, list[tuple[Model, Key]]] = defaultdict(list)
     for model, key in _keys():
         to[key.related_model._meta.concrete_model].append((model, key))  # type: ignore[index]
-    # What must go before what.
+    # Model -> models whose rows must be deleted before its own.
     needs: dict[Model, set[Model]] = {root: set()}
     waiting = [root]
     while waiting:
@@ -67,22 +67,22 @@ def _shortest(lookups: tuple[str, ...]) -> tuple[str, ...]:
     return ("tenant",) if "tenant" in lookups else lookups
 
 
-def rows_of(model: Model, root: Model, pks: list[Any]) -> QuerySet[Any]:
-    """The rows of a model that belong to any of these rows of the root, each once."""
+def owned_rows(model: Model, root: Model, pks: list[Any]) -> QuerySet[Any]:
+    """Return the rows of a model that belong to any of these rows of `root`, without duplicates."""
     wanted = Q(pk__in=[])
-    for lookup in belongings(root)[model]:
+    for lookup in owned_models(root)[model]:
         wanted |= Q(**{f"{lookup}__in": pks})
     rows = model._base_manager.filter(wanted)
     return model._base_manager.filter(pk__in=rows.values("pk"))
 
 
-def people_of(tenant: Tenant) -> QuerySet[Any]:
-    """The users who are here for this tenant alone: its end users, and members of no other; operators never."""
+def exclusive_users(tenant: Tenant) -> QuerySet[Any]:
+    """Return the users who belong to this tenant alone, except superusers."""
     users = get_user_model()._base_manager.filter(memberships__tenant=tenant, is_superuser=False)
-    others = get_user_model()._base_manager.filter(memberships__in=_elsewhere(tenant))
+    others = get_user_model()._base_manager.filter(memberships__in=_other_memberships(tenant))
     return users.exclude(pk__in=others.values("pk")).distinct()
 
 
-def _elsewhere(tenant: Tenant) -> QuerySet[Any]:
+def _other_memberships(tenant: Tenant) -> QuerySet[Any]:
     memberships = apps.get_model("assistant", "Membership")
     return memberships._base_manager.exclude(tenant=tenant)

@@ -1,4 +1,4 @@
-"""Deletes what a tenant no longer wants to keep, in batches, each a transaction: an interrupted look is taken again."""
+"""Deletes rows older than a tenant's retention periods, in batches with a transaction each. May be interrupted."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from assistant.services.runs.idempotency import LIFETIME
 from assistant.services.tenancy import audit_trail
 
 BATCH = 500
-# Somebody or something still waits for these.
+# Statuses of calls that have not ended.
 _UNDECIDED = (ToolCall.Status.RUNNING, ToolCall.Status.AWAITING_APPROVAL, ToolCall.Status.APPROVED)
-_EMPTIED: dict[str, Any] = {"arguments": "", "result": "", "told": "", "display": None, "error": "", "asked": None}
-_IS_EMPTY = Q(arguments="", result="", told="", display__isnull=True, error="", asked__isnull=True)
+_CLEARED: dict[str, Any] = {"arguments": "", "result": "", "told": "", "display": None, "error": "", "asked": None}
+_IS_CLEARED = Q(arguments="", result="", told="", display__isnull=True, error="", asked__isnull=True)
 
 
-def note_periods(*, actor: audit_trail.Actor, periods: Retention) -> None:
-    """Write down for how many days a tenant keeps its records from now on, and who says so."""
+def record_periods(*, actor: audit_trail.Actor, periods: Retention) -> None:
+    """Record a change of a tenant's retention periods in the audit trail."""
     days = {kind: getattr(periods, kind) for kind in KINDS}
     audit_trail.record(
         actor=actor, action="retention.set", target=str(periods), tenant=periods.tenant, details={"days": days}
@@ -44,15 +44,19 @@ def note_periods(*, actor: audit_trail.Actor, periods: Retention) -> None:
 
 
 def apply_retention(*, tenant: Tenant, dry_run: bool = False) -> dict[str, int]:
-    """Delete a tenant's rows that are older than its periods; how many of each kind (with `dry_run`: would be)."""
+    """Delete a tenant's rows that are older than its retention periods.
+
+    Returns:
+        The number of rows by kind; with `dry_run` those that would be deleted.
+    """
     counts: Counter[str] = Counter()
     for name, rows, remove in _due(tenant):
-        counts[name] += rows.count() if dry_run else _in_batches(rows, remove)
+        counts[name] += rows.count() if dry_run else _remove_in_batches(rows, remove)
     return dict(+counts)
 
 
 def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[Any]], object]]]:
-    """What is too old, and how it is removed."""
+    """Return (kind, rows that are too old, function that removes them)."""
     own = Retention.objects.filter(tenant=tenant).first()
     now = timezone.now()
 
@@ -68,11 +72,11 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
         running = Run.objects.filter(tenant=tenant, conversation=OuterRef("pk"), status=Run.Status.RUNNING)
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
         due.append(("conversations", old, _delete_conversations))
-        # They go with their conversation, and are counted as that.
+        # These are deleted with their conversation and not counted again.
         calls, files = calls.exclude(run__conversation__in=old), files.exclude(call__run__conversation__in=old)
     if (until := before("tool_calls")) is not None:
         calls = calls.filter(started_at__lt=until).exclude(status__in=_UNDECIDED)
-        due.append(("tool calls emptied", calls.exclude(_IS_EMPTY), lambda rows: rows.update(**_EMPTIED)))
+        due.append(("tool calls emptied", calls.exclude(_IS_CLEARED), lambda rows: rows.update(**_CLEARED)))
     if (until := before("files")) is not None:
         due.append(("files", files.filter(created_at__lt=until), _delete))
     if (until := before("deliveries")) is not None:
@@ -83,12 +87,12 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     return due
 
 
-def _in_batches(rows: QuerySet[Any], remove: Callable[[QuerySet[Any]], object]) -> int:
-    """Remove all rows, some at a time: no lock is held for long, and no list grows with the table."""
+def _remove_in_batches(rows: QuerySet[Any], remove: Callable[[QuerySet[Any]], object]) -> int:
+    """Remove rows in batches, to hold locks and memory only briefly."""
     done = 0
     while batch := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
-            # Asked again: something may have become young, or begun to run, since it was looked at.
+            # Filtered again, because a conversation may have been used since.
             remove(rows.filter(pk__in=batch))
         done += len(batch)
     return done

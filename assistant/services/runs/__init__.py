@@ -1,0 +1,1 @@
+"""A run from opening to closing: leases, checkpoints, approvals, recovery, snapshots."""

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from assistant.services.db.threads import in_database
 from assistant.services.runs.leases import Checkpoint, LostRun, checkpoint_run, checkpoint_runs
-from assistant.services.tenancy.row_scope import tenants
+from assistant.services.tenancy.row_scope import tenant_scope
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ def _stored_on_postgresql(checkpoints: Sequence[Checkpoint]) -> dict[int, bool |
         if len(own) < _MIN_BATCH:
             continue
         try:
-            with tenants(tenant_id):
+            with tenant_scope(tenant_id):
                 found |= dict.fromkeys(checkpoint_runs(tenant_id=tenant_id, checkpoints=own), False)
         except Exception:
             logger.debug("Storing checkpoints one by one, because one of them failed", exc_info=True)
@@ -127,7 +127,7 @@ def _stored_alone(checkpoint: Checkpoint) -> bool | Exception:
 
 def _stored(checkpoint: Checkpoint) -> bool | Exception:
     key = checkpoint.key
-    with tenants(key.tenant_id):
+    with tenant_scope(key.tenant_id):
         try:
             return checkpoint_run(key=key, partial=checkpoint.partial, seq=checkpoint.seq)
         except LostRun as lost:

@@ -17,7 +17,7 @@ from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.toolcalls.interceptors import intercepted
+from assistant.services.toolcalls.interceptors import with_interceptors
 from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
@@ -123,7 +123,7 @@ class DelegatingToolset:
         return Agent(
             name=row.tool_name,
             description=f"Ask the assistant {row.name!r}: {row.description}",
-            model=intercepted(model_of(row.provider), tenant=row.tenant_slug),
+            model=with_interceptors(model_of(row.provider), tenant=row.tenant_slug),
             toolset=SearchingToolset(
                 DelegatingToolset(
                     tenant_id=self._tenant_id,

@@ -44,8 +44,8 @@ from assistant.services.runs.stateless_input import StatelessInput
 from assistant.services.runs.warm_up import warm_up
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
-from assistant.services.tenancy.row_scope import enter, enter_all
-from assistant.services.webhooks.sender import Courier
+from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
+from assistant.services.webhooks.sender import WebhookSender
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
 
@@ -76,7 +76,7 @@ class Runs:
         self._warm_up: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
-        self._courier = Courier()
+        self._webhook_sender = WebhookSender()
         self.connection_limiter: ConnectionLimiter = (
             RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
         )
@@ -91,7 +91,7 @@ class Runs:
             self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
-                self._courier.start()
+                self._webhook_sender.start()
             await self.log.start()
 
     async def open(
@@ -132,7 +132,7 @@ class Runs:
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         await self.start()
-        enter(member.tenant_id)
+        set_tenants(member.tenant_id)
         try:
             opened = await in_database(opener)
         except QuotaReached as reached:
@@ -193,7 +193,7 @@ class Runs:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
-        await self._courier.stop()
+        await self._webhook_sender.stop()
         await session_pool().close()
         await self.connection_limiter.close()
         await self.log.close()
@@ -222,7 +222,7 @@ class Runs:
 
     async def _run_housekeeping(self) -> None:
         # For all tenants: this is the deployment's own work.
-        enter_all()
+        set_all_tenants()
         next_expiry_at = 0.0
         for turn in itertools.count():
             try:

@@ -245,7 +245,7 @@ def begin_run(
         user_id=member.user_id,
         assistant_id=assistant.pk,
         narrowing=allowed_tools,
-        standing=state.standing,
+        switches=state.switches,
     )
     return run, RunSetup(
         assistant_slug=assistant.slug,

@@ -11,8 +11,8 @@ from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Su
 from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.db.prepared_queries import PreparedQuery, UserKey
-from assistant.services.tenancy.members import KeyLimits, Member, membership_of
-from assistant.services.toolpolicy.policy import Standing
+from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
+from assistant.services.toolpolicy.policy import MemberSwitches
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
 from assistant.toolkit.context import UserId
 
@@ -34,7 +34,7 @@ class OpeningState:
     """
 
     assistant: Assistant
-    standing: Standing
+    switches: MemberSwitches
     has_webhooks: bool
     key_limits: KeyLimits | None = None
     conversation: Conversation | None = None
@@ -63,9 +63,9 @@ def read_opening_state(
     )
     if row is None or row.is_superuser is None:
         return None
-    standing = Standing(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
+    switches = MemberSwitches(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
     limits = KeyLimits(row.key_per_minute, row.key_per_day)
-    state = OpeningState(row, standing, row.has_webhooks, None if limits == NO_LIMITS else limits)
+    state = OpeningState(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
     conversation = getattr(row, "thread", None)  # not set if there is none
     if conversation is None:
         return state
@@ -95,7 +95,7 @@ def _state_query(
         with_prompt(assistants)
         .annotate(
             thread=FilteredRelation("conversations", condition=own),
-            is_superuser=membership_of(tenant_id=tenant_id, user_id=user_id),
+            is_superuser=superuser_subquery(tenant_id=tenant_id, user_id=user_id),
             same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
             is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
             has_message=Exists(messages.filter(message_id=message_id)),

@@ -18,7 +18,7 @@ from assistant.services.runs.approval_expiry import APPROVAL_LIFETIME
 from assistant.services.runs.delegation import DelegatingToolset
 from assistant.services.runs.opening import RunSetup
 from assistant.services.tenancy.members import Member
-from assistant.services.toolcalls.interceptors import intercepted, tool_interceptors
+from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.policy import TenantToolset
@@ -37,7 +37,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         narrowing=setup.allowed_tools,
         initial=setup.tools,
     )
-    model = intercepted(model_of(setup.provider), tenant=member.tenant.slug)
+    model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
         model=model,
         messages=(Message("system", setup.system_prompt), *summary_message(setup.summary), *setup.history),

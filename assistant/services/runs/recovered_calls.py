@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from assistant.core.conversation.transcript import NO_RESULT, Transcript, result_id
 from assistant.core.values import events
 from assistant.core.values.events import Event
-from assistant.core.values.json_completion import as_told
+from assistant.core.values.json_completion import complete_json
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import Conversation, ToolCall
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
@@ -63,9 +63,9 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
         if one.call.id in told:
             continue
         if one.is_earlier:
-            transcript.expect([one.call])
+            transcript.expect_results([one.call])
         if one.is_earlier or one.call.id in known:
-            transcript.settle(one.call.id, one.result)
+            transcript.record_result(one.call.id, one.result)
     closing = transcript.close("interrupted")
     missing = [one for one in audited if not one.is_earlier and one.call.id not in known]
     message_id = uuid.uuid4().hex
@@ -73,7 +73,7 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
     for one in missing:
         added += [
             events.ToolCallStart(one.call.id, one.call.name, message_id),
-            events.ToolCallArgs(one.call.id, as_told(one.call.arguments) or "{}"),
+            events.ToolCallArgs(one.call.id, complete_json(one.call.arguments) or "{}"),
             events.ToolCallEnd(one.call.id),
         ]
     added += [events.ToolCallResult(result_id(one.call.id), one.call.id, one.result, role="tool") for one in missing]

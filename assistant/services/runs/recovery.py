@@ -16,7 +16,7 @@ from assistant.services.runs.closing import close_run
 from assistant.services.runs.leases import DeadRun, LostRun, take_over_dead_runs
 from assistant.services.runs.recovered_calls import audited_calls, reconcile
 from assistant.services.runs.run_task import INTERRUPTED, ending_of
-from assistant.services.toolcalls.run_journal import note_asked
+from assistant.services.toolcalls.run_journal import record_delegations
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         ending=ending_of(ending),
         last_seq=entries[-1].seq,
     )
-    await in_database(note_asked, key=key, asked=transcript.asked.by_call())
+    await in_database(record_delegations, key=key, asked=transcript.sub_agents.by_call())
     writer = log.writer(key.thread, lambda: None)
     for entry in entries:
         writer.write(entry)

@@ -6,9 +6,10 @@ client cannot write assistant, system or earlier messages.
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,14 @@ from assistant.core.llm.typed_output import check_schema
 from assistant.services.errors import Refused
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.schema.bounds import InvalidSchema, check_size
 from assistant.toolkit.text import clean_text
+from assistant.toolkit.validation_errors import problems
 
 MAX_ID_LENGTH = 128
 MAX_TOOLS = 128
+# Of the JSON Schemas of a request's tools together: they are read on the event loop.
+MAX_SCHEMAS_BYTES = 128_000
 MAX_ALLOWED = 1_000
 _ID = re.compile(r"[!-~]{1,128}")
 
@@ -91,9 +96,8 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
     try:
         given = RunAgentInput.model_validate(data)
     except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise Refused("invalid_input", f"{field[:200]}: {first['msg'][:200]}.") from exc
+        field, problem = problems(exc, root="input")[0]
+        raise Refused("invalid_input", f"{field[:200]}: {problem[:200]}.") from exc
     message, answers = _trailing(given)
     return RunInput(
         thread_id=parse_thread_id(given.thread_id),
@@ -194,6 +198,7 @@ def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:
     if len(tools) > MAX_TOOLS:
         raise Refused("invalid_input", f"At most {MAX_TOOLS} client-side tools.")
     try:
+        check_sizes(tool.parameters for tool in tools if tool.parameters)
         return tuple(
             Tool.client_side(
                 name=tool.name,
@@ -204,3 +209,16 @@ def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:
         )
     except InvalidTool as exc:
         raise Refused("invalid_input", f"tools: {exc}") from exc
+
+
+def check_sizes(schemas: Iterable[Any]) -> None:
+    """Raise `InvalidTool` if a tool's schema is out of bounds, or all of them are too large together."""
+    left = MAX_SCHEMAS_BYTES
+    for schema in schemas:
+        try:
+            check_size(schema)
+        except InvalidSchema as exc:
+            raise InvalidTool(f"One has no proper JSON Schema: {exc}.") from None
+        left -= len(json.dumps(schema))
+        if left < 0:
+            raise InvalidTool(f"Their JSON Schemas have more than {MAX_SCHEMAS_BYTES} bytes together.")

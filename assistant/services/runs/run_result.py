@@ -8,7 +8,7 @@ from datetime import datetime
 
 from assistant.models import Approval, Assistant, Run
 from assistant.models import Message as MessageRow
-from assistant.services.conversations.pagination import Said, said
+from assistant.services.conversations.pagination import ClientMessage, client_messages
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.members import Member
 
@@ -22,7 +22,7 @@ class RunOutcome:
     assistant: str
     status: str
     text: str
-    messages: Sequence[Said]
+    messages: Sequence[ClientMessage]
     approvals: Sequence[Approval]
     error_code: str
     error_message: str
@@ -37,7 +37,7 @@ def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
     """Return the state of a member's own run."""
     run = Run.objects.select_related("assistant").get(pk=key.pk, tenant_id=member.tenant_id, user_id=member.user_id)
     rows = MessageRow.objects.filter(run=run, conversation__tenant_id=member.tenant_id)
-    messages = said(member=member, rows=rows)
+    messages = client_messages(member=member, rows=rows)
     answers = [one.content for one in messages if one.role == "assistant" and one.content]
     return RunOutcome(
         id=run.run_id,

@@ -13,9 +13,10 @@ from typing import Any
 
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
-from assistant.services.runs.run_input import MAX_TOOLS
+from assistant.services.runs.run_input import MAX_TOOLS, check_sizes
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.schema.bounds import InvalidSchema, check_size
 from assistant.toolkit.text import clean_text
 
 MAX_MESSAGES = 2000
@@ -187,6 +188,11 @@ def _tools(given: object) -> tuple[Tool, ...]:
         return ()
     if not isinstance(given, list) or len(given) > MAX_TOOLS:
         raise InvalidRequest("tools", f"must be a list of at most {MAX_TOOLS} tools.")
+    functions = [item.get("function") for item in given if isinstance(item, dict)]
+    try:
+        check_sizes(one["parameters"] for one in functions if isinstance(one, dict) and one.get("parameters"))
+    except InvalidTool as exc:
+        raise InvalidRequest("tools", str(exc)) from exc
     tools = []
     for index, item in enumerate(given):
         function = item.get("function") if isinstance(item, dict) and item.get("type") == "function" else None
@@ -246,6 +252,10 @@ def _response_format(given: object) -> Mapping[str, Any] | None:
         return None
     if not isinstance(given, dict) or given.get("type") not in ("json_object", "json_schema"):
         raise InvalidRequest("response_format", "must be of the type text, json_object or json_schema.")
+    try:
+        check_size(given)
+    except InvalidSchema as exc:
+        raise InvalidRequest("response_format", f"cannot be used: {exc}.") from exc
     return given
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from assistant.core.conversation.agui_messages import asked_to_agui, to_agui
-from assistant.core.conversation.sub_agent_transcripts import Asked, from_kept
+from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_stored
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.core.values.messages import Message
@@ -128,7 +128,7 @@ class StoredThread:
 
     messages: list[Message]
     calls: dict[str, dict[str, Any]]
-    asked: dict[str, list[Asked]]
+    asked: dict[str, list[SubAgentRun]]
 
 
 def run_state(*, key: RunKey) -> ThreadState:
@@ -150,7 +150,7 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
     )
     told = audit.filter(call_id__in=_call_ids(messages))
     asked = {
-        call_id: from_kept(kept or ()) for call_id, kept in told.exclude(asked=None).values_list("call_id", "asked")
+        call_id: from_stored(kept or ()) for call_id, kept in told.exclude(asked=None).values_list("call_id", "asked")
     }
     deeper = _call_ids(message for said in asked.values() for one in said for message in one.messages)
     known: list[tuple[int, str, str, int | None, Any]] = list(
@@ -198,7 +198,10 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     transcript, seq = _running(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
     known = {message.id for message in stored.messages}
     everything = [*stored.messages, *(message for message in transcript.messages if message.id not in known)]
-    asked = {call_id: asked_to_agui(said) for call_id, said in {**transcript.asked.by_call(), **stored.asked}.items()}
+    asked = {
+        call_id: sub_agents_to_agui(said)
+        for call_id, said in {**transcript.sub_agents.by_call(), **stored.asked}.items()
+    }
     told = _with_call_metadata(_with_asked(to_agui(everything), asked), stored.calls)
     events: list[Event] = [
         RunStarted(thread, run.run_id, protocol_version=PROTOCOL_VERSION),

@@ -1,4 +1,4 @@
-"""Taking API keys back."""
+"""Revokes API keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.services.tenancy import audit_trail
 
 @transaction.atomic
 def revoke_api_keys(*, keys: Iterable[ApiKey], actor: audit_trail.Actor) -> int:
-    """Revoke keys for good and return how many were still good; those revoked before stay as they are."""
+    """Revoke keys permanently; return how many were not revoked before."""
     revoked = 0
     for key in keys:
         changed = ApiKey.objects.filter(pk=key.pk, tenant_id=key.tenant_id, revoked_at=None)

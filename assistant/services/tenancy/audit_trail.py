@@ -1,4 +1,4 @@
-"""The trail of operators' acts: who changed which switch, prompt, key or setting, and when."""
+"""The audit trail: who changed which switch, prompt, key or setting, and when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Actor = AbstractBaseUser | AnonymousUser | None
 def record(
     *, actor: Actor, action: str, target: str, tenant: Tenant | None = None, details: Mapping[str, Any] | None = None
 ) -> AuditEntry:
-    """Write down one act. `actor` is None for a command; `details` is JSON, and the caller keeps secrets out of it."""
+    """Store one entry. `actor` is None for a command; `details` is JSON and must hold no secrets."""
     return AuditEntry.objects.create(
         tenant=tenant,
         actor_id=actor.pk if actor is not None else None,

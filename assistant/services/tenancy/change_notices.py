@@ -1,4 +1,4 @@
-"""Word within this process that something was switched; whoever needs to know of other processes looks now and then."""
+"""Notifies listeners in this process that tools were switched. Changes by other processes have to be polled."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from django.db import transaction
 _listeners: set[Callable[[], object]] = set()
 
 
-def listen(listener: Callable[[], object]) -> Callable[[], None]:
-    """Have `listener` called, in any thread, after each announcement; returns what ends that."""
+def add_listener(listener: Callable[[], object]) -> Callable[[], None]:
+    """Call `listener`, in any thread, after each notification; return a function that removes it."""
     _listeners.add(listener)
     return lambda: _listeners.discard(listener)
 
 
-def announce() -> None:
-    """Tell the listeners, once the transaction that changed something is stored."""
-    transaction.on_commit(_tell)
+def notify() -> None:
+    """Call the listeners once the current transaction is committed."""
+    transaction.on_commit(_call_listeners)
 
 
-def _tell() -> None:
+def _call_listeners() -> None:
     for listener in list(_listeners):
         listener()

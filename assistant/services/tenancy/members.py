@@ -1,4 +1,4 @@
-"""Who is calling: a member of an active tenant, by session or by API key, or nobody."""
+"""Finds the member of an active tenant that a session or an API key belongs to."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from assistant.toolkit import TenantInfo, UserInfo
 from assistant.toolkit.context import UserId
 from assistant.toolkit.logs import name_tenant
 
-# What a key may do unless less is asked for; `end_users`, to mint tokens for end users, is given by name only.
+# Scopes of a key that is created without any. `end_users`, which allows to mint end users' tokens, must be named.
 DEFAULT_SCOPES = ("chat", "read", "tools")
-MINT = "end_users"
-SCOPES = (*DEFAULT_SCOPES, MINT)
+MINT_SCOPE = "end_users"
+SCOPES = (*DEFAULT_SCOPES, MINT_SCOPE)
 KEY_PREFIX = "ta_"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """How many requests a key may send in a minute and in a day; None: as many as it will."""
+    """How many requests a key may send per minute and day; None is no limit."""
 
     per_minute: int | None
     per_day: int | None
@@ -38,11 +38,10 @@ class KeyLimits:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An authenticated member of an active tenant; `key_id` is set if an API key speaks for them.
+    """An authenticated member of an active tenant.
 
-    `limits` are those of the key, `quotas` the tenant's and each member's. `assistant_id` is the one assistant whose
-    conversations are open to them, as an end user's token has it. `extra` is what tools are told of them beside their
-    names: who an end user is.
+    `key_id` and `limits` are set if they used an API key, `assistant_id` if they are an end user, who may only use that
+    assistant. `quotas` are those of the tenant and its members. `extra` goes into tools' context: who an end user is.
     """
 
     tenant: TenantInfo
@@ -64,11 +63,6 @@ class Member:
         return self.user.id or 0
 
     @property
-    def place(self) -> tuple[int, UserId]:
-        """Who in which tenant: what is counted for a member goes by this."""
-        return self.tenant_id, self.user_id
-
-    @property
     def is_admin(self) -> bool:
         return self.role in {Membership.Role.ADMIN, Membership.Role.OWNER}
 
@@ -88,48 +82,48 @@ def _member(membership: Membership, key: ApiKey | None = None) -> Member:
         role=membership.role,
         scopes=frozenset(key.scopes) if key else frozenset(DEFAULT_SCOPES),
         key_id=key.pk if key else None,
-        limits=_limits(key) if key else None,
-        extra={"end_user": _described(membership.user.end_user)} if is_end_user else {},
+        limits=_key_limits(key) if key else None,
+        extra={"end_user": _end_user_context(membership.user.end_user)} if is_end_user else {},
         quotas=quotas_of(membership.tenant),
     )
 
 
-def _limits(key: ApiKey) -> KeyLimits | None:
+def _key_limits(key: ApiKey) -> KeyLimits | None:
     if key.requests_per_minute is None and key.requests_per_day is None:
         return None
     return KeyLimits(key.requests_per_minute, key.requests_per_day)
 
 
-def _described(end_user: EndUser) -> dict[str, Any]:
+def _end_user_context(end_user: EndUser) -> dict[str, Any]:
     return {"id": end_user.external_id, "name": end_user.name, "context": end_user.context}
 
 
 @all_tenants()
 def find_member(*, user_id: UserId, tenant_slug: str, with_end_users: bool = False) -> Member | None:
-    """The member `user_id` is of that tenant, if both are active; None hides whether the tenant exists.
+    """Return the member that a user is of a tenant, or None if there is none or either is not active.
 
-    End users are members only to those who act for them: whoever signs in is none.
+    End users, who cannot sign in, are only found `with_end_users`.
     """
-    membership = _PLACE.first(user_id=user_id, tenant_slug=tenant_slug)
+    membership = _MEMBERSHIP.first(user_id=user_id, tenant_slug=tenant_slug)
     if membership is None or (membership.role == Membership.Role.END_USER and not with_end_users):
         return None
     return _member(membership)
 
 
-def _place(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
+def _membership(*, user_id: UserId, tenant_slug: str) -> QuerySet[Membership]:
     return Membership.objects.filter(
         user_id=user_id, user__is_active=True, tenant__slug=tenant_slug, tenant__is_active=True
     ).select_related("tenant", "tenant__limits", "user")
 
 
-_PLACE = PreparedQuery(_place, user_id=UserKey, tenant_slug=str)
+_MEMBERSHIP = PreparedQuery(_membership, user_id=UserKey, tenant_slug=str)
 
 
 @all_tenants()
 def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id: int) -> Member | None:
-    """The end user behind a token that a key minted, if tenant, end user, key and the key's owner are still good.
+    """Return the end user of a token, or None unless tenant, end user, the key that minted it and its owner are active.
 
-    They are let to `assistant_id` alone. The key's limits are for who mints, not for each of those it mints for.
+    The member may use `assistant_id` alone. The key's limits do not apply to the end users it mints tokens for.
     """
     membership = (
         Membership.objects.filter(
@@ -142,29 +136,32 @@ def find_end_user(*, tenant_id: int, user_id: UserId, key_id: int, assistant_id:
         .select_related("tenant", "tenant__limits", "user", "user__end_user")
         .first()
     )
-    key = good_keys().filter(pk=key_id, tenant_id=tenant_id).first()
-    if membership is None or key is None or MINT not in key.scopes:
+    key = active_keys().filter(pk=key_id, tenant_id=tenant_id).first()
+    if membership is None or key is None or MINT_SCOPE not in key.scopes:
         return None
     return replace(_member(membership), scopes=frozenset({"chat", "read"}), key_id=key.pk, assistant_id=assistant_id)
 
 
-def good_keys() -> QuerySet[ApiKey]:
-    """Keys that are neither revoked nor expired, and whose member is still there."""
-    places = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
+def active_keys() -> QuerySet[ApiKey]:
+    """Return the keys that are not revoked or expired and whose owner is an active member."""
+    memberships = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
     return ApiKey.objects.filter(
-        Q(expires_at=None) | Q(expires_at__gt=timezone.now()), Exists(places), revoked_at=None, user__is_active=True
+        Q(expires_at=None) | Q(expires_at__gt=timezone.now()),
+        Exists(memberships),
+        revoked_at=None,
+        user__is_active=True,
     )
 
 
-def membership_of(*, tenant_id: int, user_id: UserId) -> Subquery:
-    """Within another query: whether the user is a superuser, or null if they are no active member of the tenant."""
+def superuser_subquery(*, tenant_id: int, user_id: UserId) -> Subquery:
+    """Return a subquery: whether the user is a superuser, or null if they are no active member of the tenant."""
     rows = Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, user__is_active=True, tenant__is_active=True)
     return Subquery(rows.values("user__is_superuser")[:1])
 
 
 @all_tenants()
 def memberships_of(*, user_id: UserId) -> list[Membership]:
-    """A user's places in active tenants, by the tenant's name."""
+    """Return a user's memberships of active tenants, ordered by the tenant's name."""
     return list(
         Membership.objects.filter(user_id=user_id, tenant__is_active=True)
         .exclude(role=Membership.Role.END_USER)
@@ -174,7 +171,7 @@ def memberships_of(*, user_id: UserId) -> list[Membership]:
 
 
 def hash_key(key: str) -> str:
-    """What is kept of an API key. Plain SHA-256 suffices: the key itself is 256 random bits."""
+    """Return the hash that is stored of an API key. Plain SHA-256 is enough for 256 random bits."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
@@ -188,7 +185,7 @@ def create_api_key(
     requests_per_minute: int | None = None,
     requests_per_day: int | None = None,
 ) -> tuple[ApiKey, str]:
-    """Make a key for a member and return the row and the key, which is not kept and cannot be shown again.
+    """Create an API key for a member; return the row and the key, which is not stored.
 
     Raises:
         ValueError: the user is not a member, or a scope does not exist.
@@ -219,7 +216,7 @@ def _key(*, hashed: str) -> QuerySet[ApiKey]:
     return ApiKey.objects.filter(hashed=hashed, revoked_at=None, tenant__is_active=True, user__is_active=True)
 
 
-def _keys_place(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
+def _key_membership(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
     return (
         Membership.objects.filter(tenant_id=tenant_id, user_id=user_id)
         .exclude(role=Membership.Role.END_USER)
@@ -228,18 +225,18 @@ def _keys_place(*, tenant_id: int, user_id: UserId) -> QuerySet[Membership]:
 
 
 _KEY = PreparedQuery(_key, hashed=str)
-_KEYS_PLACE = PreparedQuery(_keys_place, tenant_id=int, user_id=UserKey)
+_KEY_MEMBERSHIP = PreparedQuery(_key_membership, tenant_id=int, user_id=UserKey)
 
 
 @all_tenants()
-def member_by_key(*, key: str, tenant_slug: str | None = None) -> Member | None:
-    """The member an API key speaks for, or None if it is unknown, revoked, expired, or of another tenant."""
+def member_by_key(*, key: str) -> Member | None:
+    """Return the member an API key belongs to, or None if the key is unknown, revoked or expired."""
     now = timezone.now()
     row = _KEY.first(hashed=hash_key(key))
     if row is None or (row.expires_at is not None and row.expires_at <= now):
         return None
-    membership = _KEYS_PLACE.first(tenant_id=row.tenant_id, user_id=row.user_id)
-    if membership is None or (tenant_slug is not None and membership.tenant.slug != tenant_slug):
+    membership = _KEY_MEMBERSHIP.first(tenant_id=row.tenant_id, user_id=row.user_id)
+    if membership is None:
         return None
     if row.last_used_at is None or now - row.last_used_at > timedelta(minutes=1):
         ApiKey.objects.filter(pk=row.pk, tenant_id=row.tenant_id).update(last_used_at=now)

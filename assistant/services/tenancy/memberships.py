@@ -1,4 +1,4 @@
-"""Who belongs to a tenant, and in which role: adding, changing, and what a tenant's admin may grant."""
+"""Adds members to tenants and changes their roles, and says which roles a tenant's admin may grant."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADMIN_ROLES = (Membership.Role.ADMIN, Membership.Role.OWNER)
 
 @all_tenants()
 def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[int]:
-    """The ids of the active tenants that a user is admin or owner of."""
+    """Return the ids of the active tenants of which a user is admin or owner."""
     if not user.is_active or user.pk is None:
         return frozenset()
     roles = Membership.objects.filter(user_id=user.pk, role__in=ADMIN_ROLES, tenant__is_active=True)
@@ -26,7 +26,7 @@ def administered_tenants(user: AbstractBaseUser | AnonymousUser) -> frozenset[in
 
 
 def may_grant(*, actor: AbstractBaseUser | AnonymousUser, tenant: Tenant, role: str) -> bool:
-    """Whether `actor` may give or take this role there: only owners and superusers make owners."""
+    """Return whether `actor` may grant or revoke a role: owners are made by owners and superusers only."""
     if getattr(actor, "is_superuser", False):
         return True
     needed = (Membership.Role.OWNER,) if role == Membership.Role.OWNER else ADMIN_ROLES
@@ -41,18 +41,18 @@ def check_username(username: str) -> None:
 
 
 def find_user(username: str) -> Any | None:
-    """The user of exactly this name."""
+    """Return the user of exactly this name, or None."""
     model = get_user_model()
     return model._default_manager.filter(**{model.USERNAME_FIELD: username}).first()
 
 
-def make_nameless_user(kind: str) -> Any:
-    """A user without a password, as whom nobody signs in; the name says nothing of the person."""
+def create_user_without_login(kind: str) -> Any:
+    """Create a user without a password, with a random name that starts with `kind`."""
     model = get_user_model()
     user = model()
     names = {model.USERNAME_FIELD, model.get_email_field_name()}
     for field in model._meta.concrete_fields:
-        # Whatever is unique needs a value, also in a model whose users sign in with their address.
+        # A custom user model may require unique addresses.
         if field.name in names and field.unique:
             value = f"{kind}-{uuid.uuid4().hex}"
             setattr(user, field.name, f"{value}@users.invalid" if isinstance(field, EmailField) else value)
@@ -63,7 +63,7 @@ def make_nameless_user(kind: str) -> Any:
 
 @transaction.atomic
 def add_member(*, tenant: Tenant, username: str, role: str, password: str = "") -> Membership:
-    """Give a user a place in a tenant; a user that does not exist is made, with `password`.
+    """Add a user to a tenant; a user that does not exist is created with `password`.
 
     Raises:
         ValueError: the password is missing for a new user or given for one that exists, or they are a member already.
@@ -78,21 +78,21 @@ def add_member(*, tenant: Tenant, username: str, role: str, password: str = "") 
     if Membership.objects.filter(tenant=tenant, user=user).exists():
         raise ValueError(f"{username} is a member of {tenant.slug} already")
     membership = Membership.objects.create(tenant=tenant, user=user, role=role)
-    _admit_to_admin(membership)
+    _grant_admin_access(membership)
     return membership
 
 
 @transaction.atomic
 def set_role(*, membership: Membership, role: str) -> Membership:
-    """Change a member's role; it counts from their next request."""
+    """Change a member's role, from their next request on."""
     membership.role = role
     membership.save(update_fields=["role"])
-    _admit_to_admin(membership)
+    _grant_admin_access(membership)
     return membership
 
 
-def _admit_to_admin(membership: Membership) -> None:
-    """Admins and owners sign in at the admin, where membership alone decides what they see."""
+def _grant_admin_access(membership: Membership) -> None:
+    """Let admins and owners sign in to the admin, where their memberships decide what they see."""
     user: Any = membership.user
     if membership.role in ADMIN_ROLES and not user.is_staff:
         user.is_staff = True

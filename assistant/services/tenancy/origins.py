@@ -1,4 +1,4 @@
-"""Whether a request names this site as its host, and comes from a page that may speak to it."""
+"""Checks the host and origin of ASGI requests against Django's settings."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from django.http.request import split_domain_port, validate_host
 
 
 def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of an ASGI scope, names in lower case."""
+    """Return the headers of an ASGI scope, names in lower case."""
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 def is_allowed_host(host: str) -> bool:
-    """Whether the Host header is one of ALLOWED_HOSTS."""
+    """Return whether the Host header is in ALLOWED_HOSTS."""
     domain, _ = split_domain_port(host)
     return bool(domain) and validate_host(domain, _allowed_hosts())
 
 
 def is_allowed_origin(headers: Mapping[str, str]) -> bool:
-    """Whether the page behind the Origin header may speak to the site: its own, or one of CSRF_TRUSTED_ORIGINS."""
+    """Return whether the Origin header is the site itself or in CSRF_TRUSTED_ORIGINS."""
     origin = headers.get("origin", "")
     if not origin:
         return False
     parts = urlsplit(origin)
-    # No server lets a request in without a Host header; what is made in the process has none, as in Channels' tests.
+    # Servers refuse requests without a Host header, but those made in the process, as by Channels' tests, have none.
     host = headers.get("host", parts.netloc)
     if parts.netloc == host and is_allowed_host(host):
         return True
@@ -35,7 +35,7 @@ def is_allowed_origin(headers: Mapping[str, str]) -> bool:
 
 
 def is_secure(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-    """Whether the caller came by https, here or at the proxy that SECURE_PROXY_SSL_HEADER trusts."""
+    """Return whether the request came by https, here or at the proxy named by SECURE_PROXY_SSL_HEADER."""
     trusted = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
     if trusted:
         name, wanted = trusted

@@ -1,4 +1,4 @@
-"""What a tenant and each of its members may use in a minute, a day and a month: as it is set, and as it is refused."""
+"""The quotas of a tenant and its members for a minute, a day and a month, and the refusal when one is reached."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from assistant.services.text import format_timestamp
 
 @dataclass(frozen=True)
 class Quotas:
-    """The limits of a tenant, and those of each of its members."""
+    """The limits of a tenant, and of each of its members."""
 
     tenant: Quota
     member: Quota
 
     @cached_property
     def counted(self) -> tuple[Quota, ...]:
-        """Those that are counted in the database, the tenant's first: everybody locks their rows in this order."""
+        """The quotas that are counted in the database, in the order in which their rows are locked."""
         return tuple(quota for quota in (self.tenant, self.member) if quota.is_counted)
 
 
@@ -33,20 +33,20 @@ NO_QUOTAS = Quotas(Quota("tenant"), Quota("member"))
 
 
 def quotas_of(tenant: Tenant) -> Quotas:
-    """The limits that hold in a tenant that was loaded with its `limits`: its own, else the deployment's."""
+    """Return the limits of a tenant that was loaded with its `limits`: its own, else the deployment's."""
     own: TenantLimits | None = getattr(tenant, "limits", None)
     of_tenants, of_members = settings.TENANT_LIMITS, settings.MEMBER_LIMITS
     if own is not None:
         return Quotas(_quota("tenant", own, of_tenants), _quota("member", own, of_members))
-    made = _of_deployment.get("quotas")
-    # Made once for the same settings, for every turn asks.
-    if made is None or made[0] is not of_tenants or made[1] is not of_members:
-        made = of_tenants, of_members, Quotas(_quota("tenant", None, of_tenants), _quota("member", None, of_members))
-        _of_deployment["quotas"] = made
-    return made[2]
+    cached = _deployment_quotas.get("quotas")
+    # Cached for the same settings, because every turn asks.
+    if cached is None or cached[0] is not of_tenants or cached[1] is not of_members:
+        cached = of_tenants, of_members, Quotas(_quota("tenant", None, of_tenants), _quota("member", None, of_members))
+        _deployment_quotas["quotas"] = cached
+    return cached[2]
 
 
-_of_deployment: dict[str, tuple[Mapping[str, float], Mapping[str, float], Quotas]] = {}
+_deployment_quotas: dict[str, tuple[Mapping[str, float], Mapping[str, float], Quotas]] = {}
 
 
 def _quota(scope: Scope, own: TenantLimits | None, defaults: Mapping[str, float]) -> Quota:
@@ -59,9 +59,9 @@ def _quota(scope: Scope, own: TenantLimits | None, defaults: Mapping[str, float]
 
 
 class QuotaReached(Refused):
-    """A quota is used up until `resets_at`; the sentence says so, and can be shown.
+    """A quota is used up until `resets_at`; the message says so and can be shown to the user.
 
-    `quota` is the name of the limit, such as `messages_per_day`, and `limit` its number (cost in millionths).
+    `quota` is the limit's name, such as `messages_per_day`, and `limit` its value (cost in millionths).
     """
 
     def __init__(self, quota: Quota, name: str, resets_at: datetime) -> None:
@@ -77,6 +77,6 @@ def _sentence(scope: Scope, name: str, limit: int, resets_at: datetime) -> str:
 
 
 def _noun(number: int, what: str) -> str:
-    """What is counted, as it reads after a number: `tool_calls` is `tool call` after 1."""
+    """Return the name of what is counted as it follows a number: `tool_calls` becomes `tool call` after 1."""
     words = what.replace("_", " ")
     return words[:-1] if number == 1 else words

@@ -1,8 +1,8 @@
-"""PostgreSQL's row-level security as the second line: a query that forgot its tenant still finds no other's rows.
+"""PostgreSQL's row-level security as a second defence: a query without a tenant filter finds no other tenant's rows.
 
-Every table whose rows lead to a tenant gets a policy, forced upon its owner too, that compares them with the session
-variable `assistant.tenants`. Each statement brings that variable along in its own message and sets it for the
-transaction it runs in alone, so that no connection remembers a tenant, whoever uses it next and whatever pools it.
+Every table whose rows lead to a tenant gets a policy, forced for its owner too, that compares them with the session
+variable `assistant.tenants`. Each statement sets that variable for its own transaction alone, in the same message, so
+that a pooled connection never keeps a tenant.
 """
 
 from __future__ import annotations
@@ -20,58 +20,60 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from assistant.models import Tenant
-from assistant.services.tenancy.row_scope import NOBODY, tenants_in_sight
+from assistant.services.tenancy.row_scope import NO_TENANTS, visible_tenants
 
 VARIABLE = "assistant.tenants"
 POLICY, SHARED_POLICY = "tenant_rows", "shared_rows"
-# They say nothing of rows, and a transaction that has failed takes only these.
-_BARE = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
+# Statements that touch no rows; PostgreSQL accepts only these in a failed transaction.
+_WITHOUT_ROWS = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
 
-# PostgreSQL's code for what a role may not do.
+# PostgreSQL's error code for a missing privilege.
 _INSUFFICIENT_PRIVILEGE = "42501"
 
-_SEEN = f"(SELECT current_setting('{VARIABLE}', true))"
-# Subqueries, so that both are read once a statement and not once a row.
-_SEES_ALL = f"{_SEEN} = '*'"
-_SEEN_IDS = f"ANY ((SELECT string_to_array(nullif(current_setting('{VARIABLE}', true), '*'), ',')::bigint[])::bigint[])"
+_VISIBLE = f"(SELECT current_setting('{VARIABLE}', true))"
+# Subqueries, so that both are evaluated once for a statement and not for each row.
+_ALL_VISIBLE = f"{_VISIBLE} = '*'"
+_VISIBLE_IDS = (
+    f"ANY ((SELECT string_to_array(nullif(current_setting('{VARIABLE}', true), '*'), ',')::bigint[])::bigint[])"
+)
 
 
-class Disagreement(Exception):
-    """The setting ROW_LEVEL_SECURITY and the database say different things; its text is for the operator."""
+class SettingMismatch(Exception):
+    """The database does not match the setting ROW_LEVEL_SECURITY; the message is for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Protected:
-    """A table whose rows belong to tenants; `belongs` is SQL that is true of those that may be seen."""
+class ProtectedTable:
+    """A table whose rows belong to tenants; `condition` is SQL that is true for visible rows."""
 
     table: str
-    belongs: str
+    condition: str
     is_shared_without_tenant: bool = False
 
 
-def protected_tables() -> list[Protected]:
-    """Every table whose rows lead to a tenant, found from the models."""
+def protected_tables() -> list[ProtectedTable]:
+    """Return every table whose rows lead to a tenant, as the models say."""
     found = [_protected(model) for model in apps.get_models(include_auto_created=True) if not model._meta.proxy]
     return sorted((one for one in found if one is not None), key=lambda one: one.table)
 
 
-def _protected(model: type[models.Model]) -> Protected | None:
+def _protected(model: type[models.Model]) -> ProtectedTable | None:
     if model is Tenant:
-        return Protected(model._meta.db_table, f"{_quoted('id')} = {_SEEN_IDS}")
+        return ProtectedTable(model._meta.db_table, f"{_quoted('id')} = {_VISIBLE_IDS}")
     keys = [field for field in model._meta.local_concrete_fields if isinstance(field, models.ForeignKey)]
     own = next((key for key in keys if key.related_model is Tenant), None)
     if own is not None:
-        belongs = f"{_quoted(own.column)} = {_SEEN_IDS}"
-        # Without a tenant a provider is everybody's to ask; any other such row is the deployment's own.
-        return Protected(model._meta.db_table, belongs, own.null and model._meta.label == "assistant.Provider")
+        condition = f"{_quoted(own.column)} = {_VISIBLE_IDS}"
+        # All tenants may read providers without a tenant. Any other row without one is the deployment's own.
+        return ProtectedTable(model._meta.db_table, condition, own.null and model._meta.label == "assistant.Provider")
     parents = [key for key in keys if _leads_to_tenant(key.related_model, (model,)) and not key.null]
     if not parents:
         return None
-    return Protected(model._meta.db_table, " AND ".join(_has_parent(model, key) for key in parents))
+    return ProtectedTable(model._meta.db_table, " AND ".join(_has_parent(model, key) for key in parents))
 
 
 def _has_parent(model: type[models.Model], key: models.ForeignKey[Any, Any]) -> str:
-    """True of rows whose parent is in sight: the parent's own policy decides which the subquery finds."""
+    """Return SQL that is true for rows whose parent is visible: the parent's policy filters the subquery."""
     parent, column = _quoted(key.related_model._meta.db_table), _quoted(str(key.target_field.column))
     child = f"{_quoted(model._meta.db_table)}.{_quoted(key.column)}"
     return f"EXISTS (SELECT 1 FROM {parent} parent WHERE parent.{column} = {child})"  # noqa: S608 - names of models  # nosec B608
@@ -94,18 +96,18 @@ def _quoted(name: str) -> str:
 
 @transaction.atomic
 def install(*, role: str) -> list[str]:
-    """Put the policies on every protected table, and grant `role` the use of the tables; safe to repeat.
+    """Create the policies of every protected table and grant `role` access to all tables. May be repeated.
 
-    A role that does not exist is made; it may log in, and its password is the operator's to set.
+    A role that does not exist is created with LOGIN; the operator sets its password.
 
     Returns:
-        The tables.
+        The names of the tables.
 
     Raises:
-        ValueError: the role is a superuser or bypasses row-level security, it is not there and this connection's may
-            not make it, or the database is no PostgreSQL.
+        ValueError: the role is a superuser or bypasses row-level security, does not exist and cannot be created by this
+            connection's role, or the database is not PostgreSQL.
     """
-    _need_postgresql()
+    _require_postgresql()
     tables = protected_tables()
     with connection.cursor() as cursor:
         _prepare_role(cursor, role)
@@ -120,8 +122,8 @@ def install(*, role: str) -> list[str]:
 
 @transaction.atomic
 def remove() -> list[str]:
-    """Take the policies off again. Returns the tables."""
-    _need_postgresql()
+    """Drop the policies; return the names of the tables."""
+    _require_postgresql()
     tables = protected_tables()
     with connection.cursor() as cursor:
         for one in tables:
@@ -136,7 +138,7 @@ def _prepare_role(cursor: Any, role: str) -> None:
     if found is None:
         _create_role(cursor, role)
     elif found[0]:
-        raise ValueError(f"the role {role!r} is a superuser or bypasses row-level security: nothing would hold it")
+        raise ValueError(f"the role {role!r} is a superuser or bypasses row-level security")
 
 
 def _create_role(cursor: Any, role: str) -> None:
@@ -151,29 +153,29 @@ def _create_role(cursor: Any, role: str) -> None:
         ) from exc
 
 
-def _statements(one: Protected) -> Iterator[str]:
-    table, belongs = _quoted(one.table), f"{_SEES_ALL} OR ({one.belongs})"
+def _statements(one: ProtectedTable) -> Iterator[str]:
+    table, condition = _quoted(one.table), f"{_ALL_VISIBLE} OR ({one.condition})"
     yield from _dropped(one)
     yield from _altered(one, "ENABLE")
     yield from _altered(one, "FORCE")
-    yield f"CREATE POLICY {POLICY} ON {table} USING ({belongs}) WITH CHECK ({belongs})"
+    yield f"CREATE POLICY {POLICY} ON {table} USING ({condition}) WITH CHECK ({condition})"
     if one.is_shared_without_tenant:
         yield f"CREATE POLICY {SHARED_POLICY} ON {table} FOR SELECT USING (tenant_id IS NULL)"
 
 
-def _altered(one: Protected, verb: str) -> Iterator[str]:
+def _altered(one: ProtectedTable, verb: str) -> Iterator[str]:
     yield f"ALTER TABLE {_quoted(one.table)} {verb} ROW LEVEL SECURITY"
 
 
-def _dropped(one: Protected) -> Iterator[str]:
+def _dropped(one: ProtectedTable) -> Iterator[str]:
     for policy in (POLICY, SHARED_POLICY):
         yield f"DROP POLICY IF EXISTS {policy} ON {_quoted(one.table)}"
 
 
-def problems() -> list[str]:
-    """Why row-level security would not hold this connection's role; nothing if it does."""
+def find_problems() -> list[str]:
+    """Return why row-level security would not apply to this connection's role; empty if it applies."""
     if connection.vendor != "postgresql":
-        return ["The database is no PostgreSQL."]
+        return ["The database is not PostgreSQL."]
     with connection.cursor() as cursor:
         cursor.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
         is_above = cursor.fetchone()[0]
@@ -182,28 +184,28 @@ def problems() -> list[str]:
             " WHERE relrowsecurity AND relforcerowsecurity AND polname = %s AND relnamespace = 'public'::regnamespace",
             [POLICY],
         )
-        held = {name for (name,) in cursor.fetchall()}
+        protected = {name for (name,) in cursor.fetchall()}
     found = ["The role is a superuser or bypasses row-level security."] if is_above else []
-    bare = [one.table for one in protected_tables() if one.table not in held]
-    return found + ([f"These tables have no forced policy: {', '.join(bare)}."] if bare else [])
+    unprotected = [one.table for one in protected_tables() if one.table not in protected]
+    return found + ([f"These tables have no forced policy: {', '.join(unprotected)}."] if unprotected else [])
 
 
-def hiding() -> list[str]:
-    """Why the code that runs now would find no tenant's rows, and take that for an answer; nothing if it finds them."""
-    if settings.ROW_LEVEL_SECURITY and tenants_in_sight() != NOBODY:
+def find_hidden_rows() -> list[str]:
+    """Return why row-level security hides all tenants' rows from the current code; empty if it does not."""
+    if settings.ROW_LEVEL_SECURITY and visible_tenants() != NO_TENANTS:
         return []
-    if connection.vendor != "postgresql" or not _is_held():
+    if connection.vendor != "postgresql" or not _has_active_policy():
         return []
     if settings.ROW_LEVEL_SECURITY:
-        return ["Row-level security hides all rows, since no tenant is in sight. Let manage.py run in all_tenants()."]
+        return ["Row-level security hides all rows, because no tenant is set. Let manage.py run in all_tenants()."]
     return [
-        "Row-level security hides all tenants' rows from this database role, since ROW_LEVEL_SECURITY is not true here."
-        " Set ROW_LEVEL_SECURITY=true in every environment that reaches this database."
+        "Row-level security hides all tenants' rows from this database role, because ROW_LEVEL_SECURITY is not true"
+        " here. Set ROW_LEVEL_SECURITY=true in every environment that reaches this database."
     ]
 
 
-def _is_held() -> bool:
-    """Whether policies hold this connection's role, as PostgreSQL itself sees it, on any protected table."""
+def _has_active_policy() -> bool:
+    """Return whether row-level security is active for this connection's role on any protected table."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT 1 FROM unnest(%s::text[]) AS name"
@@ -214,46 +216,46 @@ def _is_held() -> bool:
 
 
 @cache
-def need_agreement() -> None:
-    """See that the database does what ROW_LEVEL_SECURITY says; once it does, this process asks no more.
+def check_setting() -> None:
+    """Check once that the database matches ROW_LEVEL_SECURITY.
 
     Raises:
-        Disagreement: they say different things, in either direction.
+        SettingMismatch: it does not, in either direction. The next call checks again.
     """
-    found = problems() if settings.ROW_LEVEL_SECURITY else hiding()
+    found = find_problems() if settings.ROW_LEVEL_SECURITY else find_hidden_rows()
     if found:
-        raise Disagreement(" ".join(found))
+        raise SettingMismatch(" ".join(found))
 
 
-def _need_postgresql() -> None:
+def _require_postgresql() -> None:
     if connection.vendor != "postgresql":
         raise ValueError("row-level security needs PostgreSQL")
 
 
-def hold_connections() -> None:
-    """Let every statement on PostgreSQL say whose rows it may see, on all connections from now on."""
-    connection_created.connect(_hold, dispatch_uid="row-level-security")
+def wrap_statements() -> None:
+    """Wrap every statement on PostgreSQL connections from now on in `with_tenants`."""
+    connection_created.connect(_add_wrapper, dispatch_uid="row-level-security")
 
 
-def _hold(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def _add_wrapper(connection: BaseDatabaseWrapper, **_: Any) -> None:
     if connection.vendor == "postgresql" and with_tenants not in connection.execute_wrappers:
         connection.execute_wrappers.append(with_tenants)
 
 
 def with_tenants(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    """Execute a statement together with the setting of its tenants: one message, one transaction, one round trip."""
+    """Execute a statement and the setting of its tenants in one message, transaction and round trip."""
     statement = sql if isinstance(sql, str) else sql.as_string(context["cursor"].cursor)
-    if statement.startswith(_BARE):
+    if statement.startswith(_WITHOUT_ROWS):
         return execute(sql, params, many, context)
     cursor = context["cursor"].cursor
     if getattr(cursor, "name", None):
         raise ImproperlyConfigured("Row-level security needs DISABLE_SERVER_SIDE_CURSORS in the database's settings.")
-    setting = f"SELECT set_config('{VARIABLE}', '{tenants_in_sight()}', true); "
+    setting = f"SELECT set_config('{VARIABLE}', '{visible_tenants()}', true); "
     if not many:
         execute(setting + statement, params, False, context)
         cursor.nextset()
         return None
-    # A driver may send these in a pipeline, which takes one statement at a time.
+    # The driver may send these in a pipeline, which allows one statement per message.
     with transaction.atomic(using=context["connection"].alias):
         execute(setting, None, False, context)
         return execute(sql, params, True, context)

@@ -1,7 +1,7 @@
-"""Whose rows the code that runs now may see and write: one tenant's, several tenants', all, or nobody's.
+"""Which tenants' rows the current request or task may read and write.
 
-Where row-level security is on (`row_level_security`), PostgreSQL holds every statement to it.
-Requests and connections begin with nobody's, and enter a tenant once their caller is known.
+Where row-level security is on (`row_level_security`), PostgreSQL enforces this for every statement. Requests and
+connections start with no tenants, and set theirs once the caller is known.
 """
 
 from __future__ import annotations
@@ -10,50 +10,51 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-NOBODY, EVERYBODY = "", "*"
-_tenants: ContextVar[str] = ContextVar("tenants_in_sight", default=NOBODY)
+NO_TENANTS = ""
+ALL_TENANTS = "*"
+_tenants: ContextVar[str] = ContextVar("visible_tenants", default=NO_TENANTS)
 
 
-def tenants_in_sight() -> str:
-    """The ids, comma separated; `NOBODY` or `EVERYBODY`."""
+def visible_tenants() -> str:
+    """Return the tenants' ids, comma separated, or `NO_TENANTS` or `ALL_TENANTS`."""
     return _tenants.get()
 
 
-def enter(*tenant_ids: int) -> None:
-    """From here on, this task or request sees the rows of these tenants alone; of none, if none is given."""
-    _tenants.set(_written(tenant_ids))
+def set_tenants(*tenant_ids: int) -> None:
+    """Allow this request or task the rows of these tenants alone, for the rest of its life."""
+    _tenants.set(_joined(tenant_ids))
 
 
-def enter_all() -> None:
-    """From here on, this task or request sees all tenants' rows: for operators, and for the deployment's own work."""
-    _tenants.set(EVERYBODY)
+def set_all_tenants() -> None:
+    """Allow this request or task the rows of all tenants: for operators and the deployment's own work."""
+    _tenants.set(ALL_TENANTS)
 
 
 @contextmanager
-def tenants(*tenant_ids: int) -> Iterator[None]:
-    """As `enter`, to the end of the block."""
-    with _seeing(_written(tenant_ids)):
+def tenant_scope(*tenant_ids: int) -> Iterator[None]:
+    """Allow a block the rows of these tenants alone."""
+    with _scope(_joined(tenant_ids)):
         yield
 
 
 @contextmanager
 def all_tenants() -> Iterator[None]:
-    """As `enter_all`, to the end of the block, or of the function that it decorates.
+    """Allow a block, or a function that this decorates, the rows of all tenants.
 
-    For finding out who is calling, and for the deployment's own work.
+    For looking up the caller and for the deployment's own work.
     """
-    with _seeing(EVERYBODY):
+    with _scope(ALL_TENANTS):
         yield
 
 
 @contextmanager
-def _seeing(wanted: str) -> Iterator[None]:
-    token = _tenants.set(wanted)
+def _scope(tenants: str) -> Iterator[None]:
+    token = _tenants.set(tenants)
     try:
         yield
     finally:
         _tenants.reset(token)
 
 
-def _written(tenant_ids: Iterable[int]) -> str:
+def _joined(tenant_ids: Iterable[int]) -> str:
     return ",".join(str(int(pk)) for pk in tenant_ids)

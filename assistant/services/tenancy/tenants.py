@@ -1,4 +1,4 @@
-"""Making tenants."""
+"""Creates tenants."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assistant.services.tenancy.memberships import add_member, find_user
 
 @transaction.atomic
 def create_tenant(*, slug: str, name: str, owner: str, timezone: str = "UTC") -> Tenant:
-    """Make a tenant whose owner is the user of that name.
+    """Create a tenant whose owner is the user named `owner`.
 
     Raises:
         ValueError: there is no such user.
         ValidationError: the slug is taken, or a value is not valid.
     """
     if find_user(owner) is None:
-        raise ValueError(f"there is no user {owner!r}; make one with createsuperuser, or in the admin")
+        raise ValueError(f"there is no user {owner!r}; create one with createsuperuser, or in the admin")
     tenant = Tenant(slug=slug, name=name, timezone=timezone)
     tenant.full_clean()
     tenant.save()

@@ -1,4 +1,4 @@
-"""The guard of every URL that a tenant sets: of providers, and of outside MCP servers."""
+"""The guard for URLs that tenants set: of providers, webhooks and outside MCP servers."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 
 
 def tenant_guard() -> UrlGuard:
-    """Public https and the places inside that the deployment names; in development (DEBUG) the machine itself too."""
+    """Return a guard that allows public https, INTERNAL_HOSTS, and with DEBUG this machine."""
     return UrlGuard(allow_loopback=settings.DEBUG, inside=settings.INTERNAL_HOSTS)

@@ -1,4 +1,4 @@
-"""Calls one tool for a member outside of any run, by the rules, limits, time and audit that hold within one."""
+"""Calls one tool for a member outside of a run, with the same policy, limits, timeouts and audit as within one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.toolcalls.batch import Batch
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.interceptors import CallTool, Invocation
 from assistant.core.toolcalls.protocols import Admission, Decision, ToolOutcome
-from assistant.core.toolcalls.run_call import Workshop
+from assistant.core.toolcalls.run_call import CallEnvironment
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom
 from assistant.core.values.messages import ToolCall
@@ -27,10 +27,10 @@ from assistant.toolkit.logs import labelled
 
 __all__ = ["CalledTool", "Decision", "TooManyCalls", "ToolCall", "call_tool", "context_of", "tools_for"]
 
-# However long a tool says it takes: nobody waits for a single call for longer.
-MAX_SECONDS = 300.0
+# Also for tools with a longer timeout of their own.
+MAX_CALL_SECONDS = 300.0
 
-# Calls of one member at once, in this process: nobody takes all the threads that tools run in.
+# Concurrent calls of one member in this process, so that one member cannot take all tool threads.
 MAX_CALLS = 8
 
 OnProgress = Callable[[float, float | None, str], Awaitable[None]]
@@ -38,15 +38,15 @@ _calls: dict[asyncio.Task[CalledTool], Member] = {}
 
 
 class TooManyCalls(Exception):
-    """The member has `MAX_CALLS` calls running; the message may be shown to them."""
+    """The member has `MAX_CALLS` calls running; the message can be shown to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
-    """What came of a call.
+    """The result of `call_tool`.
 
-    `tool` is None if the member has none of that name that may be used; `outage` then says why, if nothing but its
-    server is in the way. `result` is what the tool gave, None if it was not run, or raised.
+    `tool` is None if the member may use no tool of that name; `outage` then says why if its server is unavailable.
+    `result` is what the tool returned, or None if it did not run or raised.
     """
 
     outcome: ToolOutcome
@@ -55,22 +55,22 @@ class CalledTool:
     outage: str = ""
 
 
-class _Toolset(TenantToolset):
-    """Remembers which tool was let in, or why it stands still."""
+class _RecordingToolset(TenantToolset):
+    """A toolset that stores the tool it admitted, or its outage."""
 
     tool: Tool | None = None
     outage: str = ""
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
         admissions = await super().admit(calls)
-        self.tool = next((found.tool for found in admissions if found.policy != "off"), None)
-        self.outage = next((found.outage for found in admissions), "")
+        self.tool = next((admission.tool for admission in admissions if admission.policy != "off"), None)
+        self.outage = next((admission.outage for admission in admissions), "")
         return admissions
 
 
 @dataclass(slots=True)
-class _Catch:
-    """An interceptor that remembers what the tool gave, as the others have left it."""
+class _ResultRecorder:
+    """The outermost interceptor: stores the result after all others."""
 
     result: ToolResult | None = field(default=None, repr=False)
 
@@ -80,7 +80,7 @@ class _Catch:
 
 
 async def tools_for(*, member: Member) -> list[Tool]:
-    """The tools that the member may call now outside of any assistant, in the catalogue's order."""
+    """Return the tools that the member may call outside of an assistant, in the catalogue's order."""
     found = await in_database(effective_tools, tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
     context = context_of(member)
     offered = (entry.tool.for_context(context) for entry in found if entry.policy != "off")
@@ -88,7 +88,7 @@ async def tools_for(*, member: Member) -> list[Tool]:
 
 
 def context_of(member: Member, extra: Mapping[str, Any] | None = None) -> ToolContext:
-    """The circumstances of a call outside of any run: who is known by their key, and nothing that they sent."""
+    """Return the context of a call outside of a run. It holds nothing that the client sent."""
     return ToolContext(tenant=member.tenant, user=member.user, extra=extra or {})
 
 
@@ -101,18 +101,18 @@ async def call_tool(
     extra: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
 ) -> CalledTool:
-    """Decide on a call, run it and write it down.
+    """Apply the policy to a call, run it and record it.
 
-    Whoever cancels this cancels the tool, and does not wait for its end, which is recorded all the same.
+    Cancelling this cancels the tool without waiting for it; its end is still recorded.
 
     Args:
-        decision: what a person said, if the call waited for approval.
-        can_ask: whether a person can be asked; if so the outcome may be `awaiting_approval`.
-        extra: more of the tool's context.
-        on_progress: is told how far the tool is, in order.
+        decision: A person's answer, if the call waited for approval.
+        can_ask: Whether a person can be asked; if so the outcome may be `awaiting_approval`.
+        extra: Added to the tool's context.
+        on_progress: Called with the tool's progress (done, total, message), in order.
 
     Raises:
-        TooManyCalls: the member must wait until one of their calls has ended.
+        TooManyCalls: the member has too many calls running.
     """
     if sum(one.user == member.user and one.tenant == member.tenant for one in _calls.values()) >= MAX_CALLS:
         raise TooManyCalls(f"You have {MAX_CALLS} calls running. Wait until one of them has ended.")
@@ -138,31 +138,31 @@ async def _call(
     extra: Mapping[str, Any] | None,
     on_progress: OnProgress | None,
 ) -> CalledTool:
-    catch = _Catch()
-    deadline = Deadline(MAX_SECONDS)
-    toolset = _Toolset(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
-    shop = Workshop(
+    recorder = _ResultRecorder()
+    deadline = Deadline(MAX_CALL_SECONDS)
+    toolset = _RecordingToolset(tenant_id=member.tenant_id, user_id=member.user_id, assistant_id=None)
+    environment = CallEnvironment(
         toolset=toolset,
         journal=CallJournal(member),
         context=context_of(member, extra),
-        guard=Guard(),
+        limiter=CallLimiter(),
         transcript=Transcript(),
         deadline=deadline,
         can_ask=can_ask,
-        interceptors=(catch, *tool_interceptors()),
+        interceptors=(recorder, *tool_interceptors()),
     )
-    batch = Batch([call], shop, None if decision is None else {call.id: decision})
+    batch = Batch([call], environment, None if decision is None else {call.id: decision})
     try:
-        with labelled(shop.context):
+        with labelled(environment.context):
             await _run(batch, on_progress)
     finally:
         deadline.close()
-    return CalledTool(batch.outcomes[call.id], toolset.tool, catch.result, toolset.outage)
+    return CalledTool(batch.outcomes[call.id], toolset.tool, recorder.result, toolset.outage)
 
 
 async def _run(batch: Batch, on_progress: OnProgress | None) -> None:
     async with contextlib.aclosing(batch.run()) as events:
         async for event in events:
             if isinstance(event, Custom) and event.name == "tool.progress" and on_progress is not None:
-                told = event.value
-                await on_progress(told["done"], told.get("total"), told.get("message", ""))
+                progress = event.value
+                await on_progress(progress["done"], progress.get("total"), progress.get("message", ""))

@@ -1,4 +1,4 @@
-"""The audit of tool calls that belong to no run: who called over MCP, with what, and what came of it."""
+"""The audit of tool calls outside of runs, such as those over MCP."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ from assistant.services.db.threads import in_database
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
-from assistant.services.toolcalls.run_journal import KEPT_CHARACTERS, above_quota, ending_of
+from assistant.services.toolcalls.run_journal import MAX_STORED_CHARACTERS, above_quota, outcome_columns
 from assistant.services.toolpolicy.catalogue import registry
 
-# A call that has not ended by then was cut off with its process, or its question was never answered.
+# A call that has not ended by then lost its process, or was never approved or declined.
 CALL_LIFETIME = timedelta(hours=1)
 
 
 class CallJournal:
-    """Keeps the calls that a member makes outside of runs."""
+    """Records the calls that a member makes outside of runs."""
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._begun: set[str] = set()
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        above = await in_database(note_call_start, member=self._member, batch=batch)
+        above = await in_database(record_call_start, member=self._member, batch=batch)
         self._begun |= {planned.call.id for planned in batch if planned.call.id not in above}
         return above
 
     async def keep(self, call: Call, media: Sequence[object]) -> Sequence[Mapping[str, object]]:
-        """The caller gets files within the answer; none is kept to be fetched later."""
+        """Store nothing: the answer itself contains the files."""
         return ()
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        await in_database(note_call_end, member=self._member, outcomes=outcomes)
+        await in_database(record_call_end, member=self._member, outcomes=outcomes)
         catalogue = registry()
         metrics.count_calls(
             tenant=self._member.tenant.slug,
             outcomes=outcomes,
-            # A call that did not run may have a name that the model made up.
+            # The name of a call that did not run may be invented by the model.
             is_known=lambda outcome: outcome.call.id in self._begun or outcome.call.name in catalogue,
         )
 
 
-def note_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> dict[str, ToolOutcome]:
-    """Write down calls that are about to run, and count them; one that waited for approval goes on in its row.
+def record_call_start(*, member: Member, batch: Sequence[PlannedCall]) -> dict[str, ToolOutcome]:
+    """Record and count calls that are about to run. A call that waited for approval keeps its row.
 
     Returns:
-        What comes of those that are above a quota, by call id.
+        The outcomes of the calls that a quota refuses, by call id.
     """
-    above, reached = _note_call_start(member, batch)
+    above, reached = _record_call_start(member, batch)
     if reached is not None:
         record_quota_reached(tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
     return above
 
 
 @transaction.atomic
-def _note_call_start(
+def _record_call_start(
     member: Member, batch: Sequence[PlannedCall]
 ) -> tuple[dict[str, ToolOutcome], QuotaReached | None]:
     taken, reached = reserve_calls(
@@ -87,25 +87,25 @@ def _note_call_start(
 
 
 @transaction.atomic
-def note_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
-    """Write down what came of calls, those that were not run included."""
+def record_call_end(*, member: Member, outcomes: Sequence[ToolOutcome]) -> None:
+    """Record the outcomes of calls, including those that did not run."""
     for outcome in outcomes:
         ToolCall.objects.update_or_create(
             tenant_id=member.tenant_id,
             user_id=member.user_id,
             run=None,
             call_id=outcome.call.id,
-            defaults=ending_of(outcome),
+            defaults=outcome_columns(outcome),
             create_defaults={
                 "name": outcome.call.name[:128],
-                "arguments": outcome.call.arguments[:KEPT_CHARACTERS],
-                **ending_of(outcome),
+                "arguments": outcome.call.arguments[:MAX_STORED_CHARACTERS],
+                **outcome_columns(outcome),
             },
         )
 
 
 def settle_approval(*, member: Member, call_id: str, approved: bool) -> bool:
-    """Answer a call that waits for its caller's approval. Returns False if it was answered before, or never asked."""
+    """Approve or decline a call that waits for its caller. Returns False if it is not waiting."""
     waiting = _calls_of(member).filter(call_id=call_id, status=ToolCall.Status.AWAITING_APPROVAL)
     status = ToolCall.Status.RUNNING if approved else ToolCall.Status.DECLINED
     return bool(waiting.update(status=status, decided_by_id=member.user_id, decided_at=timezone.now()))
@@ -116,7 +116,7 @@ def _calls_of(member: Member) -> QuerySet[ToolCall]:
 
 
 def expire_calls() -> int:
-    """Settle calls outside of runs that will never end, of all tenants: the deployment's own housekeeping."""
+    """Mark calls outside of runs that will never end as expired or interrupted, for all tenants; return how many."""
     stale = ToolCall.objects.filter(run=None, started_at__lt=timezone.now() - CALL_LIFETIME)
     expired = stale.filter(status=ToolCall.Status.AWAITING_APPROVAL).update(status=ToolCall.Status.EXPIRED)
     return expired + stale.filter(status=ToolCall.Status.RUNNING).update(status=ToolCall.Status.INTERRUPTED)

@@ -1,4 +1,4 @@
-"""Files that tools returned: kept with their call, and found for the member whose conversation it was."""
+"""Stores files that tools return, and finds them for the member whose conversation they belong to."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from assistant.services.tenancy.members import Member
 from assistant.toolkit import Media
 
 
-def keep_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[Media]) -> list[dict[str, Any]]:
-    """Store the files of a call; returns what clients are told of each."""
+def store_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[Media]) -> list[dict[str, Any]]:
+    """Store the files of a call; return the description of each for clients."""
     rows = ToolFile.objects.bulk_create(
         ToolFile(
             tenant_id=key.tenant_id,
@@ -28,26 +28,26 @@ def keep_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[M
         )
         for one in media
     )
-    return [described(row, tenant_slug) for row in rows]
+    return [file_description(row, tenant_slug) for row in rows]
 
 
-def described(row: ToolFile, tenant_slug: str) -> dict[str, Any]:
-    """A file as clients are told of it; `url` answers to the member alone."""
+def file_description(row: ToolFile, tenant_slug: str) -> dict[str, Any]:
+    """Return a file's description for clients; `url` is accessible to the member alone."""
     url = reverse("assistant:tool-file", kwargs={"tenant": tenant_slug, "file": row.pk})
     return {"name": row.name, "mediaType": row.media_type, "size": row.size, "url": url}
 
 
 def files_of_calls(*, member: Member, call_pks: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
-    """The files of calls, by call, without their bytes."""
+    """Return the descriptions of files by their call's primary key."""
     found: dict[int, list[dict[str, Any]]] = {}
     rows = ToolFile.objects.filter(tenant_id=member.tenant_id, call__in=list(call_pks)).defer("data")
     for row in rows.order_by("created_at", "pk"):
-        found.setdefault(row.call_id, []).append(described(row, member.tenant.slug))
+        found.setdefault(row.call_id, []).append(file_description(row, member.tenant.slug))
     return found
 
 
 def find_file(*, member: Member, file_id: uuid.UUID) -> ToolFile | None:
-    """A file of a member's own conversation; None if it is somebody else's, or nobody's."""
+    """Return a file of a member's own conversation, or None."""
     own = ToolFile.objects.filter(
         pk=file_id, tenant_id=member.tenant_id, call__tenant_id=member.tenant_id, call__run__user_id=member.user_id
     )
@@ -57,7 +57,7 @@ def find_file(*, member: Member, file_id: uuid.UUID) -> ToolFile | None:
 
 
 def file_response(found: ToolFile) -> HttpResponse:
-    """The bytes with headers under which nothing in them can run or be taken for something else."""
+    """Return the file's bytes with headers that prevent scripts and content sniffing."""
     is_image = found.media_type.startswith("image/")
     kind = f"{found.media_type}; charset=utf-8" if found.media_type.startswith("text/") else found.media_type
     answer = HttpResponse(bytes(found.data), content_type=kind)

@@ -1,4 +1,4 @@
-"""Incidents: what a tool must never do, written down for the operator; the model gets none of it."""
+"""Records incidents, such as a tool result with another tenant's rows, for the operator."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from assistant.toolkit.context import UserId
 logger = logging.getLogger(__name__)
 
 
-async def watch_for_incidents(invocation: Invocation, call: CallTool) -> ToolResult:
-    """An interceptor: a result that holds another tenant's row becomes an incident and a failed call."""
+async def report_incidents(invocation: Invocation, call: CallTool) -> ToolResult:
+    """An interceptor that records an incident if a result contains another tenant's row; the call fails."""
     try:
         return await call(invocation)
     except ForeignRow as exc:
@@ -28,7 +28,7 @@ async def watch_for_incidents(invocation: Invocation, call: CallTool) -> ToolRes
 
 @transaction.atomic
 def record_incident(*, invocation: Invocation, description: str) -> Incident:
-    """Write an incident down, and that the tenant's webhooks are told of it."""
+    """Store an incident and record its webhook event."""
     context = invocation.context
     user_id: UserId = context.user.id
     incident = Incident.objects.create(
@@ -42,7 +42,7 @@ def record_incident(*, invocation: Invocation, description: str) -> Incident:
     record_event(
         tenant_id=incident.tenant_id,
         event=Webhook.Event.TOOL_INCIDENT,
-        facts={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
-        once=str(incident.pk),
+        data={"incident": incident.pk, "tool": incident.tool, "run": incident.run_id, "call": incident.call_id},
+        event_key=str(incident.pk),
     )
     return incident

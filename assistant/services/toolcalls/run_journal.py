@@ -1,4 +1,4 @@
-"""The audit of tool calls: a row before a tool runs, its outcome after, one crossing to the database each."""
+"""The audit of a run's tool calls: a row before a batch runs, the outcomes after it, one transaction each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from assistant.core.conversation.sub_agent_transcripts import Asked, to_kept
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, to_stored
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
@@ -21,32 +21,32 @@ from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, QuotaReached, Quotas
-from assistant.services.toolcalls.files import keep_files
+from assistant.services.toolcalls.files import store_files
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
 
-# What an operator can look up of a single result.
-KEPT_CHARACTERS = 200_000
-# What a page is shown again after a reload, as JSON.
-KEPT_DISPLAY_BYTES = 200_000
-# Rows of calls that have not begun; all others have, and none of them runs twice unseen.
+# Of a result, for operators to look up.
+MAX_STORED_CHARACTERS = 200_000
+# Of what a tool displays, as JSON, for pages to show again after a reload.
+MAX_STORED_DISPLAY_BYTES = 200_000
+# Statuses of calls that have not begun. Calls with any other status must not run again.
 _NOT_BEGUN = frozenset({ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPROVAL})
-_CUT_OFF = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
+_INTERRUPTED = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 
 _CALLS = PreparedInsert(ToolCall)
-_TOLD = ("status", "rule", "result", "told", "display", "asked", "error", "error_id", "duration_ms")
+_OUTCOME_COLUMNS = ("status", "rule", "result", "told", "display", "asked", "error", "error_id", "duration_ms")
 
 
 def _call(*, pk: int, tenant_id: int) -> QuerySet[ToolCall]:
     return ToolCall.objects.filter(pk=pk, tenant_id=tenant_id)
 
 
-# One update of many rows would save a way to the database, and costs Django twenty times as long to write.
-_ENDING = PreparedUpdate(_call, *_TOLD, pk=int, tenant_id=int)
+# One prepared update per row: `bulk_update` would save round trips, but takes Django twenty times as long to compile.
+_OUTCOME = PreparedUpdate(_call, *_OUTCOME_COLUMNS, pk=int, tenant_id=int)
 
 
 class AuditJournal:
-    """Keeps one run's tool calls; a call that waited for approval goes on in the row of the run that asked."""
+    """Records one run's tool calls. A call that waited for approval keeps the row of the run that asked."""
 
     def __init__(self, key: RunKey, tenant_slug: str, quotas: Quotas = NO_QUOTAS) -> None:
         self._key = key
@@ -55,49 +55,50 @@ class AuditJournal:
         self._rows: dict[str, int] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        rows, known = await in_database_with_retry(note_start, key=self._key, batch=batch, quotas=self._quotas)
+        rows, known = await in_database_with_retry(record_start, key=self._key, batch=batch, quotas=self._quotas)
         self._rows |= rows
         return known
 
     async def keep(self, call: Call, media: Sequence[Media]) -> Sequence[Mapping[str, object]]:
         return await in_database(
-            keep_files, key=self._key, tenant_slug=self._tenant_slug, call_pk=self._rows[call.id], media=media
+            store_files, key=self._key, tenant_slug=self._tenant_slug, call_pk=self._rows[call.id], media=media
         )
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        await in_database_with_retry(note_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
+        await in_database_with_retry(record_outcomes, key=self._key, rows=self._rows, outcomes=outcomes)
         catalogue = registry()
         metrics.count_calls(
             tenant=self._tenant_slug,
             outcomes=outcomes,
-            # A call that did not run may have a name that the model made up.
+            # The name of a call that did not run may be invented by the model.
             is_known=lambda outcome: outcome.call.id in self._rows or outcome.call.name in catalogue,
         )
 
 
-def note_start(
+def record_start(
     *, key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas = NO_QUOTAS
 ) -> tuple[dict[str, int], dict[str, ToolOutcome]]:
-    """Write down calls that are about to run, and count them.
+    """Record and count calls that are about to run.
 
     Returns:
-        Their rows' ids by call id, and the outcomes of those that must not run: they did before, or are above a quota.
+        Their rows' primary keys by call id, and the outcomes of calls that must not run, because they did before or a
+        quota refuses them.
     """
-    rows, known, reached = _note_start(key, batch, quotas)
+    rows, known, reached = _record_start(key, batch, quotas)
     if reached is not None:
         record_quota_reached(tenant_id=key.tenant_id, user_id=key.user_id, reached=reached)
     return rows, known
 
 
 @transaction.atomic
-def _note_start(
+def _record_start(
     key: RunKey, batch: Sequence[PlannedCall], quotas: Quotas
 ) -> tuple[dict[str, int], dict[str, ToolOutcome], QuotaReached | None]:
-    # Before any other row is locked.
+    # First, because quotas are locked before other rows.
     taken, reached = reserve_calls(tenant_id=key.tenant_id, user_id=key.user_id, quotas=quotas, count=len(batch))
     above = above_quota(batch[taken:], reached)
     batch = batch[:taken]
-    found = {row.call_id: row for row in _rows_of(key, batch).select_for_update()}
+    found = {row.call_id: row for row in _existing_rows(key, batch).select_for_update()}
     known = {
         work.call.id: outcome
         for work in batch
@@ -126,7 +127,7 @@ def _note_start(
 
 
 def above_quota(batch: Sequence[PlannedCall], reached: QuotaReached | None) -> dict[str, ToolOutcome]:
-    """What comes of calls that a quota does not let run."""
+    """Return the outcomes of calls that a quota refuses."""
     sentence = str(reached)
     return {
         work.call.id: ToolOutcome(
@@ -142,20 +143,20 @@ def above_quota(batch: Sequence[PlannedCall], reached: QuotaReached | None) -> d
     }
 
 
-def _rows_of(key: RunKey, batch: Sequence[PlannedCall]) -> QuerySet[ToolCall]:
-    """What was written of these calls before: in this run, or in the one that asked for their approval."""
+def _existing_rows(key: RunKey, batch: Sequence[PlannedCall]) -> QuerySet[ToolCall]:
+    """Return the rows of these calls that exist: in this run, or in the run that asked for their approval."""
     asked = [work.call.id for work in batch if work.decision is not None]
     here = Q(run_id=key.pk, call_id__in=[work.call.id for work in batch])
     return _of_conversation(key).filter(here | Q(call_id__in=asked))
 
 
 def _outcome_of(row: ToolCall, work: PlannedCall) -> ToolOutcome | None:
-    """What came of a call before; None if it had not begun."""
+    """Return the recorded outcome of a call, or None if it has not begun."""
     if row.status in _NOT_BEGUN:
         return None
     return ToolOutcome(
         work.call,
-        "cancelled" if row.status in _CUT_OFF else row.status,  # type: ignore[arg-type]  # a status of the core's
+        "cancelled" if row.status in _INTERRUPTED else row.status,  # type: ignore[arg-type]  # the same statuses as the core's
         row.told or row.result,
         display=row.display,
         error=row.error,
@@ -169,25 +170,27 @@ def _outcome_of(row: ToolCall, work: PlannedCall) -> ToolOutcome | None:
 
 
 @transaction.atomic
-def note_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome]) -> None:
-    """Write down what came of a batch; calls that never ran get their row now."""
+def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[ToolOutcome]) -> None:
+    """Record the outcomes of a batch. Calls that did not run get their row here."""
     unknown = [outcome.call.id for outcome in outcomes if outcome.call.id not in rows]
     asked = {row.call_id: row for row in _of_conversation(key).filter(call_id__in=unknown)} if unknown else {}
     known = {**{call_id: row.pk for call_id, row in asked.items()}, **rows}
     ended = [_row(key, outcome, known.get(outcome.call.id)) for outcome in outcomes]
     for row in ended:
         if row.call_id in asked and asked[row.call_id].status == ToolCall.Status.EXPIRED:
-            row.status = ToolCall.Status.EXPIRED  # nobody has said no
+            row.status = ToolCall.Status.EXPIRED  # not declined: nobody answered
         if row.pk is not None:
-            _ENDING.update(to={name: getattr(row, name) for name in _TOLD}, pk=row.pk, tenant_id=key.tenant_id)
+            _OUTCOME.update(
+                to={name: getattr(row, name) for name in _OUTCOME_COLUMNS}, pk=row.pk, tenant_id=key.tenant_id
+            )
     _CALLS.insert_all([row for row in ended if row.pk is None])
 
 
-def note_asked(*, key: RunKey, asked: Mapping[str, Sequence[Asked]]) -> None:
-    """Write down, by call id, what was said by the assistants that a dead run's own calls had asked."""
+def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
+    """Record, by call id, the transcripts of assistants that the calls of a run asked before its process died."""
     for call_id, said in asked.items():
         calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
-        calls.filter(asked__isnull=True).update(asked=to_kept(said))
+        calls.filter(asked__isnull=True).update(asked=to_stored(said))
 
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:
@@ -203,25 +206,25 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         agent=outcome.agent,
         name=outcome.call.name[:128],
         arguments=outcome.call.arguments,
-        told=outcome.content if outcome.full or len(outcome.content) > KEPT_CHARACTERS else "",
-        display=_kept(outcome.display),
-        asked=to_kept(outcome.asked),
-        **ending_of(outcome),
+        told=outcome.content if outcome.full or len(outcome.content) > MAX_STORED_CHARACTERS else "",
+        display=_bounded_display(outcome.display),
+        asked=to_stored(outcome.sub_agents),
+        **outcome_columns(outcome),
     )
 
 
-def ending_of(outcome: ToolOutcome) -> dict[str, Any]:
-    """The columns of a call's row that say how it ended and what it brought."""
+def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
+    """Return the columns of a call's row that hold its outcome."""
     return {
         "status": outcome.status,
         "rule": outcome.rule[:300],
-        "result": (outcome.full or outcome.content)[:KEPT_CHARACTERS],
+        "result": (outcome.full or outcome.content)[:MAX_STORED_CHARACTERS],
         "error": outcome.error,
         "error_id": outcome.error_id,
         "duration_ms": outcome.duration_ms,
     }
 
 
-def _kept(display: object) -> object:
-    """What a page is to show, unless it is too much to be kept."""
-    return None if display is None or len(msgspec.json.encode(display)) > KEPT_DISPLAY_BYTES else display
+def _bounded_display(display: object) -> object:
+    """Return what a tool displays, or None if it is too large to store."""
+    return None if display is None or len(msgspec.json.encode(display)) > MAX_STORED_DISPLAY_BYTES else display

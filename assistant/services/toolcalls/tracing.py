@@ -1,4 +1,4 @@
-"""The spans and metrics of tenants' runs; with `TRACE_CONTENT` also of what was said or passed."""
+"""OpenTelemetry spans of tenants' runs, with messages and arguments if `TRACE_CONTENT` is set."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from assistant.core.toolcalls.interceptors import CallTool, InterceptedModel, In
 from assistant.spans import ToolSpans, fail, is_observed, model_spans, run_span
 from assistant.toolkit import ToolResult
 
-__all__ = ["fail", "is_observed", "observe_call", "observed", "run_span"]
+__all__ = ["fail", "is_observed", "run_span", "trace_call", "traced"]
 
 
-def observed(model: Model, *, tenant: str) -> Model:
-    """The model with a span around every question to it; the model itself if nobody collects spans."""
+def traced(model: Model, *, tenant: str) -> Model:
+    """Wrap a model in spans, if they are collected."""
     if not is_observed():
         return model
     return InterceptedModel(model, [model_spans(model, tenant=tenant, content=settings.TRACE_CONTENT)])
 
 
-async def observe_call(invocation: Invocation, call: CallTool) -> ToolResult:
-    """An interceptor: a span around one tool call."""
+async def trace_call(invocation: Invocation, call: CallTool) -> ToolResult:
+    """An interceptor that wraps a tool call in a span."""
     return await ToolSpans(content=settings.TRACE_CONTENT)(invocation, call)

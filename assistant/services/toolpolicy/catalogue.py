@@ -1,4 +1,4 @@
-"""The deployment's tools: those of the installed apps, and the parts of the shipped library that are on."""
+"""The catalogue: the tools of the installed apps, and those of the shipped library that ASSISTANT_LIBRARY names."""
 
 from __future__ import annotations
 
@@ -28,20 +28,23 @@ def discover_installed() -> None:
     Raises:
         InvalidTool: two tools have the same name, or a tool is not valid.
     """
-    global _registry  # noqa: PLW0603 - the process's one catalogue, made once at start-up
+    global _registry  # noqa: PLW0603 - one catalogue for the process, built at start-up
     modules = [getattr(config, "tool_modules", f"{config.name}.tools") for config in apps.get_app_configs()]
     _registry = Registry([*discover(modules), *library_tools(settings.ASSISTANT_LIBRARY)])
-    # A tool's thread keeps no connection after its call: the pool is large, and a restart would break idle ones.
+    # Tool threads close their connections after each call, because the pool is large and idle connections break when
+    # the database restarts.
     set_thread_cleanup(connections.close_all)
     set_atomic(transaction.atomic)
 
 
 def library_tools(chosen: Iterable[str]) -> list[Tool]:
-    """Return the library's tools that `ASSISTANT_LIBRARY` names, by family or one by one; names it does not have are
-    left to `unknown_library_names`."""
+    """Return the library's tools that `ASSISTANT_LIBRARY` names, by family or one by one.
+
+    Unknown names are ignored; `unknown_library_names` returns them.
+    """
     names = set(chosen)
-    whole = [family for family in LIBRARY_FAMILIES if family in names or ALL in names]
-    tools = discover(map(_module_of, whole))
+    families = [family for family in LIBRARY_FAMILIES if family in names or ALL in names]
+    tools = discover(map(_module_of, families))
     if names - {*LIBRARY_FAMILIES, ALL, NONE}:
         tools += [tool for tool in _all_library_tools() if tool.name in names and tool not in tools]
     return tools
@@ -49,12 +52,12 @@ def library_tools(chosen: Iterable[str]) -> list[Tool]:
 
 def unknown_library_names(chosen: Iterable[str]) -> list[str]:
     """Return the names in `ASSISTANT_LIBRARY` that are neither a family nor a tool of the library."""
-    left = set(chosen) - {*LIBRARY_FAMILIES, ALL, NONE}
-    return sorted(left - {tool.name for tool in _all_library_tools()}) if left else []
+    names = set(chosen) - {*LIBRARY_FAMILIES, ALL, NONE}
+    return sorted(names - {tool.name for tool in _all_library_tools()}) if names else []
 
 
 def is_family_on(family: str) -> bool:
-    """Whether `ASSISTANT_LIBRARY` names a family of the library, or a tool of it."""
+    """Return whether `ASSISTANT_LIBRARY` names a family of the library, or a tool of it."""
     chosen = set(settings.ASSISTANT_LIBRARY)
     return bool(chosen & {family, ALL}) or any(tool.name in chosen for tool in discover([_module_of(family)]))
 
@@ -68,7 +71,7 @@ def _all_library_tools() -> list[Tool]:
 
 
 def registry() -> Registry:
-    """The catalogue. Raises `LookupError` before the apps are ready."""
+    """Return the catalogue. Raises `LookupError` before the apps are ready."""
     if _registry is None:
         raise LookupError("the tools are discovered when Django's apps are ready")
     return _registry
@@ -76,10 +79,10 @@ def registry() -> Registry:
 
 @contextmanager
 def using(tools: Registry) -> Iterator[None]:
-    """Make `tools` the catalogue within the block, for those who try their tools in tests."""
+    """Make `tools` the catalogue within a block, for tests of tools."""
     global _registry  # noqa: PLW0603 - see above
-    before, _registry = _registry, tools
+    previous, _registry = _registry, tools
     try:
         yield
     finally:
-        _registry = before
+        _registry = previous

@@ -1,4 +1,4 @@
-"""The one policy function: which tools a run may use, by which rule; asked at the offer, the call and the approval."""
+"""The policy function: which tools a run may use and why, evaluated at the offer, each call and each approval."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Membership
 from assistant.services.db.prepared_queries import PreparedQuery, UserKey
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.mcp_servers.health_checks import keep_fresh
+from assistant.services.mcp_servers.health_checks import refresh_stale_listings
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
@@ -31,9 +31,9 @@ _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", 
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """What may be done with a tool; `rule` is a sentence that names the layer that decided.
+    """The policy for a tool; `rule` is a sentence that names the layer that decided.
 
-    `config` and `secrets` are what the tool is then called with, and empty while it is off.
+    `config` and `secrets` are the tool's settings, empty if it is off.
     """
 
     policy: Policy
@@ -45,9 +45,9 @@ class PolicyDecision:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveTool:
-    """A tool with what may be done with it; `config` and `secrets` are empty while it is off.
+    """A tool with its policy; `config` and `secrets` are empty if it is off.
 
-    `outage` says why it cannot be used, if nothing but its server is in the way.
+    `outage` says why a tool that would otherwise be on or ask cannot be used: its server is unavailable.
     """
 
     tool: Tool
@@ -68,47 +68,47 @@ def decide(
     narrowing: Collection[str] | None = None,
     refusal: str | None = None,
 ) -> PolicyDecision:
-    """Weigh what every layer says of a tool: off beats ask beats on.
+    """Combine the policies of all layers for a tool: off beats ask beats on.
 
     Args:
-        tool: The catalogue's tool; None if it has none of that name.
-        tenant: The tenant's switch; without one the tool is off unless it is enabled by default.
-        assistant: The assistant's switch; without one it follows the tenant.
-        has_permission: Whether the user holds the permission that the tool names, if it names one.
-        narrowing: The names the client wants offered; None for all.
-        refusal: Why an outside server's tool cannot be used now, empty if it can; None for other tools.
+        tool: The tool, or None if the catalogue has none of that name.
+        tenant: The tenant's switch. Without one the tool is off unless it is enabled by default.
+        assistant: The assistant's switch. Without one it follows the tenant.
+        has_permission: Whether the user has the permission that the tool requires, if any.
+        narrowing: The names of the tools that the client allows; None for all.
+        refusal: Why an outside server's tool cannot be used now, or "" if it can; None for other tools.
     """
     if tool is None:
         return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
     if refusal:
         return PolicyDecision("off", refusal, "server")
-    opinions = [_tenants_opinion(tool, tenant, is_remote=refusal is not None)]
+    decisions = [_tenant_decision(tool, tenant, is_remote=refusal is not None)]
     if assistant is not None:
-        opinions.append(
+        decisions.append(
             PolicyDecision(assistant.policy, f"{_WORDS[assistant.policy]} for this assistant.", "assistant")
         )
     if tool.requires_approval is True:
-        opinions.insert(0, PolicyDecision("ask", "The tool itself asks before every call.", "tool"))
+        decisions.insert(0, PolicyDecision("ask", "The tool itself asks before every call.", "tool"))
     if tool.permission and not has_permission:
-        opinions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
+        decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
-        opinions.append(PolicyDecision("off", "Left out by the client.", "client"))
-    decision = _strictest(opinions)
+        decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
+    decision = _strictest(decisions)
     if decision.policy == "off":
         return decision
     try:
-        config, secrets = _settings_of(tool, (tenant, assistant))
+        config, secrets = _merged_settings(tool, (tenant, assistant))
     except ValueError as exc:
         return PolicyDecision("off", f"Its stored settings are not valid: {exc}", "settings")
     return replace(decision, config=config, secrets=secrets)
 
 
-def _settings_of(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:
+def _merged_settings(tool: Tool, pair: Iterable[Switch | None]) -> tuple[Any, Mapping[str, str]]:
     found = [switch for switch in pair if switch is not None]
     return read_config(tool, [switch.config for switch in found]), read_secrets([switch.secrets for switch in found])
 
 
-def _tenants_opinion(tool: Tool, switch: Switch | None, *, is_remote: bool) -> PolicyDecision:
+def _tenant_decision(tool: Tool, switch: Switch | None, *, is_remote: bool) -> PolicyDecision:
     if switch is not None:
         return PolicyDecision(switch.policy, f"{_WORDS[switch.policy]} for the tenant.", "tenant")
     if is_remote:
@@ -118,16 +118,16 @@ def _tenants_opinion(tool: Tool, switch: Switch | None, *, is_remote: bool) -> P
     return PolicyDecision("off", "Off until the tenant switches it on.", "tenant")
 
 
-def _strictest(opinions: list[PolicyDecision]) -> PolicyDecision:
-    """The first of the strictest; when all agree on "on", the last and most particular."""
-    worst = max(_SEVERITY[opinion.policy] for opinion in opinions)
-    agreed = [opinion for opinion in opinions if _SEVERITY[opinion.policy] == worst]
-    return agreed[0] if worst else agreed[-1]
+def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:
+    """Return the first of the strictest decisions; if all are "on", the last, which is the most specific."""
+    severity = max(_SEVERITY[decision.policy] for decision in decisions)
+    strictest = [decision for decision in decisions if _SEVERITY[decision.policy] == severity]
+    return strictest[0] if severity else strictest[-1]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What decides over a member's tools: whether the user is a superuser, and the switches."""
+class MemberSwitches:
+    """What is stored about a member's tools: whether the user is a superuser, and the switches."""
 
     is_superuser: bool
     stored: StoredSwitches
@@ -139,34 +139,36 @@ def effective_tools(
     user_id: UserId,
     assistant_id: int | None,
     narrowing: Collection[str] | None = None,
-    standing: Standing | None = None,
+    switches: MemberSwitches | None = None,
 ) -> list[EffectiveTool]:
-    """Every tool of the catalogue and of the tenant's outside servers, with today's decision for this tenant, user and
-    assistant; the catalogue's come first, in its order.
+    """Return every tool of the catalogue, in its order, and of the tenant's outside servers with its current policy.
 
-    Nothing is kept between two calls, so that a switch holds for the next one, in every process. One query, one more
-    if tools name permissions, and one for the tools of outside servers if the tenant has any. Without an assistant
-    (None) only the tenant's own switches count. `standing` is given by a caller who has just read it, of a member of
-    the tenant and an active assistant, and spares that query.
+    Nothing is cached, so that a change of a switch applies to the next call in every process. Runs one query, another
+    if tools require permissions, and another if the tenant has outside servers.
+
+    Args:
+        assistant_id: The assistant whose switches count, or None for the tenant's alone.
+        narrowing: The names of the tools that the client allows; None for all.
+        switches: Saves a query if the caller has just read them, for an active member and assistant.
     """
     tools = list(catalogue.registry())
-    if standing is None:
-        found = _standing_of(tenant_id, user_id, assistant_id)
+    if switches is None:
+        found = _member_switches(tenant_id, user_id, assistant_id)
         if isinstance(found, PolicyDecision):
             return [EffectiveTool(tool, found.policy, found.rule) for tool in tools]
-        standing = found
-    stored = standing.stored
+        switches = found
+    stored = switches.stored
     remote: dict[str, RemoteTool] = {}
     if stored.has_servers:
         outside = remote_tools(tenant_id=tenant_id, user_id=user_id, taken={tool.name for tool in tools})
         remote = {entry.tool.name: entry for entry in outside}
         tools += [entry.tool for entry in outside]
     needed = {tool.permission for tool in tools if tool.permission}
-    held = needed if standing.is_superuser else _permissions(user_id, needed)
+    held = needed if switches.is_superuser else _permissions(user_id, needed)
     effective = []
     for tool in tools:
         pair = (stored.tenant.get(tool.name), stored.assistant.get(tool.name))
-        ask = partial(
+        decide_with = partial(
             decide,
             tool,
             tenant=pair[0],
@@ -176,8 +178,8 @@ def effective_tools(
         )
         entry = remote.get(tool.name)
         refusal = entry.refusal if entry else None
-        decision = ask(refusal=refusal)
-        stands_still = entry is not None and entry.is_let_in and bool(refusal) and ask(refusal="").policy != "off"
+        decision = decide_with(refusal=refusal)
+        is_outage = entry is not None and entry.is_let_in and bool(refusal) and decide_with(refusal="").policy != "off"
         effective.append(
             EffectiveTool(
                 tool,
@@ -186,7 +188,7 @@ def effective_tools(
                 decision.config,
                 decision.secrets,
                 is_remote=entry is not None,
-                outage=refusal or "" if stands_still else "",
+                outage=refusal or "" if is_outage else "",
             )
         )
     return effective
@@ -204,19 +206,19 @@ def _membership(*, tenant_id: int, user_id: UserId, assistant_id: int) -> QueryS
 _MEMBERSHIP = PreparedQuery(_membership, tenant_id=int, user_id=UserKey, assistant_id=int)
 
 
-def _standing_of(tenant_id: int, user_id: UserId, assistant_id: int | None) -> Standing | PolicyDecision:
-    """What decides over the member's tools; or a refusal of everything, if the member or the assistant is gone."""
+def _member_switches(tenant_id: int, user_id: UserId, assistant_id: int | None) -> MemberSwitches | PolicyDecision:
+    """Return the member's switches, or a decision that refuses all tools if the member or assistant is not active."""
     row = _MEMBERSHIP.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
-        return PolicyDecision("off", "The user is no member of an active tenant.", "member")
+        return PolicyDecision("off", "The user is not a member of an active tenant.", "member")
     is_superuser, has_assistant, *stored = row
     if assistant_id is not None and not has_assistant:
         return PolicyDecision("off", "The assistant is not active.", "assistant")
-    return Standing(is_superuser, read_switches(*stored))
+    return MemberSwitches(is_superuser, read_switches(*stored))
 
 
 def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
-    """Which of `needed` ("app_label.codename") the user holds, directly or by a group."""
+    """Return which of the `needed` permissions ("app_label.codename") the user has, directly or by a group."""
     if not needed:
         return set()
     found = Permission.objects.filter(
@@ -226,9 +228,9 @@ def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
 
 
 class TenantToolset:
-    """A run's tools, asked for anew at every offer and at every batch of calls, each in one crossing.
+    """A run's tools, with policies read from the database for every offer and every batch of calls.
 
-    `initial` is what the transaction that opened the run has decided already; the first offer is made from it.
+    The first offer is made from `initial`, which the transaction that opened the run has read.
     """
 
     def __init__(
@@ -240,31 +242,31 @@ class TenantToolset:
         narrowing: Collection[str] | None = None,
         initial: Sequence[EffectiveTool] | None = None,
     ) -> None:
-        self._ask = partial(
+        self._read = partial(
             effective_tools, tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing
         )
         self._initial = initial
         self._tenant_id = tenant_id
 
     async def offered(self) -> Sequence[Tool]:
-        """The tools that are on or ask first."""
-        first, self._initial = self._initial, None
-        found = await in_database_with_retry(self._ask) if first is None else first
+        """Return the tools whose policy is on or ask."""
+        initial, self._initial = self._initial, None
+        found = await in_database_with_retry(self._read) if initial is None else initial
         if any(entry.is_remote for entry in found):
-            keep_fresh(self._tenant_id)
+            refresh_stale_listings(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        """Today's decision on each call; a switch that was flipped since the offer counts."""
-        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._ask)}
+        """Return the current policy for each call; switches changed since the offer count."""
+        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._read)}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
         return [_admission(found.get(call.name), tools) for call in calls]
 
 
 def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:
     if entry is None:
-        nothing = decide(None, tenant=None, assistant=None)
-        return Admission(None, nothing.policy, nothing.rule, callable_names=tuple(tools), tools=tools)
+        unknown = decide(None, tenant=None, assistant=None)
+        return Admission(None, unknown.policy, unknown.rule, callable_names=tuple(tools), tools=tools)
     return Admission(
         entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, tuple(tools), tools, outage=entry.outage
     )

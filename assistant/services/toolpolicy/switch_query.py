@@ -1,4 +1,4 @@
-"""What is stored of the tools' switches, as columns of whatever query needs to know it."""
+"""Reads the stored switches of tools, as columns that any query can add."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StoredSwitches:
 
 
 class _JsonRows(Aggregate):
-    """All rows of a group as one JSON array."""
+    """Aggregate the rows of a group into a JSON array."""
 
     function = "JSON_GROUP_ARRAY"
     output_field = JSONField()
@@ -48,13 +48,13 @@ class _JsonRows(Aggregate):
 
 
 def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
-    """By name: annotations that hold a tenant's switches, and those of one of its assistants.
+    """Return annotations, named as `COLUMNS`, with the switches of a tenant and of one of its assistants.
 
     Args:
-        assistant: its key, or an `OuterRef` to it.
+        assistant: The assistant's primary key, or an `OuterRef` to it.
     """
     rows = ToolSetting.objects.filter(Q(assistant=None) | Q(assistant=assistant), tenant_id=tenant_id).order_by()
-    # The settings as text: databases do not agree on what JSON within JSON looks like.
+    # `config` as text, because databases represent JSON within JSON differently.
     row = JSONArray("assistant_id", "tool", "policy", Cast("config", TextField()), "secrets")
     servers = McpServer.objects.filter(tenant_id=tenant_id, is_active=True)
     return {
@@ -64,7 +64,7 @@ def switch_columns(*, tenant_id: int, assistant: Any) -> dict[str, Any]:
 
 
 def read_switches(switches: Sequence[Sequence[Any]] | None, has_servers: bool) -> StoredSwitches:
-    """What those columns say."""
+    """Parse the values of `COLUMNS`."""
     found = StoredSwitches({}, {}, has_servers)
     for owner, tool, policy, config, secrets in switches or ():
         layer = cast(dict[str, Switch], found.tenant if owner is None else found.assistant)
@@ -73,5 +73,5 @@ def read_switches(switches: Sequence[Sequence[Any]] | None, has_servers: bool) -
 
 
 def switch_of(row: ToolSetting) -> Switch:
-    """A stored setting as it counts."""
+    """Return a stored setting as a switch."""
     return Switch(policy=cast(Policy, row.policy), config=row.config, secrets=row.secrets)

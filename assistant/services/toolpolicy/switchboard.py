@@ -1,4 +1,4 @@
-"""The switches of tools: who turns one, whom it reaches, and the board that shows them all with their rules."""
+"""Sets the switches of tools, and collects them for the switchboard page with the rule that decides each."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ Stored = dict[tuple[int, int | None, str], ToolSetting]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What the board shows for one tool of one tenant, or of one of its assistants.
+    """One tool's switch for a tenant, or for one of its assistants if `assistant_id` is given.
 
-    `stored` is the switch as it was set, or "follow" without one, and `setting_id` its row; `decision` is what comes
-    of it. Without an `assistant_id` the cell is the tenant's.
+    `stored` is the policy that is set, or "follow" if none is, and `setting_id` its row.
     """
 
     tool_name: str
@@ -39,13 +38,13 @@ class Cell:
 
     @property
     def target(self) -> str:
-        """What names the cell's switch to `set_switch`'s page: tenant, assistant and tool."""
+        """The switch as the page's form names it: tenant, assistant and tool."""
         return f"{self.tenant_id}:{self.assistant_id or ''}:{self.tool_name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One tool, in words (a template would call the tool itself), and its cells in the order of the board's columns."""
+    """A tool and its cells, in the order of the columns. Not the `Tool` itself: a template would call it."""
 
     name: str
     description: str
@@ -57,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Whom a tenant's switches affect."""
+    """How many members and assistants a tenant's switches affect."""
 
     members: int
     assistants: int
@@ -72,13 +71,13 @@ def set_switch(
     tool: str,
     policy: str,
 ) -> ToolSetting | None:
-    """Turn a switch; it holds for the next tool call, in every process.
+    """Set the switch of a tool for a tenant or an assistant, from the next tool call on, in every process.
 
-    `policy` is on, ask or off; "follow" takes an assistant's or tenant's own setting back where it holds no
-    settings or secrets besides, and returns None.
+    `policy` is "on", "ask" or "off"; "follow" deletes the stored switch and returns None.
 
     Raises:
-        ValueError: no such tool or policy, or the assistant belongs to another tenant.
+        ValueError: the tool or policy does not exist, the assistant belongs to another tenant, or a switch to delete
+            also stores settings or secrets.
     """
     if policy not in (*POLICIES, FOLLOW):
         raise ValueError(f"a policy is any of {', '.join(POLICIES)} or {FOLLOW}")
@@ -90,10 +89,10 @@ def set_switch(
     row: ToolSetting | None = ToolSetting.objects.select_for_update().filter(**key).first()
     before = row.policy if row is not None else FOLLOW
     if policy == FOLLOW:
-        _take_back(row)
+        _delete_setting(row)
         row = None
     elif row is None:
-        # Two clicks at once make one row.
+        # Not `create`: a concurrent request may have created the row.
         row, _ = ToolSetting.objects.update_or_create(**key, defaults={"policy": policy})
     else:
         row.policy = policy
@@ -105,18 +104,18 @@ def set_switch(
         tenant=tenant,
         details={"policy": policy, "before": before},
     )
-    change_notices.announce()
+    change_notices.notify()
     return row
 
 
 def knows_tool(*, tenant_id: int, name: str) -> bool:
-    """Whether the catalogue, or one of the tenant's outside servers, has a tool of this name."""
+    """Return whether the catalogue or one of the tenant's outside servers has a tool of this name."""
     return name in catalogue.registry() or any(
         entry.tool.name == name for entry in remote_tools(tenant_id=tenant_id, user_id=None)
     )
 
 
-def _take_back(row: ToolSetting | None) -> None:
+def _delete_setting(row: ToolSetting | None) -> None:
     if row is None:
         return
     if row.config or row.secrets:
@@ -125,7 +124,7 @@ def _take_back(row: ToolSetting | None) -> None:
 
 
 def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
-    """How many active members and assistants each tenant's switches affect, by the tenant's id."""
+    """Return how many active members and assistants each tenant's switches affect, by the tenant's id."""
     rows = Tenant.objects.filter(pk__in=[tenant.pk for tenant in tenants]).annotate(
         member_count=Count("memberships", filter=Q(memberships__user__is_active=True), distinct=True),
         assistant_count=Count("assistants", filter=Q(assistants__is_active=True), distinct=True),
@@ -134,20 +133,20 @@ def reach_of(*, tenants: Iterable[Tenant]) -> dict[int, Reach]:
 
 
 def board_of_tenants(*, tenants: Iterable[Tenant]) -> list[Row]:
-    """One column for each tenant."""
+    """Return the catalogue's tools with one column for each tenant."""
     columns = [tenant.pk for tenant in tenants]
     stored = _stored(ToolSetting.objects.filter(tenant_id__in=columns, assistant=None))
     return [_row(tool, [_cell(tool, stored, pk) for pk in columns]) for tool in catalogue.registry()]
 
 
 def board_of_assistants(*, tenant: Tenant, assistants: Iterable[Assistant]) -> list[Row]:
-    """The tenant's own column first, then one for each of its assistants; outside servers' tools stand last."""
+    """Return all tools, outside servers' last, with a column for the tenant and one for each of its assistants."""
     columns = [None, *(assistant.pk for assistant in assistants)]
     stored = _stored(ToolSetting.objects.filter(tenant=tenant))
     local = list(catalogue.registry())
     remote = remote_tools(tenant_id=tenant.pk, user_id=None, taken={tool.name for tool in local})
-    told = [*((tool, None) for tool in local), *((entry.tool, entry.refusal) for entry in remote)]
-    return [_row(tool, [_cell(tool, stored, tenant.pk, pk, refusal) for pk in columns]) for tool, refusal in told]
+    tools = [*((tool, None) for tool in local), *((entry.tool, entry.refusal) for entry in remote)]
+    return [_row(tool, [_cell(tool, stored, tenant.pk, pk, refusal) for pk in columns]) for tool, refusal in tools]
 
 
 def _row(tool: Tool, cells: Iterable[Cell]) -> Row:
@@ -168,13 +167,13 @@ def _stored(rows: Iterable[ToolSetting]) -> Stored:
 def _cell(
     tool: Tool, stored: Stored, tenant_id: int, assistant_id: int | None = None, refusal: str | None = None
 ) -> Cell:
-    of_tenant = stored.get((tenant_id, None, tool.name))
+    tenant_setting = stored.get((tenant_id, None, tool.name))
     own = stored.get((tenant_id, assistant_id, tool.name))
-    of_assistant = None if assistant_id is None else own
+    assistant_setting = None if assistant_id is None else own
     decision = decide(
         tool,
-        tenant=switch_of(of_tenant) if of_tenant else None,
-        assistant=switch_of(of_assistant) if of_assistant else None,
+        tenant=switch_of(tenant_setting) if tenant_setting else None,
+        assistant=switch_of(assistant_setting) if assistant_setting else None,
         refusal=refusal,
     )
     return Cell(

@@ -1,8 +1,7 @@
-"""Reads a tool's stored settings and secrets for one call; never says what they are."""
+"""Merges and validates a tool's stored settings and secrets. Error messages repeat no stored value."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,13 +9,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from assistant.toolkit import Tool
+from assistant.toolkit.bounded_json import load_json
+from assistant.toolkit.validation_errors import sentence
 
 
 def read_config(tool: Tool, layers: Iterable[object]) -> Any:
-    """The tool's settings, later layers over earlier ones: its `config` model, or a read-only mapping without one.
+    """Merge layers of settings, the later ones first; return the tool's `config` model, or a read-only mapping.
 
     Raises:
-        ValueError: with a sentence that names the fields and repeats no value.
+        ValueError: the settings are not valid; the message names the fields.
     """
     merged: dict[str, Any] = {}
     for layer in layers:
@@ -28,23 +29,18 @@ def read_config(tool: Tool, layers: Iterable[object]) -> Any:
     try:
         return tool.config.model_validate(merged)
     except ValidationError as exc:
-        raise ValueError(_sentence(exc)) from None
-
-
-def _sentence(exc: ValidationError) -> str:
-    errors = exc.errors(include_url=False, include_input=False, include_context=False)
-    return "; ".join(f"{'.'.join(map(str, error['loc'])) or 'settings'}: {error['msg']}" for error in errors[:5]) + "."
+        raise ValueError(sentence(exc, root="settings", limit=5)) from None
 
 
 def read_secrets(layers: Iterable[str]) -> Mapping[str, str]:
-    """The tool's secrets by name. Raises `ValueError` unless each layer is empty or a JSON object of texts."""
+    """Merge layers of secrets by name. Raises `ValueError` unless each is empty or a JSON object of strings."""
     merged: dict[str, str] = {}
     for text in layers:
         try:
-            found = json.loads(text) if text else {}
+            found = load_json(text) if text else {}
         except ValueError:
             raise ValueError("the secrets are not JSON.") from None
         if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-            raise ValueError("the secrets must be a JSON object of texts.")
+            raise ValueError("the secrets must be a JSON object of strings.")
         merged |= found
     return MappingProxyType(merged)

@@ -1,0 +1,1 @@
+"""Webhooks: events, deliveries, and the sender."""

@@ -1,6 +1,7 @@
-"""The table of messages to webhooks: who sends which, what came of it, and when it is tried again.
+"""The queue of webhook deliveries: claims those that are due, records attempts and schedules retries.
 
-A message is claimed by putting its next try ahead: if the claimer dies it is due again, and is sent at least once.
+A delivery is claimed by postponing its next attempt: if the process dies it becomes due again, so that each message is
+sent at least once.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ from assistant.services import metrics
 from assistant.services.db.prepared_queries import PreparedQuery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
-from assistant.services.webhooks.events import TEST, secrets_of
+from assistant.services.webhooks.events import TEST_EVENT, secrets_of
 
 logger = logging.getLogger(__name__)
 
-# Waits after the first try, the second, ...: three days in all, as the specification advises.
-WAITS = tuple(
+# Delays after the first attempt, the second, ...: three days in all, as the specification recommends.
+RETRY_DELAYS = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 300, 1800, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 )
 JITTER = 0.1
-# A webhook that has failed for so long, without one success between, is switched off.
-PATIENCE = timedelta(days=3)
-GONE = 410
-# Whoever has not said in this time what came of a try is taken for dead; longer than any try takes.
-CLAIM = timedelta(seconds=60)
-# Of one webhook, and of one tenant, that one process sends side by side: a slow receiver keeps nobody else waiting.
-PER_WEBHOOK, PER_TENANT = 4, 8
+# A webhook that has failed for this long without a success is switched off.
+DISABLE_AFTER = timedelta(days=3)
+HTTP_GONE = 410
+# After this time without a result the claiming process is assumed dead; must exceed the sender's SEND_SECONDS.
+CLAIM_TIMEOUT = timedelta(seconds=60)
+# Concurrent deliveries of one process, so that a slow receiver does not delay others.
+MAX_PER_WEBHOOK, MAX_SENDING_PER_TENANT = 4, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A message to be sent by this process, with all that this takes."""
+class ClaimedDelivery:
+    """A delivery that this process has claimed, with everything needed to send it."""
 
     pk: int
     claim: str
@@ -58,7 +59,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of a try: an HTTP status, or a sentence that says why there is none."""
+    """The result of an attempt: an HTTP status, or an error message if there was no response."""
 
     code: int | None
     error: str
@@ -69,56 +70,56 @@ class Attempt:
         return self.code is not None and 200 <= self.code < 300
 
 
-def _waiting() -> QuerySet[WebhookDelivery]:
-    """What is to be sent now or later, of all tenants: this is the deployment's own housekeeping."""
+def _pending() -> QuerySet[WebhookDelivery]:
+    """Return the deliveries to be sent now or later, of all tenants."""
     return WebhookDelivery.objects.filter(
-        Q(webhook__is_active=True) | Q(event=TEST), status=WebhookDelivery.Status.PENDING, tenant__is_active=True
+        Q(webhook__is_active=True) | Q(event=TEST_EVENT), status=WebhookDelivery.Status.PENDING, tenant__is_active=True
     )
 
 
-def _due(now: datetime) -> QuerySet[WebhookDelivery]:
-    return _waiting().filter(next_try_at__lte=now)
+def _due_now(now: datetime) -> QuerySet[WebhookDelivery]:
+    return _pending().filter(next_try_at__lte=now)
 
 
 def _next_try() -> QuerySet[WebhookDelivery, datetime | None]:
-    timed = _waiting().filter(next_try_at__isnull=False).order_by("next_try_at")
+    timed = _pending().filter(next_try_at__isnull=False).order_by("next_try_at")
     return timed.values_list("next_try_at", flat=True)[:1]
 
 
-# Asked every two seconds by every process, and mostly all there is to ask.
+# Prepared, because every process runs it every two seconds.
 _NEXT_TRY = PreparedQuery(_next_try)
 
 
 @all_tenants()
-def claim_due(*, busy: Mapping[tuple[int, int], int], room: int) -> list[Claimed]:
-    """Take messages that are due, those of the webhook that has waited longest first, at most `room`.
+def claim_due(*, sending: Mapping[tuple[int, int], int], limit: int) -> list[ClaimedDelivery]:
+    """Claim up to `limit` deliveries that are due, first those of the webhook that has waited longest.
 
-    `busy` counts what this process is sending, by tenant and webhook. Several processes never take the same.
+    `sending` counts what this process is sending, by (tenant, webhook). No delivery is claimed by two processes.
     """
     now, first = timezone.now(), _NEXT_TRY.first()
     if first is None or first > now:
         return []
-    waiting = _due(now).values_list("tenant_id", "webhook_id").annotate(first=Min("next_try_at")).order_by("first")
-    of_tenant: Counter[int] = Counter()
-    for (tenant_id, _), count in busy.items():
-        of_tenant[tenant_id] += count
-    claimed: list[Claimed] = []
-    for tenant_id, webhook_id, _ in waiting[: 10 * max(room, 1)]:
+    waiting = _due_now(now).values_list("tenant_id", "webhook_id").annotate(first=Min("next_try_at")).order_by("first")
+    by_tenant: Counter[int] = Counter()
+    for (tenant_id, _), count in sending.items():
+        by_tenant[tenant_id] += count
+    claimed: list[ClaimedDelivery] = []
+    for tenant_id, webhook_id, _ in waiting[: 10 * max(limit, 1)]:
         free = min(
-            room - len(claimed),
-            PER_WEBHOOK - busy.get((tenant_id, webhook_id), 0),
-            PER_TENANT - of_tenant[tenant_id],
+            limit - len(claimed),
+            MAX_PER_WEBHOOK - sending.get((tenant_id, webhook_id), 0),
+            MAX_SENDING_PER_TENANT - by_tenant[tenant_id],
         )
         if free > 0:
             taken = _claim(tenant_id, webhook_id, free, now)
-            of_tenant[tenant_id] += len(taken)
+            by_tenant[tenant_id] += len(taken)
             claimed += taken
     return claimed
 
 
 @transaction.atomic
-def _claim(tenant_id: int, webhook_id: int, limit: int, now: datetime) -> list[Claimed]:
-    own = _due(now).filter(tenant_id=tenant_id, webhook_id=webhook_id)
+def _claim(tenant_id: int, webhook_id: int, limit: int, now: datetime) -> list[ClaimedDelivery]:
+    own = _due_now(now).filter(tenant_id=tenant_id, webhook_id=webhook_id)
     rows = list(
         own.select_related("webhook")
         .order_by("next_try_at", "pk")
@@ -126,9 +127,9 @@ def _claim(tenant_id: int, webhook_id: int, limit: int, now: datetime) -> list[C
     )
     claim = uuid.uuid4().hex
     mine = WebhookDelivery.objects.filter(pk__in=[row.pk for row in rows], tenant_id=tenant_id)
-    mine.update(claim=claim, next_try_at=now + CLAIM)
+    mine.update(claim=claim, next_try_at=now + CLAIM_TIMEOUT)
     return [
-        Claimed(
+        ClaimedDelivery(
             pk=row.pk,
             claim=claim,
             tenant_id=row.tenant_id,
@@ -142,18 +143,18 @@ def _claim(tenant_id: int, webhook_id: int, limit: int, now: datetime) -> list[C
     ]
 
 
-def _claimed(work: Claimed) -> QuerySet[WebhookDelivery]:
+def _claimed(work: ClaimedDelivery) -> QuerySet[WebhookDelivery]:
     return WebhookDelivery.objects.filter(pk=work.pk, tenant_id=work.tenant_id, claim=work.claim)
 
 
-def give_back(*, work: Claimed) -> None:
-    """Leave a message that was not sent to whoever comes next."""
+def release(*, work: ClaimedDelivery) -> None:
+    """Release a delivery that was not sent, for any process to claim."""
     _claimed(work).update(claim="", next_try_at=timezone.now())
 
 
 @transaction.atomic
-def settle(*, work: Claimed, attempt: Attempt) -> None:
-    """Keep what came of a try; whoever's claim has run out keeps nothing."""
+def record_attempt(*, work: ClaimedDelivery, attempt: Attempt) -> None:
+    """Record an attempt, unless the claim has expired."""
     now = timezone.now()
     row = _claimed(work).select_for_update().first()
     if row is None:
@@ -161,7 +162,7 @@ def settle(*, work: Claimed, attempt: Attempt) -> None:
     row.attempts += 1
     row.claim, row.tried_at = "", now
     row.response_code, row.error, row.duration_ms = attempt.code, attempt.error[:300], attempt.duration_ms
-    row.status, row.next_try_at = _what_next(row.attempts, attempt, now)
+    row.status, row.next_try_at = _next_status(row.attempts, attempt, now)
     metrics.count_delivery(row.status)
     row.save(
         update_fields=[
@@ -173,33 +174,33 @@ def settle(*, work: Claimed, attempt: Attempt) -> None:
         webhook.exclude(failing_since=None).update(failing_since=None)
         return
     webhook.update(failing_since=Coalesce(F("failing_since"), now))
-    hopeless = webhook.filter(is_active=True)
-    if attempt.code != GONE:
-        hopeless = hopeless.filter(failing_since__lte=now - PATIENCE)
-    if hopeless.update(is_active=False, disabled_at=now):
-        _note_disabled(webhook.select_related("tenant").get(), attempt)
+    to_disable = webhook.filter(is_active=True)
+    if attempt.code != HTTP_GONE:
+        to_disable = to_disable.filter(failing_since__lte=now - DISABLE_AFTER)
+    if to_disable.update(is_active=False, disabled_at=now):
+        _record_disabled(webhook.select_related("tenant").get(), attempt)
 
 
-def _what_next(attempts: int, attempt: Attempt, now: datetime) -> tuple[str, datetime | None]:
+def _next_status(attempts: int, attempt: Attempt, now: datetime) -> tuple[str, datetime | None]:
     if attempt.is_success:
         return WebhookDelivery.Status.DELIVERED, None
-    if attempts > len(WAITS):
+    if attempts > len(RETRY_DELAYS):
         return WebhookDelivery.Status.FAILED, None
-    wait = WAITS[attempts - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - spreads load, hides nothing  # nosec B311
+    wait = RETRY_DELAYS[attempts - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - jitter, not security  # nosec B311
     return WebhookDelivery.Status.PENDING, now + wait
 
 
-def _note_disabled(webhook: Webhook, attempt: Attempt) -> None:
-    why = attempt.error or f"HTTP {attempt.code}"
-    logger.warning("Webhook %s of tenant %s was switched off: %s", webhook.pk, webhook.tenant.slug, why)
-    details = {"failing_since": str(webhook.failing_since), "last": why}
+def _record_disabled(webhook: Webhook, attempt: Attempt) -> None:
+    reason = attempt.error or f"HTTP {attempt.code}"
+    logger.warning("Webhook %s of tenant %s was switched off: %s", webhook.pk, webhook.tenant.slug, reason)
+    details = {"failing_since": str(webhook.failing_since), "last": reason}
     audit_trail.record(
         actor=None, action="webhook.disable", target=str(webhook), tenant=webhook.tenant, details=details
     )
 
 
 def resend(*, delivery: WebhookDelivery) -> None:
-    """Send a message again, now, under the same id; it has all its tries again."""
+    """Make a delivery due now, with the same message id and all attempts again."""
     WebhookDelivery.objects.filter(pk=delivery.pk, tenant_id=delivery.tenant_id).update(
         status=WebhookDelivery.Status.PENDING, attempts=0, next_try_at=timezone.now(), claim=""
     )

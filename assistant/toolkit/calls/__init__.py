@@ -1,0 +1,1 @@
+"""One tool call: its arguments, where it runs, its result."""

@@ -104,7 +104,7 @@ def _with_media_named(made: ToolResult) -> ToolResult:
 def _plain(value: Any, may_wait: bool, tripwire: Tripwire | None) -> Any:
     try:
         return to_plain(value, may_wait=may_wait, tripwire=tripwire)
-    except (TypeError, ValueError, RecursionError) as exc:
+    except (TypeError, ValueError) as exc:
         raise _not_shown(value) from exc
 
 

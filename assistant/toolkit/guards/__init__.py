@@ -1,0 +1,1 @@
+"""Protection against foreign rows and internal addresses."""

@@ -1,0 +1,1 @@
+"""JSON Schemas of tools: made from types, checked, made strict for providers."""

@@ -28,7 +28,6 @@ _PYDANTIC_ERRORS = (
     TypeError,
     NameError,
     ValueError,
-    RecursionError,
 )
 _LITERALS = frozenset({"default", "examples", "const", "enum"})
 # Names that belong to the context: as a parameter the model would choose whom it acts for.

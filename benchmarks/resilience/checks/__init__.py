@@ -1,1 +1,1 @@
-"""One module per check; being in this folder registers it. What it must hold: `benchmarks.resilience.check.Check`."""
+"""One module for each check, found by being in this folder; `benchmarks.resilience.check.Check` is its interface."""

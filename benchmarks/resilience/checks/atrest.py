@@ -1,18 +1,18 @@
-"""Secrets at rest: in a dump of the database, after the keys' rotation, and in what the admin shows."""
+"""Secrets at rest: in a dump of the database, after a rotation of the keys, and on the pages of the admin."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import failed, on_postgres
 
 TITLE = "Secrets at rest"
 HOW = (
-    "A secret of its own in every encrypted field of every model, found from the models. Searched for them: a dump and "
-    "SQLite's files; every page of the admin, every form that is shown again, the history, sessions and exports. Then "
-    "the keys are rotated, also with a stop in the middle, and all is read with the new one alone. On SQLite and "
+    "Every encrypted field of every model gets a secret of its own. These are searched in a dump and in SQLite's "
+    "files, on every page of the admin, in forms that are shown again, in the history, sessions and exports. Then the "
+    "keys are rotated, also with an interruption, and everything is read with the new key alone. On SQLite and "
     "PostgreSQL: tests/services/privacy/test_key_rotation.py, tests/admin/test_secrets.py, "
     "tests/admin/test_secrets_unseen.py."
 )
@@ -49,7 +49,7 @@ TESTS: Mapping[str, Sequence[str]] = {
 
 
 def store_in_the_clear() -> None:
-    """Secrets are stored as they are."""
+    """Secrets are stored in plain text."""
     from django.db.models import TextField
 
     from assistant.models.fields import EncryptedTextField
@@ -59,10 +59,10 @@ def store_in_the_clear() -> None:
 
 
 def renew_nothing() -> None:
-    """A rotation takes every value for one that has the new key already."""
+    """A rotation assumes that every value is encrypted with the new key already."""
     from assistant.services.privacy import key_rotation
 
-    key_rotation._reads = lambda key, stored: True
+    key_rotation._can_decrypt = lambda key, stored: True
 
 
 def show_what_was_entered() -> None:
@@ -75,16 +75,16 @@ def show_what_was_entered() -> None:
 
 
 FAULTS = (
-    Fault("secrets are stored as they are", DUMPED, store_in_the_clear),
-    Fault("a rotation encrypts nothing anew", UNREAD, renew_nothing),
+    Fault("secrets are stored in plain text", DUMPED, store_in_the_clear),
+    Fault("a rotation re-encrypts nothing", UNREAD, renew_nothing),
     Fault("a form shows the secret that was entered", SHOWN, show_what_was_entered),
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    wanted = [ground.fault.misses] if ground.fault else list(TESTS)
+def measure(testbed: Testbed) -> Sequence[Line]:
+    wanted = [testbed.fault.misses] if testbed.fault else list(TESTS)
     tests = [test for what in wanted for test in TESTS[what]]
-    bad = [name for env in ({}, on_postgres(ground)) for name in failed(tests, ground.fault, env)]
+    bad = [name for env in ({}, on_postgres(testbed)) for name in failed(tests, testbed.fault, env)]
     return [_line(what, bad) for what in wanted]
 
 

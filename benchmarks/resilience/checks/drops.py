@@ -1,4 +1,4 @@
-"""A client's connection breaks off at every position of an answer, and another one catches up."""
+"""A connection is dropped at every position of an answer, and the next connection catches up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import ENDINGS, Client, Frame, connected, run_input, run_of, seq_of
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
@@ -18,20 +18,20 @@ from tests.fake_provider import FakeProvider, demo
 
 TITLE = "Dropped connections"
 HOW = (
-    "Runs that call a tool and answer in 24 paced words; a client breaks off after event 1, 2, 3 ... of its run, up to "
-    "the last but one, "
-    "connects again (on PostgreSQL and Redis to the other of two server processes), and attaches after the last event "
-    "it has. A second client watches the whole. What the first had and what it got then is compared with that, byte "
-    "for byte. Half of the runs on SQLite with the log in memory, half on PostgreSQL and Redis."
+    "Runs that call a tool and answer in 24 paced words. A client drops its connection after event 1, 2, 3 ... of its "
+    "run, up to the last but one, connects again (on PostgreSQL and Redis to the other of two server processes), and "
+    "attaches after the last event that it has. A second client reads the whole run. The events of the first, before "
+    "and after the drop, are compared with those of the second, byte for byte. Half of the runs on SQLite with the "
+    "log in memory, half on PostgreSQL and Redis."
 )
 RUNS = 200
 AT_ONCE = 10
-DIFFERENT, UNSEEN, RECOVERY = "answers that differ", "positions never dropped at", "recovery, p95"
+DIFFERENT, UNSEEN, RECOVERY = "answers that differ", "positions without a drop", "recovery, p95"
 PROMPT = '[call add {"a": 1, "b": 2}]'
 
 
 def skip_an_event() -> None:
-    """Whoever catches up misses the first event."""
+    """Clients that catch up miss the first event."""
     from assistant.services.eventlog.log import Position
     from assistant.websocket.follower import Follower
 
@@ -45,7 +45,7 @@ def skip_an_event() -> None:
 
 
 def attach_late() -> None:
-    """Whoever attaches waits three seconds."""
+    """An attach takes three seconds."""
     from assistant.websocket.consumer import ChatConsumer
 
     attach = ChatConsumer._attach
@@ -57,17 +57,17 @@ def attach_late() -> None:
     ChatConsumer._attach = late  # type: ignore[method-assign]
 
 
-EARLY = "all break off after the first event"
+EARLY = "all connections are dropped after the first event"
 FAULTS = (
-    Fault("whoever catches up misses an event", DIFFERENT, skip_an_event),
-    Fault("whoever attaches waits", RECOVERY, attach_late),
+    Fault("clients that catch up miss an event", DIFFERENT, skip_an_event),
+    Fault("an attach takes three seconds", RECOVERY, attach_late),
     Fault(EARLY, UNSEEN),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """One run of `length` events: after which it was dropped, whether all came, and the seconds to the next one."""
+    """A run of `length` events: the event of the drop, whether all came, and the seconds to the next event."""
 
     position: int
     length: int
@@ -75,21 +75,21 @@ class Drop:
     seconds: float | None
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    return asyncio.run(_measure(ground))
+def measure(testbed: Testbed) -> Sequence[Line]:
+    return asyncio.run(_measure(testbed))
 
 
-async def _measure(ground: Ground) -> Sequence[Line]:
+async def _measure(testbed: Testbed) -> Sequence[Line]:
     drops: list[Drop] = []
     with FakeProvider() as provider:
         provider.rule(_paced)
         for kind in (SQLITE, POSTGRES):
-            with ground.site(kind, provider.url) as site, ground.serve(site) as here:
+            with testbed.site(kind, provider.url) as site, testbed.serve(site) as here:
                 if kind == SQLITE:
-                    drops += await _drop_all(ground, site, [here, here])
+                    drops += await _drop_all(testbed, site, [here, here])
                 else:
-                    with ground.serve(site) as there:
-                        drops += await _drop_all(ground, site, [here, there])
+                    with testbed.serve(site) as there:
+                        drops += await _drop_all(testbed, site, [here, there])
     positions = min(*(drop.length - 1 for drop in drops), len(drops) // 2)
     seen = {drop.position for drop in drops}
     seconds = [drop.seconds for drop in drops if drop.seconds is not None]
@@ -106,18 +106,18 @@ def _paced(request: Recorded) -> Answer:
     return demo(request)
 
 
-async def _drop_all(ground: Ground, site: Site, servers: Sequence[Server]) -> list[Drop]:
+async def _drop_all(testbed: Testbed, site: Site, servers: Sequence[Server]) -> list[Drop]:
     turn, length = asyncio.Semaphore(AT_ONCE), await _length(site, servers[0])
 
     async def one(number: int) -> Drop:
         async with turn:
-            return await _drop(site, servers, number, 1 if ground.has(EARLY) else number % (length - 1) + 1)
+            return await _drop(site, servers, number, 1 if testbed.has_fault(EARLY) else number % (length - 1) + 1)
 
-    return await asyncio.gather(*(one(number) for number in range(ground.many(RUNS // 2))))
+    return await asyncio.gather(*(one(number) for number in range(testbed.scaled(RUNS // 2))))
 
 
 async def _length(site: Site, server: Server) -> int:
-    """How many events a run has."""
+    """Return how many events a run has."""
     async with connected(server.port, site.keys[0]) as client:
         return seq_of(await client.ask(PROMPT))
 

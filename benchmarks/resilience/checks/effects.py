@@ -1,4 +1,4 @@
-"""The process is killed before, in and after the effect of a tool that changes the world."""
+"""The process is killed before, at and after the effect of a tool."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.kills import forget_dead_runs
 from benchmarks.resilience.client import Frame, connected, run_input
-from benchmarks.resilience.sites import POSTGRES, SQLITE, Nursery, Server, Site
+from benchmarks.resilience.sites import POSTGRES, SQLITE, ForkServer, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
 
 TITLE = "Effects of tools"
 HOW = (
-    "A tool pays (a line in a file, under the call's idempotency key) 150 ms after it was called and comes back 150 "
-    "ms later; the process is killed before it has paid, the moment it has, or within the next 300 ms. The client "
-    "sends the same again to another process: the input, or, of every second call, the approval that the tool had "
-    "needed: nothing may be paid before that. Half on SQLite, half on PostgreSQL and Redis."
+    "A tool pays (a line in a file, with the call's idempotency key) 150 ms after it was called and returns 150 ms "
+    "later. The process is killed before the payment, right after it, or within the next 300 ms. The client sends the "
+    "same input again to another process; every second call needs an approval, which is sent again instead, and "
+    "nothing may be paid before it. Half on SQLite, half on PostgreSQL and Redis."
 )
 CRASHES = 100
 AT_ONCE = 25
-# A run whose process died ends within 30.
+# Longer than a run of a killed process takes to end, 30 s.
 PATIENCE_SECONDS = 45.0
 TWICE, UNKNOWN, UNAPPROVED, BUSY, MADE = (
-    "effects beyond distinct keys",
-    "effects that the audit does not know",
-    "effects that nobody was asked to approve",
-    "threads left unusable",
-    "effects that were made",
+    "effects beyond distinct idempotency keys",
+    "effects without a row in the audit",
+    "effects without the approval that they need",
+    "threads that could not be used afterwards",
+    "effects that happened",
 )
 AUDITED = "SELECT r.conversation_id, c.call_id FROM assistant_toolcall c JOIN assistant_run r ON r.id = c.run_id"
 ARGUMENTS = '{"cents": 5, "before": 150, "after": 150}'
-TOO_EARLY = "all are killed before the effect"
+TOO_EARLY = "all processes are killed before the effect"
 
 
 def pay_twice() -> None:
-    """A tool that was called runs twice."""
+    """A payment is made twice."""
     from benchmarks.resilience.effects import tools
 
     write = tools.write_payment
@@ -54,7 +54,7 @@ def pay_twice() -> None:
 
 
 def pay_under_another_key() -> None:
-    """A tool makes up a key for each payment."""
+    """A tool uses a new key for each payment."""
     from benchmarks.resilience.effects import tools
 
     write = tools.write_payment
@@ -67,16 +67,16 @@ def pay_under_another_key() -> None:
 
 
 def skip_approvals() -> None:
-    """No call needs anybody's approval."""
+    """No call needs an approval."""
     from assistant.core.toolcalls import admission
 
     admission._needs_approval = lambda *_: False
 
 
 FAULTS = (
-    Fault("what was paid is paid twice", TWICE, pay_twice),
-    Fault("a tool makes up a key for each payment", UNKNOWN, pay_under_another_key),
-    Fault("nobody looks for dead runs", BUSY, forget_dead_runs),
+    Fault("a payment is made twice", TWICE, pay_twice),
+    Fault("a tool uses a new key for each payment", UNKNOWN, pay_under_another_key),
+    Fault("dead runs are not recovered", BUSY, forget_dead_runs),
     Fault("an approval is skipped", UNAPPROVED, skip_approvals),
     Fault(TOO_EARLY, MADE),
 )
@@ -84,27 +84,27 @@ FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """Whether the thread of a crash could be used after it, and whether its tool paid before anybody was asked."""
+    """Whether the thread could be used after a crash, and whether the tool paid before its approval."""
 
     is_usable: bool
     is_unapproved: bool = False
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     keys: list[str] = []
     crashes: list[Crash] = []
     unknown = 0
     for kind in (SQLITE, POSTGRES):
-        ledger = ground.folder / f"ledger-{ground.services.number()}"
+        ledger = testbed.folder / f"ledger-{testbed.services.number()}"
         ledger.touch()
         with (
             FakeProvider() as provider,
-            ground.site(kind, provider.url, RESILIENCE_LEDGER=str(ledger)) as site,
-            ground.serve(site) as heir,
-            ground.nursery(site) as nursery,
+            testbed.site(kind, provider.url, RESILIENCE_LEDGER=str(ledger)) as site,
+            testbed.serve(site) as survivor,
+            testbed.fork_server(site) as fork_server,
         ):
             provider.rule(_answer)
-            crashes += asyncio.run(_crash_all(ground, site, heir, nursery, ledger))
+            crashes += asyncio.run(_crash_all(testbed, site, survivor, fork_server, ledger))
             here = _keys(ledger)
             calls = {f"{_uuid(str(thread))}:{call}" for thread, call in site.database.rows(AUDITED)}
             unknown += len(set(here) - calls)
@@ -123,7 +123,7 @@ def _keys(ledger: Path) -> list[str]:
 
 
 def _uuid(text: str) -> str:
-    """A conversation's id as SQLite keeps it, with the dashes that it has everywhere else."""
+    """Return a conversation's id with dashes, which SQLite stores without."""
     plain = text.replace("-", "")
     return "-".join((plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:]))
 
@@ -132,25 +132,27 @@ def _answer(request: Recorded) -> Answer:
     return demo(request) if "[call" in request.last_text else reply("Done.")(request)
 
 
-async def _crash_all(ground: Ground, site: Site, heir: Server, nursery: Nursery, ledger: Path) -> list[Crash]:
+async def _crash_all(
+    testbed: Testbed, site: Site, survivor: Server, fork_server: ForkServer, ledger: Path
+) -> list[Crash]:
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> Crash:
         async with turn:
-            part = 0 if ground.has(TOO_EARLY) else number % 6 // 2
-            return await _crash(site, heir, nursery, number, ledger, part)
+            part = 0 if testbed.has_fault(TOO_EARLY) else number % 6 // 2
+            return await _crash(site, survivor, fork_server, number, ledger, part)
 
-    return await asyncio.gather(*(one(number) for number in range(ground.many(CRASHES // 2, 6))))
+    return await asyncio.gather(*(one(number) for number in range(testbed.scaled(CRASHES // 2, 6))))
 
 
-async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger: Path, part: int) -> Crash:
-    """Kill within a call, in that part of it, send the same again, then something else."""
+async def _crash(site: Site, survivor: Server, fork_server: ForkServer, number: int, ledger: Path, part: int) -> Crash:
+    """Kill the process in that part of a call, send the same again, then another prompt."""
     key, chance = site.keys[number % len(site.keys)], random.Random(number)
     needs_approval = number % 2 == 1
     tool = "pay_if_approved" if needs_approval else "pay"
     given = run_input(f"[call {tool} {ARGUMENTS}]")
-    doomed = await nursery.birth()
-    async with connected(doomed.port, key) as client:
+    victim = await fork_server.fork()
+    async with connected(victim.port, key) as client:
         await client.send(given)
         if needs_approval:
             end = await client.until_end(given["runId"])
@@ -161,13 +163,13 @@ async def _crash(site: Site, heir: Server, nursery: Nursery, number: int, ledger
         else:
             await client.until(lambda frame: frame["type"] == "TOOL_CALL_END")
         await _wait(part, chance, ledger, given["threadId"])
-        doomed.kill()
-    return Crash(await _is_usable(heir, key, given, is_twice=needs_approval))
+        victim.kill()
+    return Crash(await _is_usable(survivor, key, given, is_twice=needs_approval))
 
 
-async def _is_usable(heir: Server, key: str, given: Frame, *, is_twice: bool) -> bool:
-    """Send the same to another process, of an approval once more as another run, and then ask something else."""
-    async with connected(heir.port, key) as client:
+async def _is_usable(survivor: Server, key: str, given: Frame, *, is_twice: bool) -> bool:
+    """Send the same to another process, an approval also as another run, and then another prompt."""
+    async with connected(survivor.port, key) as client:
         try:
             await client.send(given)
             await client.until_end(given["runId"], PATIENCE_SECONDS)
@@ -180,7 +182,7 @@ async def _is_usable(heir: Server, key: str, given: Frame, *, is_twice: bool) ->
 
 
 async def _wait(part: int, chance: random.Random, ledger: Path, thread: str) -> None:
-    """Until a moment before the effect (part 0), right at it (1), or a while after it (2)."""
+    """Wait until just before the effect (part 0), right after it (1), or up to 0.3 s longer (2)."""
     if part == 0:
         await asyncio.sleep(chance.uniform(0, 0.1))
         return

@@ -1,4 +1,4 @@
-"""Hostile text at every entrance, on both databases."""
+"""Hostile text in every input, on both databases."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import aiohttp
 
 from benchmarks.processes import started
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import Client, Gone, connected, run_input
+from benchmarks.resilience.check import Fault, Testbed
+from benchmarks.resilience.client import Client, Disconnected, connected, run_input
 from benchmarks.resilience.hostile.arguments import ARGUMENTS, ASKING, TOOL, send_arguments
 from benchmarks.resilience.hostile.frames import send_frames
 from benchmarks.resilience.hostile.requests import send, send_requests
@@ -27,16 +27,15 @@ TITLE = "Hostile text"
 HOW = (
     "Every address of the site, read from its URL configuration (pages, admin, REST, /v1, MCP), with hostile text in "
     "its parameters, query, headers and body, as a superuser and with an API key; every field of every websocket "
-    "frame, and binary ones, with a ping after each; arguments of tool calls, in their names and values, over MCP and "
-    "as a model says them; messages, titles, arguments and results of tools that are stored. The same on SQLite and "
-    "PostgreSQL."
+    "frame, and binary frames, with a ping after each; names and values of the arguments of tool calls, over MCP and "
+    "from the model; messages, titles, and stored arguments and results of tools. The same on SQLite and PostgreSQL."
 )
 REQUESTS = 2500
 FAILED, DEAD, DIFFERENT, UNTOLD = (
     "answers of 500 or above, and internal errors",
     "dead sockets",
     "stored texts that differ between the databases",
-    "addresses never tried",
+    "addresses that were not tried",
 )
 ADDRESSES = (
     "import django; django.setup(); import json; from tests.isolation.doors import addresses; "
@@ -45,14 +44,14 @@ ADDRESSES = (
 
 
 def store_what_comes() -> None:
-    """Texts are taken as they come."""
+    """Texts are not cleaned."""
     from assistant.services.runs import run_input as inputs
 
     inputs.clean_text = lambda text: text  # type: ignore[attr-defined]
 
 
 def store_otherwise_on_postgres() -> None:
-    """What replaces a character that cannot be stored is another one on PostgreSQL."""
+    """The replacement of a character that cannot be stored differs on PostgreSQL."""
     from django.db import connection
 
     from assistant.services.runs import run_input as inputs
@@ -62,36 +61,36 @@ def store_otherwise_on_postgres() -> None:
         inputs.clean_text = lambda text: clean(text).replace("\N{REPLACEMENT CHARACTER}", "?")  # type: ignore[attr-defined]
 
 
-def hang_up_on_mistakes() -> None:
-    """Whoever sends a frame that is none is hung up on."""
+def close_on_mistakes() -> None:
+    """An invalid frame closes the connection."""
     from assistant.websocket.consumer import ChatConsumer
 
-    async def hang_up(self: ChatConsumer, code: str, reason: str) -> None:
+    async def close(self: ChatConsumer, code: str, reason: str) -> None:
         await self.close(1003)
 
-    ChatConsumer._protocol_error = hang_up  # type: ignore[method-assign]
+    ChatConsumer._protocol_error = close  # type: ignore[method-assign]
 
 
 LEAVES_OUT = "an address is left out"
 FAULTS = (
-    Fault("messages are taken as they come", FAILED, store_what_comes),
-    Fault("a frame that is none ends the connection", DEAD, hang_up_on_mistakes),
-    Fault("a character is replaced by another on PostgreSQL", DIFFERENT, store_otherwise_on_postgres),
+    Fault("messages are not cleaned", FAILED, store_what_comes),
+    Fault("an invalid frame closes the connection", DEAD, close_on_mistakes),
+    Fault("a character is replaced differently on PostgreSQL", DIFFERENT, store_otherwise_on_postgres),
     Fault(LEAVES_OUT, UNTOLD),
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     tallies, known = [], set()
     for kind in (SQLITE, POSTGRES):
-        with FakeProvider() as provider, ground.site(kind, provider.url) as site, ground.serve(site) as server:
+        with FakeProvider() as provider, testbed.site(kind, provider.url) as site, testbed.serve(site) as server:
             provider.rule(_answer)
             with started([sys.executable, "-c", ADDRESSES], site.env) as process:
-                templates: list[tuple[str, list[str]]] = json.loads(process.line())
+                templates: list[tuple[str, list[str]]] = json.loads(process.read_line())
             known = {path for path, _ in templates}
-            if ground.has(LEAVES_OUT):
+            if testbed.has_fault(LEAVES_OUT):
                 templates = templates[1:]
-            tallies.append(asyncio.run(_try_all(ground, site, server, templates)))
+            tallies.append(asyncio.run(_try_all(testbed, site, server, templates)))
             tallies[-1].stored = _stored(site)
     here, there = tallies
     differing = sorted(here.stored ^ there.stored)
@@ -113,22 +112,22 @@ def _answer(request: Recorded) -> Answer:
     return echo(request)
 
 
-async def _try_all(ground: Ground, site: Site, server: Server, templates: Sequence[tuple[str, list[str]]]) -> Tally:
+async def _try_all(testbed: Testbed, site: Site, server: Server, templates: Sequence[tuple[str, list[str]]]) -> Tally:
     tally = Tally()
     await _send_texts(site, server, tally)
     await send_arguments(site, server, tally)
-    await send_frames(site, server, tally, ground.scale)
-    await send_requests(site, server, tally, templates, ground.many(REQUESTS))
+    await send_frames(site, server, tally, testbed.scale)
+    await send_requests(site, server, tally, templates, testbed.scaled(REQUESTS))
     return tally
 
 
 async def _send_texts(site: Site, server: Server, tally: Tally) -> None:
-    """Each text as a message by every door, as a tool's result and as a title."""
+    """Send each text as a message by every interface, as a tool's result and as a title."""
     for number, (name, text) in enumerate(TEXTS.items()):
         try:
             async with connected(server.port, site.keys[number % len(site.keys)]) as client:
                 await _say(client, tally, number, name, text)
-        except (Gone, TimeoutError):
+        except (Disconnected, TimeoutError):
             tally.dead.append(f"message: {name}")
         await _post_text(site, server, tally, name, text)
 
@@ -145,7 +144,7 @@ async def _say(client: Client, tally: Tally, number: int, name: str, text: str) 
 
 
 async def _post_text(site: Site, server: Server, tally: Tally, name: str, text: str) -> None:
-    """A text as a title, and as a message whose answer comes as events, in both of the shapes that there are."""
+    """Send a text as a title, and as a message whose answer comes as events, over REST and over /v1."""
     completion = {"model": "support", "stream": True, "messages": [{"role": "user", "content": "TEXT"}]}
     bodies = {
         "/api/v1/tenants/bench/conversations/": {"assistant": "support", "title": "TITLE"},

@@ -1,4 +1,4 @@
-"""Tenants and members kept apart: ten thousand tries at random on each database, through every door."""
+"""Isolation of tenants and members: ten thousand random tries on each database, by every interface."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import on_postgres, planted, printed
 
 TITLE = "Isolation"
 HOW = (
-    "Requests and frames at random by rivals, a colleague, end users, an outsider and nobody, by session, key and "
-    "token, to every address, frame, MCP method and tool, with ids that are not theirs. Canaries are searched in every "
-    "answered byte, in exports, and in what providers, an outside MCP server and a webhook were sent; the rows are "
-    "compared: tests/isolation/test_tries.py. Both databases are tried at the same time."
+    "Random requests and frames by members of another tenant, a colleague, end users, a user without a tenant and an "
+    "anonymous caller, by session, key and token, to every address, frame, MCP method and tool, with ids of others. "
+    "Canaries are searched in every byte of the answers, in exports, and in requests to providers, an outside MCP "
+    "server and a webhook; the rows are compared: tests/isolation/test_tries.py. Both databases are tried at the same "
+    "time."
 )
 TRIES = 10_000
 ON_SQLITE, ON_POSTGRES = "leaks on SQLite", "leaks on PostgreSQL"
-FAILED = "tries that got no proper answer, on both"
-# Whose filters are off: of all rows, and of each of these kinds alone.
+FAILED = "tries without a proper answer, on both databases"
+# The models whose filters are switched off: all at once, then each of these alone.
 ALL = "all rows"
 KINDS = ("Conversation", "Message", "Run", "Provider", "ToolSetting")
 
@@ -45,18 +46,18 @@ FAULTS = (
     *(Fault(f"the filters of {kind} are off", ON_SQLITE) for kind in (ALL, *KINDS)),
     Fault("every hundredth request ends in an error", FAILED, break_off),
 )
-# A leak ends the tries, however many were meant; a kind of rows that few addresses show takes some.
+# A leak ends the tries. Models that few addresses show need many tries until one leaks.
 PLANTED_TRIES = 3_000
 TEST = "tests/isolation/test_tries.py::test_tries_at_random_show_and_change_nothing"
 _SAID = r"^isolation: (\d+) tries, (\d+) leaks, (\d+) failed; (.*)$"
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    tries = ground.many(TRIES, PLANTED_TRIES if ground.fault else 300)
-    where = {ON_SQLITE: {}, ON_POSTGRES: on_postgres(ground)}
-    if ground.fault is not None:
-        where = {what: env for what, env in where.items() if ground.fault.misses in (what, FAILED)}
-    broken = _broken(ground.fault)
+def measure(testbed: Testbed) -> Sequence[Line]:
+    tries = testbed.scaled(TRIES, PLANTED_TRIES if testbed.fault else 300)
+    where = {ON_SQLITE: {}, ON_POSTGRES: on_postgres(testbed)}
+    if testbed.fault is not None:
+        where = {what: env for what, env in where.items() if testbed.fault.misses in (what, FAILED)}
+    broken = _broken(testbed.fault)
     env = {"ISOLATION_TRIES": str(tries), **broken}
     with ThreadPoolExecutor() as pool:
         said = list(pool.map(lambda database: printed(_SAID, TEST, env | database), where.values()))
@@ -65,7 +66,7 @@ def measure(ground: Ground) -> Sequence[Line]:
 
 
 def _broken(fault: Fault | None) -> dict[str, str]:
-    """The environment in which the tests try another application than the site."""
+    """Return the environment in which the tests try a broken application instead of the site."""
     if fault is None:
         return {}
     if fault.plant is not None:
@@ -75,7 +76,7 @@ def _broken(fault: Fault | None) -> dict[str, str]:
 
 
 def _line(what: str, said: Sequence[re.Match[str]], tries: int, *, is_planted: bool) -> Line:
-    """All must have been made, but where a leak ended them; tries that broke off hold no goal, and catch no fault."""
-    made, leaks, beside = (int(said[0][1]), int(said[0][2]), said[0][4]) if said else (0, 0, "it broke off")
+    """Count leaks, and tries that are missing without a leak: tests that did not finish must not hold the goal."""
+    made, leaks, beside = (int(said[0][1]), int(said[0][2]), said[0][4]) if said else (0, 0, "not finished")
     unmade = 0 if leaks or is_planted else tries - made
     return Line(what, leaks + unmade, "", 0, beside=f"of {made:,}; {beside}")

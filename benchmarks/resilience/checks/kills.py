@@ -1,4 +1,4 @@
-"""The serving process is killed at a random point of a run."""
+"""The server process is killed at a random point of a run."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
-from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected, run_input, run_of, seq_of
+from benchmarks.resilience.check import Fault, Testbed
+from benchmarks.resilience.client import ENDINGS, Client, Disconnected, Frame, connected, run_input, run_of, seq_of
 from benchmarks.resilience.figures import is_valid
-from benchmarks.resilience.sites import POSTGRES, SQLITE, Nursery, Server, Site
+from benchmarks.resilience.sites import POSTGRES, SQLITE, ForkServer, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
 
 TITLE = "Killed processes"
 HOW = (
-    "A server process is killed (SIGKILL) a random moment after a random event of a run, half of the times among the "
-    "first, where tools run: text, a tool and text, two tools at once and text. The client goes to another process, "
-    "sends its input again if it was never answered, and attaches; then it asks something else in the thread. Compared "
-    "with the rows of the database. Half on SQLite, half on PostgreSQL and Redis."
+    "A server process is killed (SIGKILL) at a random time after a random event of a run, half of the times among the "
+    "first events, while tools run. Runs answer with text, a tool and text, or two tools at once and text. The client "
+    "connects to another process, sends its input again if it got no event, and attaches; then it sends another "
+    "prompt in the thread. What it saw is compared with the rows of the database. Half on SQLite, half on PostgreSQL "
+    "and Redis."
 )
 KILLS = 100
 AT_ONCE = 25
 LOST, NOT_PREFIX, LATE, INVALID, SILENT, SEEN = (
     "user messages lost or doubled",
-    "answers seen that are no prefix of what is stored",
+    "answers seen that are not a prefix of the stored answer",
     "runs that did not end within 30 s",
     "requests to the provider that are not valid",
-    "threads that could not be used after",
+    "threads that could not be used afterwards",
     "kills after text was seen",
 )
 LIMIT_SECONDS = 30.0
-# Counted in events, not seconds: a busy machine must not make all kills early ones.
+# Counted in events, not seconds, so that kills are not all early on a busy machine.
 WORDS, EARLY = 40, 14
-# A tool takes 300 ms, two words 15.
+# A tool takes 300 ms, a word 15.
 MOMENT_SECONDS = 0.15
 PAY = '[call pay {"cents": 5, "before": 150, "after": 150}]'
 ADD = '[call add {"a": 1, "b": 2}]'
-TOO_EARLY = "all are killed at the first event"
+TOO_EARLY = "all processes are killed at the first event"
 PROMPTS = ("Tell me", f"{PAY}", f"{ADD} {PAY}")
 
 
 def forget_the_answer() -> None:
-    """Whoever finishes a dead run keeps nothing of its answer."""
+    """The recovery of a dead run drops its partial answer."""
     from assistant.core.conversation.transcript import Transcript
     from assistant.services.runs import recovery
 
@@ -62,7 +63,7 @@ def forget_the_answer() -> None:
 
 
 def forget_dead_runs() -> None:
-    """Nobody looks for dead runs."""
+    """Dead runs are not recovered."""
     from assistant.services.runs import manager
 
     async def look_away(**_: object) -> int:
@@ -72,24 +73,24 @@ def forget_dead_runs() -> None:
 
 
 def forget_the_question() -> None:
-    """A run is opened, and what the user said is not stored."""
+    """A run is opened without storing the user's message."""
     from assistant.services.runs import opening
 
     opening.store_messages = lambda **_: None  # type: ignore[attr-defined]
 
 
 def forget_results() -> None:
-    """What tools answered is left out of what the provider is sent."""
+    """Requests to the provider lack the results of tools."""
     from assistant.core.turn import loop
 
     loop.repair = lambda messages: [one for one in messages if one.role != "tool"]  # type: ignore[attr-defined]
 
 
 FAULTS = (
-    Fault("whoever finishes a dead run keeps nothing of its answer", NOT_PREFIX, forget_the_answer),
-    Fault("nobody looks for dead runs", LATE, forget_dead_runs),
-    Fault("nobody looks for dead runs", SILENT, forget_dead_runs),
-    Fault("what the user said is not stored", LOST, forget_the_question),
+    Fault("the recovery of a dead run drops its partial answer", NOT_PREFIX, forget_the_answer),
+    Fault("dead runs are not recovered", LATE, forget_dead_runs),
+    Fault("dead runs are not recovered", SILENT, forget_dead_runs),
+    Fault("the user's message is not stored", LOST, forget_the_question),
     Fault("results of tools are not sent to the provider", INVALID, forget_results),
     Fault(TOO_EARLY, SEEN),
 )
@@ -97,10 +98,15 @@ FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """What came of one kill.
+    """The result of one kill.
 
-    `seconds` is how long the run took to end after it, `is_usable` whether the thread's next question was answered,
-    `has_text` whether some of the answer had been seen.
+    Args:
+        was_running: the run had not ended before it.
+        is_kept: the user's message is stored once.
+        is_prefix: all text and results that were seen are stored.
+        seconds: how long the run took to end after the kill.
+        is_usable: the next prompt in the thread was answered.
+        has_text: some text of the answer had been seen.
     """
 
     was_running: bool
@@ -111,18 +117,18 @@ class Killed:
     has_text: bool
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     killed: list[Killed] = []
     invalid = asked = 0
     for kind in (SQLITE, POSTGRES):
         with (
             FakeProvider() as provider,
-            ground.site(kind, provider.url, RESILIENCE_LEDGER=str(ground.folder / "ledger")) as site,
-            ground.serve(site) as heir,
-            ground.nursery(site) as nursery,
+            testbed.site(kind, provider.url, RESILIENCE_LEDGER=str(testbed.folder / "ledger")) as site,
+            testbed.serve(site) as survivor,
+            testbed.fork_server(site) as fork_server,
         ):
             provider.rule(_paced)
-            killed += asyncio.run(_kill_all(ground, site, heir, nursery))
+            killed += asyncio.run(_kill_all(testbed, site, survivor, fork_server))
             invalid += sum(not is_valid(request.messages) for request in provider.requests)
             asked += len(provider.requests)
     slowest = max(one.seconds for one in killed)
@@ -144,28 +150,28 @@ def _paced(request: Recorded) -> Answer:
     return reply(chunks=[f"word{n} " for n in range(WORDS)], delay=0.015)(request)
 
 
-async def _kill_all(ground: Ground, site: Site, heir: Server, nursery: Nursery) -> list[Killed]:
+async def _kill_all(testbed: Testbed, site: Site, survivor: Server, fork_server: ForkServer) -> list[Killed]:
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> Killed:
         async with turn:
-            return await _kill(site, heir, nursery, number, is_early=ground.has(TOO_EARLY))
+            return await _kill(site, survivor, fork_server, number, is_early=testbed.has_fault(TOO_EARLY))
 
-    return await asyncio.gather(*(one(number) for number in range(ground.many(KILLS // 2, 6))))
+    return await asyncio.gather(*(one(number) for number in range(testbed.scaled(KILLS // 2, 6))))
 
 
-async def _kill(site: Site, heir: Server, nursery: Nursery, number: int, *, is_early: bool) -> Killed:
+async def _kill(site: Site, survivor: Server, fork_server: ForkServer, number: int, *, is_early: bool) -> Killed:
     key, chance = site.keys[number % len(site.keys)], random.Random(number)
     given = run_input(PROMPTS[number % len(PROMPTS)])
-    doomed = await nursery.birth()
-    async with connected(doomed.port, key) as first:
+    victim = await fork_server.fork()
+    async with connected(victim.port, key) as first:
         await first.send(given)
         await _read_on(first, 1 if is_early else chance.randint(0, chance.choice([EARLY, WORDS])))
         await asyncio.sleep(0 if is_early else chance.uniform(0, MOMENT_SECONDS))
-        doomed.kill()
+        victim.kill()
         await _read_on(first)
     killed_at = time.monotonic()
-    async with connected(heir.port, key) as client:
+    async with connected(survivor.port, key) as client:
         end, seconds = await _end_of(client, given, first, killed_at)
         kept, is_prefix = _stored(site, given, [*first.frames, *client.frames])
         after = await client.ask("And now?", thread=given["threadId"])
@@ -181,17 +187,17 @@ async def _kill(site: Site, heir: Server, nursery: Nursery, number: int, *, is_e
 
 
 async def _read_on(client: Client, events: float = math.inf) -> None:
-    """Read so many events of the run, or all that come until the connection or the run ends."""
+    """Read so many events of the run, or all until the connection or the run ends."""
     try:
         while sum(map(bool, map(seq_of, client.frames))) < events:
             if (await client.next())["type"] in ENDINGS and events < math.inf:
                 return
-    except Gone:
+    except Disconnected:
         return
 
 
 async def _end_of(client: Client, given: Frame, first: Client, killed_at: float) -> tuple[Frame, float]:
-    """The end of the run that the killed process had, as another process tells of it, and when it came."""
+    """Return the last event of the killed process's run, read from another process, and the seconds until it came."""
     run, seen = given["runId"], max(map(seq_of, first.frames), default=0)
     if seen:
         await client.attach(given["threadId"], after=(run, seen))
@@ -207,7 +213,7 @@ async def _end_of(client: Client, given: Frame, first: Client, killed_at: float)
 
 
 def _stored(site: Site, given: Frame, frames: Sequence[Frame]) -> tuple[bool, bool]:
-    """Whether the user's message is stored once, and all that was seen of the answer is, too."""
+    """Return whether the user's message is stored once, and whether all that was seen of the answer is stored."""
     rows = site.database.rows(
         "SELECT message_id, role, content, tool_call_id FROM assistant_message WHERE conversation_id = %s",
         given["threadId"] if site.kind == POSTGRES else given["threadId"].replace("-", ""),
@@ -225,7 +231,7 @@ def _stored(site: Site, given: Frame, frames: Sequence[Frame]) -> tuple[bool, bo
 
 
 def _texts(frames: Sequence[Frame], run: str) -> Mapping[str, str]:
-    """What was seen of each of the assistant's messages, by its id."""
+    """Return the text that was seen of each of the assistant's messages, by id."""
     texts: dict[str, str] = {}
     for message, delta in _deltas(frames, run):
         texts[message] = texts.get(message, "") + delta

@@ -1,4 +1,4 @@
-"""A thread of 10,000 messages beside one of 10."""
+"""A thread of 10,000 messages against one of 10."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import time
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.processes import started
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import run_input
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
-from benchmarks.wire import Socket
 from tests.fake_provider import FakeProvider
 
 TITLE = "A thread of 10,000 messages"
 HOW = (
-    "Time from a question to its first token, in a thread of 10 messages and in one of 10,000, in turn; medians of 40 "
-    "each, after a warm-up. Queries are counted in a turn of each."
+    "Time from a prompt to its first token, in a thread of 10 messages and in one of 10,000, in turn; medians of 40 "
+    "each, after a warm-up. The queries of one turn of each are counted."
 )
 ROUNDS, SHORT, LONG = 40, 10, 10_000
-# A connection may send 60 frames at once, and then 20 a second.
+# Below the burst of 60 frames that a connection may send.
 ROUNDS_A_SOCKET = 20
 TTFT = "time to first token, long over short"
-QUERIES = "queries more in the long thread"
+QUERIES = "additional queries in the long thread"
 MAKE = (
     "import django; django.setup(); import json, sys; from benchmarks.site import make_thread; "
     "print(json.dumps({size: str(make_thread(size)) for size in map(int, sys.argv[1:])}), flush=True)"
@@ -60,18 +60,18 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     lines = []
     for kind in (SQLITE, POSTGRES):
-        with FakeProvider() as provider, ground.site(kind, provider.url) as site:
+        with FakeProvider() as provider, testbed.site(kind, provider.url) as site:
             threads = _said(site, MAKE, str(SHORT), str(LONG))
-            with ground.serve(site) as server:
-                times = asyncio.run(_ask(ground, site, server, list(threads.values())))
+            with testbed.serve(site) as server:
+                times = asyncio.run(_ask(testbed, site, server, list(threads.values())))
             short, long = (median(one) for one in times)
             named = TTFT if kind == SQLITE else f"{TTFT}, PostgreSQL"
             beside = f"{long * 1000:.1f} ms, {short * 1000:.1f} ms"
             lines.append(Line(named, long / short, "times", 1.5, beside=beside))
-            if kind == SQLITE:  # where one thread asks, and so all queries can be counted
+            if kind == SQLITE:  # where all queries run in one thread, and can be counted
                 counts = _said(site, COUNT, json.dumps(threads))
                 more = int(counts[str(LONG)]) - int(counts[str(SHORT)])
                 lines.append(Line(QUERIES, abs(more), "", 0, beside=f"{counts[str(LONG)]} queries in a turn"))
@@ -79,21 +79,21 @@ def measure(ground: Ground) -> Sequence[Line]:
 
 
 def _said(site: Site, program: str, *arguments: str) -> Mapping[str, str]:
-    """What a program in the site's environment prints as JSON."""
+    """Run a program in the site's environment and return the JSON that it prints."""
     with started([sys.executable, "-c", program, *arguments], site.env) as process:
-        said: Mapping[str, str] = json.loads(process.line())
+        said: Mapping[str, str] = json.loads(process.read_line())
         return said
 
 
-async def _ask(ground: Ground, site: Site, server: Server, threads: Sequence[str]) -> tuple[list[float], list[float]]:
+async def _ask(testbed: Testbed, site: Site, server: Server, threads: Sequence[str]) -> tuple[list[float], list[float]]:
     headers = {"Authorization": f"Bearer {site.keys[0]}"}
     url = f"ws://127.0.0.1:{server.port}/ws/bench/support/"
-    socket = await Socket.open(url, headers)
+    socket = await WebSocketClient.open(url, headers)
     times: tuple[list[float], list[float]] = ([], [])
-    for number in range(ground.many(ROUNDS, 8) + 2):
+    for number in range(testbed.scaled(ROUNDS, 8) + 2):
         if number % ROUNDS_A_SOCKET == ROUNDS_A_SOCKET - 1:
             socket.close()
-            socket = await Socket.open(url, headers)
+            socket = await WebSocketClient.open(url, headers)
         for place, thread in enumerate(threads):
             took = await _first_token(socket, thread)
             if number >= 2:
@@ -102,7 +102,7 @@ async def _ask(ground: Ground, site: Site, server: Server, threads: Sequence[str
     return times
 
 
-async def _first_token(socket: Socket, thread: str) -> float:
+async def _first_token(socket: WebSocketClient, thread: str) -> float:
     first = asyncio.ensure_future(socket.until(_TEXT))
     await asyncio.sleep(0)
     socket.received.clear()

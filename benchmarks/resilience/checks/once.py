@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import Client, Frame, connected, run_input, shown
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
@@ -22,25 +22,25 @@ from tests.fake_provider import FakeProvider
 TITLE = "The same message many times"
 HOW = (
     "One input sent 50 times at once, over 40 sockets and 10 REST requests, to two server processes on PostgreSQL and "
-    "Redis and to one on SQLite; twice on one socket (a double click); again on a new connection after the first "
-    "broke off before its answer, and after the answer (retries); and from two tabs at once, as runs of their own "
-    "with the same message."
+    "Redis and to one on SQLite; twice on one socket (a double click); again on a new connection after the first was "
+    "dropped before its answer, and after the answer (retries); and from two tabs at once, as two runs with the same "
+    "message."
 )
 SENDERS, OVER_REST = 50, 10
 RUNS, MESSAGES, CALLS, DIFFERENT = (
-    "runs too many",
-    "messages too many",
-    "requests to the provider too many",
-    "senders without the whole answer",
+    "additional runs",
+    "additional messages",
+    "additional requests to the provider",
+    "senders without the complete answer",
 )
 ANSWER = "".join(f"word{n} " for n in range(20))
 
 
-FORGETS = "a client that tries again makes up new ids"
+FORGETS = "a client that retries uses new ids"
 
 
 def know_no_run() -> None:
-    """A run is not recognised by its id, nor a message by its own."""
+    """Neither runs nor messages are recognised by their ids."""
     from assistant.services.runs import opening
 
     find = opening.read_opening_state  # type: ignore[attr-defined]
@@ -82,30 +82,30 @@ FAULTS = (
     Fault(FORGETS, RUNS),
     Fault("an answer is stored twice", MESSAGES, store_twice),
     Fault("the provider is asked twice", CALLS, ask_twice),
-    Fault("a run is not known by its id, nor a message by its own", DIFFERENT, know_no_run),
+    Fault("neither runs nor messages are recognised by their ids", DIFFERENT, know_no_run),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One input that was sent several times, and whether each sender got the whole answer."""
+    """One input that was sent several times, and whether each sender got the complete answer."""
 
     given: Frame
     is_whole: Sequence[bool]
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     sent = runs = messages = calls = different = 0
     for kind in (SQLITE, POSTGRES):
         with (
             FakeProvider() as provider,
-            ground.site(kind, provider.url) as site,
-            ground.serve(site) as here,
-            ground.serve(site) as there,
+            testbed.site(kind, provider.url) as site,
+            testbed.serve(site) as here,
+            testbed.serve(site) as there,
         ):
             provider.rule(_answer)
             servers = [here, here] if kind == SQLITE else [here, there]
-            all_sent = asyncio.run(_send_all(ground, site, servers))
+            all_sent = asyncio.run(_send_all(testbed, site, servers))
             sent += len(all_sent)
             runs += abs(site.database.rows("SELECT count(*) FROM assistant_run")[0][0] - len(all_sent))
             messages += abs(site.database.rows("SELECT count(*) FROM assistant_message")[0][0] - 2 * len(all_sent))
@@ -123,23 +123,23 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=[f"word{n} " for n in range(20)], delay=0.01)(request)
 
 
-async def _send_all(ground: Ground, site: Site, servers: Sequence[Server]) -> list[Sent]:
-    done = [await _at_once(ground, site, servers)]
-    rounds = ground.many(10, 2)
+async def _send_all(testbed: Testbed, site: Site, servers: Sequence[Server]) -> list[Sent]:
+    done = [await _at_once(testbed, site, servers)]
+    rounds = testbed.scaled(10, 2)
     done += await asyncio.gather(*(_double_click(site, servers, n) for n in range(rounds)))
-    done += await asyncio.gather(*(_retry(ground, site, servers, n) for n in range(rounds)))
+    done += await asyncio.gather(*(_retry(testbed, site, servers, n) for n in range(rounds)))
     done += await asyncio.gather(*(_two_tabs(site, servers, n) for n in range(rounds)))
     return done
 
 
-async def _at_once(ground: Ground, site: Site, servers: Sequence[Server]) -> Sent:
-    """Everybody sends at the same moment, and reads to the end."""
+async def _at_once(testbed: Testbed, site: Site, servers: Sequence[Server]) -> Sent:
+    """Let all clients send the same input at once, and read to the end."""
     given, key = run_input("Once, please"), site.keys[0]
-    senders = ground.many(SENDERS - OVER_REST, 8)
+    senders = testbed.scaled(SENDERS - OVER_REST, 8)
     async with AsyncExitStack() as stack:
         ports = [servers[n % 2].port for n in range(senders)]
         clients = [await stack.enter_async_context(connected(port, key)) for port in ports]
-        posts = [_post(servers[n % 2].port, key, given) for n in range(ground.many(OVER_REST, 2))]
+        posts = [_post(servers[n % 2].port, key, given) for n in range(testbed.scaled(OVER_REST, 2))]
         wholes = await asyncio.gather(*(_send_and_read(client, given) for client in clients), *posts)
     return Sent(given, wholes)
 
@@ -167,8 +167,8 @@ async def _double_click(site: Site, servers: Sequence[Server], number: int) -> S
         return Sent(given, [shown(client.frames) == ANSWER])
 
 
-async def _retry(ground: Ground, site: Site, servers: Sequence[Server], number: int) -> Sent:
-    """The first answer is lost with its connection; the second is read; the third time it is there already."""
+async def _retry(testbed: Testbed, site: Site, servers: Sequence[Server], number: int) -> Sent:
+    """Drop the connection after sending, send again and read the answer, then send once more."""
     given, key = run_input("A retry"), site.keys[number % len(site.keys)]
     async with connected(servers[0].port, key) as lost:
         await lost.send(given)
@@ -176,12 +176,12 @@ async def _retry(ground: Ground, site: Site, servers: Sequence[Server], number: 
     async with connected(servers[1].port, key) as client:
         wholes = [await _send_and_read(client, given)]
     async with connected(servers[0].port, key) as client:
-        again = run_input("A retry", thread=given["threadId"]) if ground.has(FORGETS) else given
+        again = run_input("A retry", thread=given["threadId"]) if testbed.has_fault(FORGETS) else given
         return Sent(given, [*wholes, await _send_and_read(client, again)])
 
 
 async def _two_tabs(site: Site, servers: Sequence[Server], number: int) -> Sent:
-    """Each tab makes up a run; one of them is told that there is one, or that all is answered."""
+    """Send the same message from two tabs as two runs, of which one must be refused."""
     given, key = run_input("Two tabs"), site.keys[number % len(site.keys)]
     async with connected(servers[0].port, key) as one, connected(servers[1].port, key) as two:
         other = {**given, "runId": str(uuid.uuid4())}
@@ -189,5 +189,5 @@ async def _two_tabs(site: Site, servers: Sequence[Server], number: int) -> Sent:
         ends = await asyncio.gather(one.until_end(given["runId"]), two.until_end(other["runId"]))
     finished = [end["type"] == "RUN_FINISHED" for end in ends]
     codes = {end.get("code") for end in ends} - {None}
-    is_told = sum(finished) == 1 and codes <= {"thread_busy", "invalid_input"}
-    return Sent(given, [is_told])
+    is_refused = sum(finished) == 1 and codes <= {"thread_busy", "invalid_input"}
+    return Sent(given, [is_refused])

@@ -1,4 +1,4 @@
-"""The provider breaks off, falls silent, talks nonsense, or sends the question elsewhere."""
+"""Providers that cut answers, stop sending, send invalid data, or redirect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import Client, connected, run_input, text_of
 from benchmarks.resilience.sites import POSTGRES, SQLITE, Site
 from tests.fake_answers import Answer, Cut, Recorded, Script, Silence, chunk, event, raw, reply, respond
@@ -18,14 +18,14 @@ from tests.fake_provider import FakeProvider
 TITLE = "Misbehaving providers"
 HOW = (
     "A real HTTP server answers as broken providers do; through a server process, over the websocket, on SQLite and "
-    "on PostgreSQL. What is broken must end in a typed error that clients see, with what was said until then stored "
-    "and marked as partial; what is only odd must be stored whole."
+    "on PostgreSQL. A broken answer must end in a typed error that clients see, with the text until then stored and "
+    "marked as partial; an unusual but valid one must be stored completely."
 )
 UNTYPED, UNMARKED, AS_WHOLE, ODD, FOLLOWED = (
     "cases without a typed, visible ending",
-    "partial answers not kept",
-    "broken answers stored as whole",
-    "odd but whole answers refused or changed",
+    "partial answers that were not stored",
+    "broken answers stored as complete",
+    "unusual but valid answers that were refused or changed",
     "requests that followed a redirect",
 )
 CODES = {"provider_error", "provider_rate_limited", "provider_timeout"}
@@ -34,18 +34,18 @@ NOW = {"retry-after-ms": "1"}
 _CASE = re.compile(r"\[case (\d+)\]")
 
 
-def take_all_for_whole() -> None:
-    """Nothing that is stored is marked as partial."""
+def mark_nothing_partial() -> None:
+    """No stored message is marked as partial."""
     _store_otherwise(lambda messages: [replace(message, is_partial=False) for message in messages])
 
 
-def keep_nothing_partial() -> None:
-    """What is partial is not stored."""
+def drop_partial_messages() -> None:
+    """Partial messages are not stored."""
     _store_otherwise(lambda messages: [message for message in messages if not message.is_partial])
 
 
 def store_ascii() -> None:
-    """What is no ASCII is left out of what is stored."""
+    """Characters outside ASCII are not stored."""
     _store_otherwise(
         lambda messages: [replace(one, content=one.content.encode("ascii", "ignore").decode()) for one in messages]
     )
@@ -62,8 +62,8 @@ def _store_otherwise(change: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
     closing.store_messages = careless  # type: ignore[attr-defined]
 
 
-def take_the_blame() -> None:
-    """Nobody knows a provider's failure when they see one: it ends a run as a failure of ours."""
+def report_internal_errors() -> None:
+    """A provider's failure ends a run as an internal error."""
     from assistant.core.turn import loop
 
     class Unknown(Exception):
@@ -85,21 +85,24 @@ def follow_redirects() -> None:
 
 
 FAULTS = (
-    Fault("nothing that is stored is marked as partial", AS_WHOLE, take_all_for_whole),
-    Fault("what is partial is not stored", UNMARKED, keep_nothing_partial),
-    Fault("what is no ASCII is not stored", ODD, store_ascii),
-    Fault("a provider's failure ends a run as one of ours", UNTYPED, take_the_blame),
+    Fault("no stored message is marked as partial", AS_WHOLE, mark_nothing_partial),
+    Fault("partial messages are not stored", UNMARKED, drop_partial_messages),
+    Fault("characters outside ASCII are not stored", ODD, store_ascii),
+    Fault("a provider's failure ends a run as an internal error", UNTYPED, report_internal_errors),
     Fault("redirects are followed", FOLLOWED, follow_redirects),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a provider does. `whole` is the answer that it makes nevertheless; None if it is broken.
+    """One behaviour of a provider.
 
     Args:
-        said: what it has said before it breaks.
-        is_slow: it takes the provider's whole time-out, a minute.
+        name: what it does, for the report.
+        answer: its response.
+        said: the text that it sends before it fails.
+        whole: the answer that must be stored; None if it is broken.
+        is_slow: it takes the whole timeout of providers, a minute.
     """
 
     name: str
@@ -126,7 +129,7 @@ CALL = chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "add",
 
 
 def cases(elsewhere: str) -> list[Case]:
-    """All of them; redirects lead to `elsewhere`."""
+    """Return all cases; redirects lead to `elsewhere`."""
     named = event(chunk({"content": SAID}, model="m" * 10_000))
     moved = {"Location": f"{elsewhere}/chat/completions"}
     return [
@@ -151,12 +154,10 @@ def cases(elsewhere: str) -> list[Case]:
         Case("HTML in mid-answer", raw(START, HTML.encode())),
         Case("bad JSON", raw(START, b"data: {nope}\n\n", END)),
         Case("JSON of another shape", raw(START, b'data: {"choices": "none"}\n\n', END)),
-        Case("JSON nested without end", raw(START, b"data: " + b"[" * 100_000 + b"\n\n", END)),
+        Case("deeply nested JSON", raw(START, b"data: " + b"[" * 100_000 + b"\n\n", END)),
         Case("an endless line", raw(START, b"data: {", *[b" " * 65536] * 80, Silence())),
         Case("no finish reason, no [DONE]", raw(START, _say("and "), b"")),
-        Case(
-            "a finish reason that nobody knows", raw(START, event(chunk(finish="insufficient_system_resource")), DONE)
-        ),
+        Case("an unknown finish reason", raw(START, event(chunk(finish="insufficient_system_resource")), DONE)),
         Case("finished by an error", raw(START, event(chunk(finish="error")), DONE)),
         Case("an empty answer", raw(END), said=""),
         Case("another content type, and no answer", raw(b"PK\x03\x04" * 100, content_type="application/zip"), said=""),
@@ -164,13 +165,13 @@ def cases(elsewhere: str) -> list[Case]:
         Case("a slow first byte", raw(2.0, START, END), whole=SAID),
         Case("bad UTF-8", raw(START, _bytes(b"a\xffb"), END), whole=SAID + "a\ufffdb"),
         Case(
-            "a pair of surrogates cut in two",
+            "a surrogate pair cut in two",
             raw(START, _bytes(rb"\ud83d"), _bytes(rb"\udc80!"), END),
             whole=SAID + "💀!",
         ),
-        Case("half a pair of surrogates", raw(START, _bytes(rb"\ud83d"), END), whole=SAID + "\ufffd"),
+        Case("half a surrogate pair", raw(START, _bytes(rb"\ud83d"), END), whole=SAID + "\ufffd"),
         Case("a NUL", raw(START, _bytes(rb"a\u0000b"), END), whole=SAID + "a\ufffdb"),
-        Case("a model's name without end", raw(named, END), whole=SAID),
+        Case("a very long model name", raw(named, END), whole=SAID),
         Case("a stream called JSON", raw(START, END, content_type="application/json"), whole=SAID),
         Case("a stream without a content type", raw(START, END, content_type=None), whole=SAID),
         Case("cut after the end", raw(START, END, Cut()), whole=SAID),
@@ -180,20 +181,20 @@ def cases(elsewhere: str) -> list[Case]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came of a case: which of the figures it counts for."""
+    """A case, and the figures that it counts for."""
 
     case: str
     missed: frozenset[str]
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     seen: list[Seen] = []
     with FakeProvider() as elsewhere:
-        tried = [case for case in cases(elsewhere.url) if not (ground.fault and case.is_slow)]
+        tried = [case for case in cases(elsewhere.url) if not (testbed.fault and case.is_slow)]
         for kind in (SQLITE, POSTGRES):
-            with FakeProvider() as provider, ground.site(kind, provider.url) as site:
+            with FakeProvider() as provider, testbed.site(kind, provider.url) as site:
                 provider.rule(lambda request: _answer(tried, request))
-                seen += asyncio.run(_try_all(ground, site, tried))
+                seen += asyncio.run(_try_all(testbed, site, tried))
         followed = len(elsewhere.requests)
     lines = []
     for what in (UNTYPED, UNMARKED, AS_WHOLE, ODD):
@@ -211,8 +212,8 @@ def _answer(tried: Sequence[Case], request: Recorded) -> Answer:
     return answer if isinstance(answer, Answer) else answer(request)
 
 
-async def _try_all(ground: Ground, site: Site, tried: Sequence[Case]) -> list[Seen]:
-    with ground.serve(site) as server:
+async def _try_all(testbed: Testbed, site: Site, tried: Sequence[Case]) -> list[Seen]:
+    with testbed.serve(site) as server:
         places = range(len(tried))
         return await asyncio.gather(
             *(_try(site, server.port, place, tried[place], site.keys[place % len(site.keys)]) for place in places)

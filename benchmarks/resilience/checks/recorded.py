@@ -1,30 +1,31 @@
-"""A whole recorded session, searched for what only the program and its owner may know."""
+"""A recorded session, searched for secrets and for other tenants' data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import printed
 
 TITLE = "Secrets in a recorded session"
 HOW = (
-    "Members talk by every door and look at every address, admins at every page; frames, answers, logs in both forms "
-    "at DEBUG, spans, webhooks, and what both tenants' providers and an outside MCP server were sent are searched for "
-    "the prompt, tools' settings, every encrypted field and the other tenant's tools: tests/isolation/test_recorded.py."
+    "Members use every interface and address, admins every page. Frames, answers, logs in both formats at DEBUG, "
+    "spans, webhooks, and requests to both tenants' providers and to an outside MCP server are searched for the "
+    "prompt, the settings of tools, every encrypted field and the other tenant's tools: "
+    "tests/isolation/test_recorded.py."
 )
-BREACHES = "canaries where they are not meant to be"
+BREACHES = "canaries found where they must not be"
 FAULTS = tuple(Fault(what, BREACHES) for what in ("echoes the context", "logs the prompt", "traces the prompt"))
 TEST = "tests/isolation/test_recorded.py::test_a_whole_session_tells_nobody_what_they_may_not_know"
 _SAID = r"^recorded: (\d+) bytes in (\d+) parts, (\d+) breaches, (.*)$"
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    # Carelessness shows in what is said: nobody need look around.
-    env = {"RECORDED_CARELESS": ground.fault.what} if ground.fault else {"RECORDED_WHOLE": "yes"}
+def measure(testbed: Testbed) -> Sequence[Line]:
+    # Planted faults show in the conversation, so the pages need not be visited.
+    env = {"RECORDED_CARELESS": testbed.fault.what} if testbed.fault else {"RECORDED_WHOLE": "yes"}
     said = printed(_SAID, TEST, env)
     if not said:
-        # Neither goal nor fault: whatever broke off has shown nothing.
-        return [Line(BREACHES, 0 if ground.fault else 1, "", 0, beside="it broke off")]
+        # A test that did not finish neither holds the goal nor catches a fault.
+        return [Line(BREACHES, 0 if testbed.fault else 1, "", 0, beside="not finished")]
     return [Line(BREACHES, int(said[0][3]), "", 0, beside=f"in {int(said[0][1]):,} bytes of {said[0][2]} parts")]

@@ -1,4 +1,4 @@
-"""PostgreSQL restarts, then Redis, in the middle of many chats."""
+"""PostgreSQL, then Redis, restarts during many chats."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.report import Line
-from benchmarks.resilience.chatting import Chatter, Turn
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.checks.effects import pay_twice
 from benchmarks.resilience.client import run_input
+from benchmarks.resilience.reconnecting_client import ReconnectingClient, Turn
 from benchmarks.resilience.sites import POSTGRES, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider, demo
@@ -19,28 +19,28 @@ from tests.fake_provider import FakeProvider, demo
 TITLE = "Restarts of PostgreSQL and Redis"
 HOW = (
     "100 chats on two server processes: 80 with answers of 8 s, 20 with short ones one after the other, half of these "
-    "with a tool that pays (a line in a file, under the call's idempotency key). Each long answer is watched from the "
-    "process that does not work on it, half from before the restart and half from right after it. After 2 s PostgreSQL "
-    "is stopped (fast shutdown) and started again 1 s later; then the same with Redis, which keeps nothing on disk. A "
-    "question that is refused meanwhile is asked again under the same ids; a client's silence is counted from its "
+    "with a tool that pays (a line in a file, with the call's idempotency key). A second client follows each long "
+    "answer from the other process, half of them from before the restart and half from right after it. After 2 s "
+    "PostgreSQL is stopped (fast shutdown) and started again 1 s later; then the same with Redis, which stores "
+    "nothing on disk. A refused prompt is sent again with the same ids; the time without an event is counted from the "
     "first try."
 )
 CHATS, SHORT_SHARE = 100, 0.2
 NOT_WHOLE, NOT_STORED, NOT_SEEN, FAILED, LOGLESS, TWICE, PAID, UNTYPED, SILENCE = (
-    "answers shown that are not whole",
-    "answers not stored once and whole",
-    "answers watched elsewhere that are not as they are stored",
+    "answers shown that are not complete",
+    "answers not stored once and completely",
+    "answers followed from the other process that differ from the stored ones",
     "runs that failed",
-    "runs that gave up their log",
-    "payments beyond distinct keys",
-    "payments made, of those that were asked for",
-    "questions refused without a moment to come back",
-    "longest silence of a client",
+    "runs that went on without their log",
+    "payments beyond distinct idempotency keys",
+    "payments made, of those requested",
+    "prompts refused without a retry time",
+    "longest time of a client without an event",
 )
 LONG, SHORT = 100, 5
-# Of a word. The longer an answer is, the fewer checkpoints it has, and the more is lost with Redis.
+# Of a word. Longer answers have fewer checkpoints, so that more is lost with Redis.
 LETTERS = 1000
-# As `runtask` tells it: a run that has given up Redis is kept, but nobody sees it while it goes on.
+# The log message of a run that has given up on Redis: it is stored at its end, but cannot be followed until then.
 GAVE_UP = "goes on without its log"
 PACE = 0.08
 AFTER_SECONDS, AWAY_SECONDS, SHORT_SECONDS = 2.0, 1.0, 9.0
@@ -55,14 +55,14 @@ def give_up_on_redis() -> None:
 
 
 def give_up_on_the_database() -> None:
-    """What a run writes to the database is tried once."""
+    """A write of a run to the database is tried once."""
     from assistant.services.db import threads
 
     threads.MAX_RETRY_SECONDS = -1.0
 
 
-def tell_what_is_left() -> None:
-    """Whoever follows a run is told what comes next in the log, whatever is missing before it."""
+def skip_lost_events() -> None:
+    """A follower gets the next event of the log, even if events before it are missing."""
     from assistant.websocket.follower import Follower
 
     Follower._is_reachable = lambda *_: True  # type: ignore[method-assign]
@@ -70,9 +70,9 @@ def tell_what_is_left() -> None:
 
 FAULTS = (
     Fault("a write to Redis is tried once", LOGLESS, give_up_on_redis),
-    Fault("what a run writes to the database is tried once", FAILED, give_up_on_the_database),
-    Fault("events that were lost are jumped over", NOT_SEEN, tell_what_is_left),
-    Fault("what was paid is paid twice", TWICE, pay_twice),
+    Fault("a write of a run to the database is tried once", FAILED, give_up_on_the_database),
+    Fault("lost events are skipped", NOT_SEEN, skip_lost_events),
+    Fault("a payment is made twice", TWICE, pay_twice),
 )
 
 
@@ -80,14 +80,14 @@ def _words(count: int) -> list[str]:
     return [f"word{n}".ljust(LETTERS, ".") + " " for n in range(count)]
 
 
-def measure(ground: Ground) -> Sequence[Line]:
+def measure(testbed: Testbed) -> Sequence[Line]:
     turns: list[Turn] = []
     not_stored = not_seen = logless = 0
-    services, took = ground.services, []
-    ledger = ground.folder / f"restarts-{services.number()}"
+    services, took = testbed.services, []
+    ledger = testbed.folder / f"restarts-{services.number()}"
     ledger.touch()
     for service in (services.postgres, services.redis):
-        with FakeProvider() as provider, ground.site(POSTGRES, provider.url, RESILIENCE_LEDGER=str(ledger)) as site:
+        with FakeProvider() as provider, testbed.site(POSTGRES, provider.url, RESILIENCE_LEDGER=str(ledger)) as site:
             provider.rule(_answer)
 
             def restart(service=service) -> None:  # type: ignore[no-untyped-def]
@@ -97,7 +97,7 @@ def measure(ground: Ground) -> Sequence[Line]:
                 service.start()
                 took.append(time.monotonic() - start)
 
-            done, gave_up = asyncio.run(_chat_through(ground, site, restart))
+            done, gave_up = asyncio.run(_chat_through(testbed, site, restart))
         stored = _stored(site)
         not_stored += sum(not turn.is_watched and not _is_stored(stored, turn) for turn in done)
         not_seen += sum(turn.is_watched and not _is_seen(stored, turn) for turn in done)
@@ -123,7 +123,7 @@ def _answers(asked: Sequence[Turn]) -> list[Line]:
     failed = sum(turn.end is None or turn.end["type"] != "RUN_FINISHED" for turn in asked)
     return [
         Line(NOT_WHOLE, not_whole, "", 0, beside=f"of {len(asked)} answers; {repeated} events came twice"),
-        Line(FAILED, failed, "", 0, beside=f"{len(refusals)} questions refused meanwhile, and asked again"),
+        Line(FAILED, failed, "", 0, beside=f"{len(refusals)} prompts refused meanwhile, and sent again"),
         Line(UNTYPED, sum("resetsAt" not in refusal["metadata"] for refusal in refusals), "", 0),
     ]
 
@@ -152,21 +152,21 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=_words(SHORT if "short" in question else LONG), delay=PACE)(request)
 
 
-async def _chat_through(ground: Ground, site: Site, restart: Callable[[], None]) -> tuple[list[Turn], int]:
-    """All turns, and how many runs gave up their log."""
-    chats = ground.many(CHATS, 10)
+async def _chat_through(testbed: Testbed, site: Site, restart: Callable[[], None]) -> tuple[list[Turn], int]:
+    """Return all turns, and how many runs went on without their log."""
+    chats = testbed.scaled(CHATS, 10)
     short = max(4, round(chats * SHORT_SHARE))
-    with ground.serve(site) as here, ground.serve(site) as there:
+    with testbed.serve(site) as here, testbed.serve(site) as there:
         ports = [here.port, there.port]
-        chatters = [Chatter(ports, site.keys[n % len(site.keys)], n) for n in range(chats)]
+        clients = [ReconnectingClient(ports, site.keys[n % len(site.keys)], n) for n in range(chats)]
         until = time.monotonic() + SHORT_SECONDS
         early, late = asyncio.Event(), asyncio.Event()
         asking = []
-        for number, chatter in enumerate(chatters[short:], short):
-            watcher = Chatter([ports[(number + 1) % 2]], site.keys[number % len(site.keys)], 0)
-            asking.append(asyncio.create_task(_one(chatter, watcher, late if number // 2 % 2 else early)))
-        for number, chatter in enumerate(chatters[:short]):
-            asking.append(asyncio.create_task(_many(chatter, TOOL if number % 2 else "A short answer", until)))
+        for number, client in enumerate(clients[short:], short):
+            watcher = ReconnectingClient([ports[(number + 1) % 2]], site.keys[number % len(site.keys)], 0)
+            asking.append(asyncio.create_task(_one(client, watcher, late if number // 2 % 2 else early)))
+        for number, client in enumerate(clients[:short]):
+            asking.append(asyncio.create_task(_many(client, TOOL if number % 2 else "A short answer", until)))
         await asyncio.sleep(AFTER_SECONDS / 2)
         early.set()
         await asyncio.sleep(AFTER_SECONDS / 2)
@@ -176,22 +176,22 @@ async def _chat_through(ground: Ground, site: Site, restart: Callable[[], None])
         return turns, sum(server.log().count(GAVE_UP) for server in (here, there))
 
 
-async def _one(chatter: Chatter, watcher: Chatter, moment: asyncio.Event) -> list[Turn]:
+async def _one(client: ReconnectingClient, watcher: ReconnectingClient, moment: asyncio.Event) -> list[Turn]:
     asked = Turn(run_input("A long answer"))
-    asking = asyncio.create_task(chatter.finish(asked))
+    asking = asyncio.create_task(client.finish(asked))
     await moment.wait()
     return [await watcher.finish(Turn(asked.given, is_watched=True)), await asking]
 
 
-async def _many(chatter: Chatter, question: str, until: float) -> list[Turn]:
+async def _many(client: ReconnectingClient, question: str, until: float) -> list[Turn]:
     turns = []
     while time.monotonic() < until:
-        turns.append(await chatter.turn(question))
+        turns.append(await client.turn(question))
     return turns
 
 
 def _stored(site: Site) -> dict[str, list[tuple[str, str]]]:
-    """Who said what in each thread."""
+    """Return role and text of the messages of each thread."""
     rows = site.database.rows(
         "SELECT conversation_id, role, content FROM assistant_message WHERE role <> 'tool' AND content <> ''"
     )
@@ -202,11 +202,11 @@ def _stored(site: Site) -> dict[str, list[tuple[str, str]]]:
 
 
 def _is_stored(stored: Mapping[str, Sequence[tuple[str, str]]], turn: Turn) -> bool:
-    """Whether question and answer are there exactly once, and whole."""
+    """Whether prompt and answer are stored exactly once, and completely."""
     whole = "".join(_words(_length(turn)))
     return sorted(stored.get(turn.given["threadId"], ())) == [("assistant", whole), ("user", _question(turn))]
 
 
 def _is_seen(stored: Mapping[str, Sequence[tuple[str, str]]], turn: Turn) -> bool:
-    """Whether what a watcher's screen shows at the end is what is there."""
+    """Whether a follower shows the stored answer at the end."""
     return turn.missing == 0 and ("assistant", turn.shown) in stored.get(turn.given["threadId"], ())

@@ -1,4 +1,4 @@
-"""Two server processes are restarted one after the other while people chat."""
+"""Two server processes are restarted one after the other during many chats."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from typing import Any, TypeVar
 import httpx2
 
 from benchmarks.report import Line
-from benchmarks.resilience.chatting import PATIENCE_SECONDS, RETRY_SECONDS, Chatter, Turn
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import run_input
+from benchmarks.resilience.reconnecting_client import PATIENCE_SECONDS, RETRY_SECONDS, ReconnectingClient, Turn
 from benchmarks.resilience.sites import POSTGRES, Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider
 
 TITLE = "Rolling restart"
 HOW = (
-    "100 chats on two server processes (PostgreSQL, Redis), each with answers of 5 s one after the other. One is "
-    "asked to end (SIGTERM), and started again on its port once it has; then the other. Beside them one client reads "
+    "100 chats on two server processes (PostgreSQL, Redis), each with answers of 5 s one after the other. One process "
+    "gets SIGTERM, and is started again on its port when it has ended; then the other. Meanwhile one client reads "
     "answers of 15 s over SSE, and one answers of 5 s over /v1."
 )
 CHATS = 100
 NOT_WHOLE, REPEATED, UNTOLD, CUT, MOVED, DRAIN = (
-    "answers lost, or not whole",
+    "answers lost or not complete",
     "events or messages repeated",
-    "connections that ended without being told (1012)",
-    "event streams cut, or answers of /v1 not whole",
-    "connections moved in mid-answer",
-    "slowest end of a process",
+    "connections that did not close with code 1012",
+    "event streams cut, or answers of /v1 not complete",
+    "connections that changed the server during an answer",
+    "slowest shutdown of a process",
 )
 WORDS, PACE = 100, 0.05
 ANSWER = "".join(f"word{n} " for n in range(WORDS))
@@ -44,7 +44,7 @@ SERVICE_RESTART = 1012
 
 
 def drain_nothing() -> None:
-    """A process that is asked to end waits for none of its runs, and for no stream, over which runs would end too."""
+    """A shutdown waits neither for runs nor for streams, over which runs would end too."""
     from assistant.services.connections import shutdown
     from assistant.services.runs import manager
 
@@ -52,7 +52,7 @@ def drain_nothing() -> None:
 
 
 def end_no_stream() -> None:
-    """A process that is asked to end leaves its streams to the server, which cuts them after a while."""
+    """A shutdown does not end its streams, so that the server cuts them."""
 
     from assistant.services.connections import shutdown
 
@@ -60,14 +60,14 @@ def end_no_stream() -> None:
 
 
 FAULTS = (
-    Fault("a process that is asked to end waits for no run", NOT_WHOLE, drain_nothing),
-    Fault("a process that is asked to end ends no stream", CUT, end_no_stream),
+    Fault("a shutdown does not wait for runs", NOT_WHOLE, drain_nothing),
+    Fault("a shutdown does not end its streams", CUT, end_no_stream),
 )
 
 
 @dataclass(slots=True)
 class Reader:
-    """Somebody who reads event streams, of each server in turn; `cut` counts those without an end."""
+    """A client that reads event streams from each server in turn; `cut` counts those without an end."""
 
     ports: Sequence[int]
     key: str
@@ -75,7 +75,7 @@ class Reader:
     _at: int = 0
 
     async def turn(self) -> Turn:
-        """Ask over SSE, and resume until the run has ended. Raises `TimeoutError` if it does not."""
+        """Send a prompt over SSE, and resume until the run has ended. Raises `TimeoutError` if it does not."""
         turn = Turn(run_input(AT_LENGTH))
         events = f"/api/v1/tenants/bench/runs/{turn.given['runId']}/events/?protocolVersion=1.0"
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -89,7 +89,7 @@ class Reader:
         return turn
 
     async def answer(self) -> str:
-        """Ask over /v1; what came of the answer."""
+        """Send a prompt over /v1, and return the text that came."""
         asked = {"model": "support", "stream": True, "messages": [{"role": "user", "content": "Tell me"}]}
         parts: list[str] = []
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -100,7 +100,7 @@ class Reader:
         return "".join(parts)
 
     async def _read(self, method: str, path: str, body: Any = None, **headers: str) -> AsyncIterator[str]:
-        """What a stream's events hold; nothing, if there is no server."""
+        """Yield the data of a stream's events; nothing if no server answers."""
         url = f"http://127.0.0.1:{self.ports[self._at % len(self.ports)]}{path}"
         headers = {"Authorization": f"Bearer {self.key}", **headers}
         try:
@@ -121,7 +121,7 @@ class Reader:
 
 @dataclass(slots=True)
 class Rolled:
-    """What came of the chats (`turns`), of the SSE client's and of the answers of /v1, and the seconds to each end."""
+    """The turns of the chats and of the SSE client, the answers of /v1, and the seconds of each shutdown."""
 
     turns: list[Turn] = field(default_factory=list)
     streamed: list[Turn] = field(default_factory=list)
@@ -130,10 +130,10 @@ class Rolled:
     cut: int = 0
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    with FakeProvider() as provider, ground.site(POSTGRES, provider.url) as site:
+def measure(testbed: Testbed) -> Sequence[Line]:
+    with FakeProvider() as provider, testbed.site(POSTGRES, provider.url) as site:
         provider.rule(_answer)
-        rolled = asyncio.run(_roll(ground, site))
+        rolled = asyncio.run(_roll(testbed, site))
         counts = site.database.rows("SELECT role, count(*) FROM assistant_message GROUP BY role")
         turns = [*rolled.turns, *rolled.streamed]
         asked = len(turns) + len(rolled.answers)
@@ -163,23 +163,25 @@ def _answer(request: Recorded) -> Answer:
     return reply(chunks=[f"word{n} " for n in range(WORDS)] * times, delay=PACE)(request)
 
 
-async def _roll(ground: Ground, site: Site) -> Rolled:
+async def _roll(testbed: Testbed, site: Site) -> Rolled:
     stop, rolled = asyncio.Event(), Rolled()
     with ExitStack() as stack:
-        servers = [stack.enter_context(_serve(ground, site)) for _ in range(2)]
+        servers = [stack.enter_context(_serve(testbed, site)) for _ in range(2)]
         ports = [server.port for server in servers]
-        chatters = [Chatter(ports, site.keys[n % len(site.keys)], n) for n in range(ground.many(CHATS, 10))]
+        clients = [
+            ReconnectingClient(ports, site.keys[n % len(site.keys)], n) for n in range(testbed.scaled(CHATS, 10))
+        ]
         readers = [Reader(ports, site.keys[0]) for _ in range(2)]
-        chatting = [asyncio.create_task(_repeat(partial(chatter.turn, "Tell me"), stop)) for chatter in chatters]
+        chatting = [asyncio.create_task(_repeat(partial(client.turn, "Tell me"), stop)) for client in clients]
         streaming = asyncio.create_task(_repeat(readers[0].turn, stop))
         answering = asyncio.create_task(_repeat(readers[1].answer, stop))
         await asyncio.sleep(2)
         for server in servers:
             start = time.monotonic()
-            server.ask_to_end()
+            server.terminate()
             await asyncio.to_thread(server.process.popen.wait, 60)
             rolled.drains.append(time.monotonic() - start)
-            await asyncio.to_thread(stack.enter_context, _serve(ground, site, server.port))
+            await asyncio.to_thread(stack.enter_context, _serve(testbed, site, server.port))
             await asyncio.sleep(1)
         stop.set()
         rolled.turns = [turn for turns in await asyncio.gather(*chatting) for turn in turns]
@@ -188,8 +190,8 @@ async def _roll(ground: Ground, site: Site) -> Rolled:
     return rolled
 
 
-def _serve(ground: Ground, site: Site, port: int = 0) -> AbstractContextManager[Server]:
-    return ground.serve(site, port=port, UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="10")
+def _serve(testbed: Testbed, site: Site, port: int = 0) -> AbstractContextManager[Server]:
+    return testbed.serve(site, port=port, UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="10")
 
 
 async def _repeat(ask: Callable[[], Awaitable[T]], stop: asyncio.Event) -> list[T]:

@@ -1,4 +1,4 @@
-"""The source and its deployment: what Django, bandit and the repository's own rules find."""
+"""Findings of Django's deployment checks, of bandit and of the repository's own rules."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 from cryptography.fernet import Fernet
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import ROOT
 
 TITLE = "Deployment and source"
 HOW = (
     "`manage.py check --deploy` with the settings of a deployment, bandit over the product's packages, and the "
-    "repository's own rules: no query without its tenant, no SQL by hand, no trusted HTML, no view without CSRF, no "
-    "secret in a log call, but for named exceptions (tests/test_rules.py). A planted fault is written into a copy."
+    "repository's own rules: no query without its tenant, no raw SQL, no HTML marked as safe, no view without CSRF, "
+    "no secret in a log call, except for named exceptions (tests/test_rules.py). A planted fault is added to a copy."
 )
 DEPLOYED, SCANNED, BROKEN = (
     "findings of check --deploy",
@@ -31,11 +31,11 @@ DEPLOYED, SCANNED, BROKEN = (
 )
 PACKAGES = ("assistant", "tools", "config")
 _NEEDED = (*PACKAGES, "templates", "tests")
-# What is broken: the file to which these lines are added.
+# Each fault: the file and the lines that are added to it.
 PLANTED: Mapping[str, tuple[str, str]] = {
-    "session cookies go over plain HTTP": ("config/settings.py", "SESSION_COOKIE_SECURE = False\n"),
-    "a module runs what it is given": ("assistant/planted.py", "eval(input())\n"),
-    "a query names no tenant": ("assistant/planted.py", "Conversation.objects.get(pk=1)\n"),
+    "session cookies are sent over plain HTTP": ("config/settings.py", "SESSION_COOKIE_SECURE = False\n"),
+    "a module evaluates its input": ("assistant/planted.py", "eval(input())\n"),
+    "a query does not filter by tenant": ("assistant/planted.py", "Conversation.objects.get(pk=1)\n"),
     "a key is logged": ("assistant/planted.py", "logger.info('%s', provider.api_key)\n"),
 }
 FAULTS = tuple(Fault(what, misses) for what, misses in zip(PLANTED, (DEPLOYED, SCANNED, BROKEN, BROKEN), strict=True))
@@ -47,24 +47,24 @@ _ISSUES = re.compile(r"System check identified (no|\d+) issues?")
 _ISSUE = re.compile(r"\S+: \([\w.]+\) ")
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    root = _copy(ground, ground.fault.what) if ground.fault else ROOT
+def measure(testbed: Testbed) -> Sequence[Line]:
+    root = _copy(testbed, testbed.fault.what) if testbed.fault else ROOT
     return [
-        _line(ground, DEPLOYED, _deployed(root)),
-        _line(ground, SCANNED, _scanned(root)),
-        _line(ground, BROKEN, _broken(root)),
+        _line(testbed, DEPLOYED, _deployed(root)),
+        _line(testbed, SCANNED, _scanned(root)),
+        _line(testbed, BROKEN, _broken(root)),
     ]
 
 
-def _line(ground: Ground, what: str, found: Sequence[str] | None) -> Line:
-    if found is None:  # what broke off holds no goal, and catches no fault
-        return Line(what, 0 if ground.fault else 1, "", 0, beside="it broke off")
+def _line(testbed: Testbed, what: str, found: Sequence[str] | None) -> Line:
+    if found is None:  # not finished: neither holds the goal nor catches a fault
+        return Line(what, 0 if testbed.fault else 1, "", 0, beside="not finished")
     return Line(what, len(found), "", 0, beside="; ".join(found)[:300])
 
 
-def _copy(ground: Ground, what: str) -> Path:
-    """A copy of the source in which something is broken."""
-    root = ground.folder / f"source-{ground.services.number()}"
+def _copy(testbed: Testbed, what: str) -> Path:
+    """Return a copy of the source with the fault."""
+    root = testbed.folder / f"source-{testbed.services.number()}"
     for name in _NEEDED:
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", root)
@@ -86,7 +86,7 @@ def _said(root: Path, *command: str, **env: str) -> subprocess.CompletedProcess[
 
 
 def _deployed(root: Path) -> list[str] | None:
-    """As `make lint-deployment` does: secrets are made on the spot, since it asks only whether there are any."""
+    """Run the check of `make lint-deployment`, with random secrets: it only checks that there are any."""
     done = _said(
         root,
         *("manage.py", "check", "--deploy", "--fail-level", "WARNING"),

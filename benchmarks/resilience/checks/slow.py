@@ -1,4 +1,4 @@
-"""Clients that stop reading in the middle of a long answer."""
+"""Clients that stop reading during a long answer."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import run_input, shown
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import SQLITE, Server, Site
-from benchmarks.wire import Socket
 from tests.fake_answers import Answer, Recorded, chunk, event, reply
 from tests.fake_provider import FakeProvider
 
 TITLE = "Clients that stop reading"
 HOW = (
-    "50 clients, all of one member, attach to one run whose answer has 8 MB, and read nothing of it; 10 others, of all "
-    "members, read answers of 20 tokens a second meanwhile, as they did before. One process, log in memory. Its growth "
-    "is what remains when the 8 MB are written, over what one run with one reader takes. In the end the 50 read on, "
-    "and what they show is compared with the answer, byte for byte."
+    "50 clients of one member attach to one run whose answer has 8 MB, and read nothing of it; 10 others, of all "
+    "members, read answers of 20 tokens a second before and meanwhile. One process, log in memory. Its growth is the "
+    "memory after the 8 MB are written, less that of one run with one reader. In the end the 50 clients read on, and "
+    "what they show is compared with the answer, byte for byte."
 )
 CLIENTS, OTHERS, MEGABYTES = 50, 10, 8
 GROWTH, GAP, BEHIND = (
     "growth of memory",
     "token gap of the others, p95, during over before",
-    "slow clients that do not have the whole answer",
+    "slow clients without the complete answer",
 )
 TOKENS, RATE = 160, 20
-HELD_UP_SECONDS = 0.2
+BLOCKED_SECONDS = 0.2
 PIECE_SIZE = 4096
-# No two pieces are the same, so that one which is missing, or comes twice, shows.
+# All pieces differ, so that a missing or repeated one is found.
 PIECES = [f"{number:0{PIECE_SIZE}d}" for number in range(MEGABYTES * 2**20 // PIECE_SIZE)]
 ANSWER = "".join(PIECES)
 _END = re.compile(rb'^\{"type":"RUN_(?:FINISHED|ERROR)"')
@@ -46,20 +46,20 @@ _TEXT = b'{"type":"TEXT_MESSAGE_CONTENT"'
 
 
 def send_without_waiting() -> None:
-    """Frames are handed over whether the reader takes them or not."""
+    """Frames are sent without waiting for the reader."""
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
     WebSocketsSansIOProtocol.pause_writing = lambda self: None  # type: ignore[method-assign]
 
 
-def hold_everybody_up() -> None:
-    """Whoever attaches holds everybody up."""
+def block_the_event_loop() -> None:
+    """Each attach blocks the event loop."""
     from assistant.websocket.consumer import ChatConsumer
 
     attach = ChatConsumer._attach
 
     async def slow(self: ChatConsumer, frame: Mapping[str, Any]) -> None:
-        time.sleep(HELD_UP_SECONDS)
+        time.sleep(BLOCKED_SECONDS)
         await attach(self, frame)
 
     ChatConsumer._attach = slow  # type: ignore[method-assign]
@@ -80,15 +80,15 @@ def lose_text() -> None:
 
 FAULTS = (
     Fault("frames are sent without waiting for the reader", GROWTH, send_without_waiting),
-    Fault("whoever attaches holds everybody up", GAP, hold_everybody_up),
-    Fault("now and then a piece of text is not sent", BEHIND, lose_text),
+    Fault("each attach blocks the event loop", GAP, block_the_event_loop),
+    Fault("every hundredth piece of text is not sent", BEHIND, lose_text),
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ground.serve(site) as server:
+def measure(testbed: Testbed) -> Sequence[Line]:
+    with FakeProvider() as provider, testbed.site(SQLITE, provider.url) as site, testbed.serve(site) as server:
         provider.rule(_answer)
-        return asyncio.run(_measure(ground, site, server))
+        return asyncio.run(_measure(testbed, site, server))
 
 
 def _answer(request: Recorded) -> Answer:
@@ -98,13 +98,13 @@ def _answer(request: Recorded) -> Answer:
     return Answer([*pieces, event(chunk(finish="stop")), event("[DONE]")])
 
 
-async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]:
-    await _long(site, server, 0)  # what a run of 8 MB takes by itself
+async def _measure(testbed: Testbed, site: Site, server: Server) -> Sequence[Line]:
+    await _long(site, server, 0)  # so that the memory of a run of 8 MB is not counted
     before = await _gaps(site, server)
     memory = server.process.memory()
     others = asyncio.create_task(_gaps(site, server))
     await asyncio.sleep(0.5)
-    clients = ground.many(CLIENTS) if ground.fault is None else CLIENTS
+    clients = testbed.scaled(CLIENTS) if testbed.fault is None else CLIENTS
     thread, slow = await _long(site, server, clients)
     peak = memory
     while not others.done():
@@ -122,14 +122,16 @@ async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]
     ]
 
 
-async def _open(site: Site, server: Server, number: int) -> Socket:
+async def _open(site: Site, server: Server, number: int) -> WebSocketClient:
     headers = {"Authorization": f"Bearer {site.keys[number % len(site.keys)]}"}
-    return await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
+    return await WebSocketClient.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
 
 
-async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[Socket]]:
-    """A run of 8 MB that one client reads to its end, and others only attach to: its thread, and those, with their
-    reading paused. Every second attaches as who saw the beginning, the others ask for a fresh picture."""
+async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[WebSocketClient]]:
+    """Start a run of 8 MB that one client reads to its end, and others attach to without reading.
+
+    Every second one attaches after the first event, the others ask for a snapshot. Returns the thread and those others.
+    """
     reader = await _open(site, server, 0)
     given = run_input("[long]")
     slow = [await _open(site, server, 0) for _ in range(clients)]
@@ -148,8 +150,8 @@ async def _long(site: Site, server: Server, clients: int) -> tuple[str, list[Soc
     return given["threadId"], slow
 
 
-async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[Socket]) -> int:
-    """Let them read on; who was dropped connects again. How many do not show the whole answer in the end."""
+async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[WebSocketClient]) -> int:
+    """Let the slow clients read on, or connect again if they were dropped; return how many lack the complete answer."""
     ends = [asyncio.ensure_future(socket.until(_END)) for socket in slow]
     await asyncio.sleep(0)
     for socket in slow:
@@ -160,17 +162,17 @@ async def _catch_up(site: Site, server: Server, thread: str, slow: Sequence[Sock
             await ended
             behind += not _has_all(socket)
         except ConnectionError:
-            behind += not await _attach_anew(site, server, thread)
+            behind += not await _attach_again(site, server, thread)
         socket.close()
     return behind
 
 
-def _has_all(socket: Socket) -> bool:
+def _has_all(socket: WebSocketClient) -> bool:
     return shown([json.loads(payload) for _, payload in socket.received]) == ANSWER
 
 
-async def _attach_anew(site: Site, server: Server, thread: str) -> bool:
-    """Whether who connects again gets the whole answer."""
+async def _attach_again(site: Site, server: Server, thread: str) -> bool:
+    """Connect again, and return whether the complete answer comes."""
     socket = await _open(site, server, 0)
     ended = asyncio.ensure_future(socket.until(_END))
     await asyncio.sleep(0)
@@ -184,7 +186,7 @@ async def _attach_anew(site: Site, server: Server, thread: str) -> bool:
 
 
 async def _gaps(site: Site, server: Server) -> list[float]:
-    """Seconds between tokens, as others see them."""
+    """Return the seconds between tokens of the clients that read."""
 
     async def one(number: int) -> list[float]:
         socket = await _open(site, server, number + 1)

@@ -10,20 +10,25 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from benchmarks.load_client import WebSocketClient
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.sites import SQLITE, Server, Site
-from benchmarks.wire import Socket
 from tests.fake_provider import FakeProvider
 
 TITLE = "1,000 open sockets"
 HOW = (
-    "1,000 websockets of ten members, by session cookie, opened at one process 50 at a time; after a minute each is "
-    "asked for a pong. Memory is the process's own (PSS)."
+    "1,000 websockets of ten members, by session cookie, opened at one process 50 at a time; after a minute each must "
+    "answer a ping. Memory is the process's proportional set size (PSS)."
 )
 SOCKETS, AT_ONCE, IDLE_SECONDS = 1000, 50, 60.0
-FAILED, CONNECTED, MEMORY, DEAD = "connections that failed", "slowest to connect", "memory of the process", "not alive"
+FAILED, CONNECTED, MEMORY, DEAD = (
+    "connections that failed",
+    "slowest to connect",
+    "memory of the process",
+    "sockets that do not answer",
+)
 Connect = Callable[[Any], Coroutine[Any, Any, None]]
 _PONG = re.compile(rb'"pong"')
 
@@ -48,7 +53,7 @@ def refuse() -> None:
 
 
 def keep_waiting() -> None:
-    """Every twentieth connection has to wait."""
+    """Every twentieth connection waits six seconds."""
 
     async def careless(self: Any, connect: Connect) -> None:
         await asyncio.sleep(6)
@@ -58,7 +63,7 @@ def keep_waiting() -> None:
 
 
 def hoard() -> None:
-    """Every twentieth connection keeps 100 MB."""
+    """Every twentieth connection takes 100 MB."""
 
     async def careless(self: Any, connect: Connect) -> None:
         self.hoard = b"x" * (100 * 2**20)
@@ -81,20 +86,20 @@ def _connect_otherwise(connect: Callable[[Any, Connect], Coroutine[Any, Any, Non
 FAULTS = (
     Fault("every twentieth connection is closed at once", DEAD, hang_up),
     Fault("every twentieth connection is refused", FAILED, refuse),
-    Fault("every twentieth connection has to wait", CONNECTED, keep_waiting),
-    Fault("every twentieth connection keeps 100 MB", MEMORY, hoard),
+    Fault("every twentieth connection waits six seconds", CONNECTED, keep_waiting),
+    Fault("every twentieth connection takes 100 MB", MEMORY, hoard),
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    with FakeProvider() as provider, ground.site(SQLITE, provider.url) as site, ground.serve(site) as server:
-        return asyncio.run(_measure(ground, site, server))
+def measure(testbed: Testbed) -> Sequence[Line]:
+    with FakeProvider() as provider, testbed.site(SQLITE, provider.url) as site, testbed.serve(site) as server:
+        return asyncio.run(_measure(testbed, site, server))
 
 
-async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]:
-    count, turn = ground.many(SOCKETS), asyncio.Semaphore(AT_ONCE)
+async def _measure(testbed: Testbed, site: Site, server: Server) -> Sequence[Line]:
+    count, turn = testbed.scaled(SOCKETS), asyncio.Semaphore(AT_ONCE)
 
-    async def connect(number: int) -> tuple[Socket | None, float]:
+    async def connect(number: int) -> tuple[WebSocketClient | None, float]:
         async with turn:
             start = time.monotonic()
             try:
@@ -105,7 +110,7 @@ async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]
     opened = await asyncio.gather(*(connect(number) for number in range(count)))
     sockets = [socket for socket, _ in opened if socket is not None]
     seconds = [took for _, took in opened]
-    await asyncio.sleep(IDLE_SECONDS if ground.fault is None else 1)
+    await asyncio.sleep(IDLE_SECONDS if testbed.fault is None else 1)
     memory = server.process.memory() / 2**20
     alive = await asyncio.gather(*(_is_alive(socket) for socket in sockets))
     for socket in sockets:
@@ -118,13 +123,13 @@ async def _measure(ground: Ground, site: Site, server: Server) -> Sequence[Line]
     ]
 
 
-async def _open(site: Site, server: Server, number: int) -> Socket:
+async def _open(site: Site, server: Server, number: int) -> WebSocketClient:
     session = site.sessions[number % len(site.sessions)]
     headers = {"Cookie": f"sessionid={session}", "Origin": server.url}
-    return await Socket.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
+    return await WebSocketClient.open(f"ws://127.0.0.1:{server.port}/ws/bench/support/", headers)
 
 
-async def _is_alive(socket: Socket) -> bool:
+async def _is_alive(socket: WebSocketClient) -> bool:
     if socket.closed.done():
         return False
     waiting = asyncio.ensure_future(socket.until(_PONG))

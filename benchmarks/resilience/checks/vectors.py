@@ -1,4 +1,4 @@
-"""What a model says, shown in a real browser: the known vectors run nothing there, and ask nobody."""
+"""Known XSS vectors in a model's output, shown in a real browser."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.report import Line
-from benchmarks.resilience.check import Fault, Ground
+from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.pytests import PLUGIN, failed, planted, printed
 
 TITLE = "Hostile markup in a browser"
 HOW = (
-    "Over 300 vectors (script, handlers, SVG, MathML, data and javascript addresses, CSS, forms, images and links that "
-    "tell, tricks of Markdown) as stored and streamed answers, thoughts, tools, files, titles and names, in the chat, "
-    "the widget and every page of the admin, in Chromium with the content security policy switched off; every "
-    "connection that the browser opens is seen. The same on a page that nobody sanitises: tests/browser/test_vectors."
+    "Over 300 vectors (scripts, event handlers, SVG, MathML, data and javascript URLs, CSS, forms, images and links "
+    "that leak data, Markdown) as stored and streamed answers, reasoning, tools, files, titles and names, in the "
+    "chat, the widget and every page of the admin, in Chromium with the content security policy switched off; every "
+    "connection of the browser is recorded. The same on a page without sanitising: tests/browser/test_vectors."
 )
-RAN, ALIVE = "places where a vector ran or asked another host", "vectors that run on the unsanitised control page"
-TRUSTING = "model text is not sanitised, and pages escape nothing"
+RAN, ALIVE = (
+    "places where a vector ran or sent a request to another host",
+    "vectors that run on the unsanitised control page",
+)
+TRUSTING = "model text is not sanitised, and pages do not escape"
 DOZENS = 24
 _VECTORS = "tests/browser/test_vectors.py"
 PLACES = (
@@ -35,7 +38,7 @@ _TRUSTED = r"^vectors: without sanitising, policy False: (\d+) ran in the chat, 
 
 
 def sanitise_the_control_page() -> None:
-    """The page that is to show what vectors can do is as harmless as the product's."""
+    """The control page sanitises as the product does."""
     from assistant.markdown.render import render_blocks
 
     control: Any = importlib.import_module("tests.browser.control")
@@ -48,14 +51,14 @@ FAULTS = (
 )
 
 
-def measure(ground: Ground) -> Sequence[Line]:
-    if ground.has(TRUSTING):
+def measure(testbed: Testbed) -> Sequence[Line]:
+    if testbed.has_fault(TRUSTING):
         return [_trusted()]
-    if ground.fault:
-        return [_alive(ground)]
-    tried = PLACES[: ground.many(len(PLACES))]
+    if testbed.fault:
+        return [_alive(testbed)]
+    tried = PLACES[: testbed.scaled(len(PLACES))]
     bad = failed(tried, None, {})
-    return [Line(RAN, len(bad), "", 0, beside=", ".join(bad) or f"of {len(tried)}"), _alive(ground)]
+    return [Line(RAN, len(bad), "", 0, beside=", ".join(bad) or f"of {len(tried)}"), _alive(testbed)]
 
 
 def _trusted() -> Line:
@@ -64,8 +67,8 @@ def _trusted() -> Line:
     return Line(RAN, sum(map(bool, ran)), "", 0)
 
 
-def _alive(ground: Ground) -> Line:
-    said = printed(_ALIVE, CONTROL, planted(ground.fault), *PLUGIN)
-    if not said:  # what broke off holds no goal, and catches no fault
-        return Line(ALIVE, DOZENS if ground.fault else 0, "", DOZENS, True, beside="it broke off")
+def _alive(testbed: Testbed) -> Line:
+    said = printed(_ALIVE, CONTROL, planted(testbed.fault), *PLUGIN)
+    if not said:  # not finished: neither holds the goal nor catches a fault
+        return Line(ALIVE, DOZENS if testbed.fault else 0, "", DOZENS, True, beside="not finished")
     return Line(ALIVE, int(said[0][2]), "", DOZENS, True, beside=f"of {said[0][1]}; {said[0][3]} asked other hosts")

@@ -1,1 +1,1 @@
-"""An app whose tools change the world, so that what they did can be counted."""
+"""An app whose tools have effects that can be counted."""

@@ -1,4 +1,4 @@
-"""A payment that is written into a file outside the database, where nothing can be rolled back."""
+"""A payment is a line in a file outside the database, which no rollback undoes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.toolkit import ToolContext, tool
 
 @tool(timeout=60)
 async def pay(cents: int, before: int, after: int, context: ToolContext) -> str:
-    """Pay an amount, `before` milliseconds from now, and come back `after` milliseconds later."""
+    """Pay an amount after `before` milliseconds, and return `after` milliseconds later."""
     return await _pay(cents, before, after, context)
 
 
@@ -29,7 +29,7 @@ def repeat(text: str) -> str:
 
 
 def write_payment(line: str) -> None:
-    """One write, so that a killed process leaves a whole line or none."""
+    """Append with one system call, so that a killed process leaves a whole line or none."""
     ledger = os.open(Path(os.environ["RESILIENCE_LEDGER"]), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(ledger, line.encode())

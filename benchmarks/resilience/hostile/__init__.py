@@ -1,1 +1,1 @@
-"""Hostile text, and how it is sent through each kind of entrance."""
+"""Hostile text, and how it is sent to each interface."""

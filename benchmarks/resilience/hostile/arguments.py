@@ -1,4 +1,4 @@
-"""Hostile text in the arguments of tool calls, as their names and as their values: over MCP, and as a model says it."""
+"""Hostile text in the names and values of the arguments of tool calls, over MCP and from the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import aiohttp
 
-from benchmarks.resilience.client import Gone, connected, run_input
+from benchmarks.resilience.client import Disconnected, connected, run_input
 from benchmarks.resilience.hostile.requests import send
 from benchmarks.resilience.hostile.tally import FAILURES, Tally
 from benchmarks.resilience.hostile.texts import TEXTS, VALUES
@@ -16,14 +16,14 @@ from benchmarks.resilience.sites import Server, Site
 from tests.mcp.talking import MODERN, OLDER, headers, message
 
 TOOL = "repeat"
-# What a message says that lets the model call the tool with the arguments of that number.
+# A prompt of this and a number lets the model call the tool with the arguments at that place.
 ASKING = "[arguments] "
 _RUNS = "/api/v1/tenants/bench/assistants/support/runs/"
 _MARK = '"@HOSTILE@"'
 
 
 def _arguments() -> list[tuple[str, str]]:
-    """What is hostile in them, and the arguments as JSON; of the tool's own, and others."""
+    """Return what is hostile in them, and the arguments as JSON."""
     shapes = {
         "value": '{"text": "%s"}',
         "name": '{"text": "x", "%s": 1}',
@@ -44,7 +44,7 @@ ARGUMENTS = _arguments()
 
 
 async def send_arguments(site: Site, server: Server, tally: Tally) -> None:
-    """Every one by MCP, in both of its versions, and in a model's call, by websocket and as server-sent events."""
+    """Send all arguments by both versions of MCP, and as a model's calls over the websocket and SSE."""
     members = len(site.keys)
     await asyncio.gather(
         *(_ask(server, site.keys[first], range(first, len(ARGUMENTS), members), tally) for first in range(members))
@@ -67,7 +67,7 @@ async def _ask(server: Server, key: str, numbers: Sequence[int], tally: Tally) -
         try:
             async with connected(server.port, key) as client:
                 end = await client.ask(f"{ASKING}{number}")
-        except (Gone, TimeoutError):
+        except (Disconnected, TimeoutError):
             tally.dead.append(name)
             continue
         if end.get("code") in FAILURES:

@@ -1,4 +1,4 @@
-"""Hostile text over the websocket: every field of every frame with everything in it, and a ping after each."""
+"""Hostile text over the websocket: in every field of every frame, with a ping after each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.resilience.client import Client, Gone, connected, run_input
+from benchmarks.resilience.client import Client, Disconnected, connected, run_input
 from benchmarks.resilience.hostile.tally import FAILURES, Tally
 from benchmarks.resilience.hostile.texts import BODIES, TEXTS, VALUES
 from benchmarks.resilience.sites import Server, Site
@@ -17,7 +17,7 @@ FRAMES_A_CONNECTION = 20
 
 
 def _frames() -> Iterator[tuple[str, str | bytes]]:
-    """Every field of every frame with everything hostile in it; what it is, and the frame's text."""
+    """Yield each hostile text in each field of each frame: a name, and the frame."""
     frames: list[dict[str, Any]] = [
         run_input("Hello", tools=[{"name": "t", "description": "d", "parameters": {"type": "object"}}]),
         {**run_input("Hello"), "messages": [{"id": "x", "role": "tool", "toolCallId": "c", "content": "r"}]},
@@ -32,7 +32,7 @@ def _frames() -> Iterator[tuple[str, str | bytes]]:
             for name, value in hostile:
                 marked = _put(frame, path, "@HOSTILE@")
                 yield f"{'.'.join(map(str, path))}: {name}", json.dumps(marked).replace('"@HOSTILE@"', value)
-    # Bytes that are no UTF-8 end a connection by its own protocol if they come as text; so they come as binary frames.
+    # Invalid UTF-8 in a text frame must close the connection, so it is sent as a binary frame.
     yield from ((name, body.decode()) for name, body in BODIES.items() if name != "bad UTF-8")
     yield from ((f"{name}, binary", body) for name, body in BODIES.items())
 
@@ -54,7 +54,7 @@ def _put(value: Any, path: tuple[Any, ...], new: str) -> Any:
 
 
 async def send_frames(site: Site, server: Server, tally: Tally, scale: float) -> None:
-    """Send a share of all frames, 60 at the least."""
+    """Send a share of all frames, at least 60."""
     frames = list(_frames())
     random.Random(6).shuffle(frames)
     frames = frames[: max(60, round(len(frames) * scale))]
@@ -67,7 +67,7 @@ async def send_frames(site: Site, server: Server, tally: Tally, scale: float) ->
                 tally.tries += 1
                 try:
                     await _send_frame(client, name, text, tally)
-                except (Gone, TimeoutError):
+                except (Disconnected, TimeoutError):
                     tally.dead.append(name)
                     return
 

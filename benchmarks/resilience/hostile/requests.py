@@ -16,7 +16,7 @@ from benchmarks.resilience.hostile.tally import FAILURES, Tally
 from benchmarks.resilience.hostile.texts import BODIES, SEGMENTS, TEXTS, VALUES
 from benchmarks.resilience.sites import Server, Site
 
-# Parts of the paths that lead to something.
+# Values of path parameters that exist.
 GOOD = {"tenant": "bench", "assistant": "support", "object_id": "1"}
 PARAMETERS = ("q", "cursor", "limit", "since", "o", "p", "e", "format", "tenant", "next", "title", "id")
 FIELDS = (
@@ -27,9 +27,9 @@ HEADERS = ("X-Request-ID", "Idempotency-Key", "Accept-Language", "Mcp-Session-Id
 TYPES = (*["application/json"] * 3, "text/plain", "application/json; charset=utf-99")
 MCP = [("/mcp/", (), ("POST", "body")), ("/mcp/bench/", (), ("POST", "body"))]
 AT_ONCE = 8
-# How long a stream is read: some have no end.
+# How long a stream is read: some do not end.
 STREAM_SECONDS = 3.0
-# How a run's error, an answer of REST's and one of JSON-RPC's say that nobody expected this.
+# An internal error in a run's event, a REST answer or a JSON-RPC answer.
 _INTERNAL = re.compile(rb'"code": ?(?:"(?:%b)"|-32603)' % "|".join(sorted(FAILURES)).encode())
 
 Address = tuple[str, Sequence[str]]
@@ -38,7 +38,10 @@ Address = tuple[str, Sequence[str]]
 async def send_requests(
     site: Site, server: Server, tally: Tally, addresses: Sequence[Address], tries_in_all: int
 ) -> None:
-    """Try every address at least once, and so many times in all; an address is a path and its parameters' names."""
+    """Try every address at least once, and `tries_in_all` times in all.
+
+    An address is a path and the names of its parameters.
+    """
     chance = random.Random(6)
     tries = [(path, parameters, _kind(chance)) for path, parameters in addresses]
     tries += [(*chance.choice(addresses), _kind(chance)) for _ in range(max(0, tries_in_all - len(tries)))]
@@ -54,7 +57,7 @@ async def send_requests(
 
 
 def _kind(chance: random.Random) -> tuple[str, str]:
-    """A method, and where the hostile text goes."""
+    """Return a random method, and the part of the request that gets the hostile text."""
     where = chance.choice(["path", "query", "header", "body", "form"])
     if where in {"body", "form"}:
         return chance.choice(["POST", "POST", "PATCH", "PUT", "DELETE"]), where
@@ -102,7 +105,7 @@ async def _try(
 
 
 def _header(text: str) -> str:
-    """As much of a text as HTTP lets into a header."""
+    """Return as much of a text as HTTP allows in a header."""
     latin = text.encode("utf-8", "replace").decode("latin-1")
     return "".join(one for one in latin if one >= " " and one != "\x7f")[:2000]
 
@@ -126,7 +129,7 @@ async def send(
     body: bytes = b"",
     about: str = "",
 ) -> None:
-    """Send one request, with a key or else with a session, and count what comes back; `about` says what is in it."""
+    """Send a request with a key, or else with a session, and count its answer; `about` describes it in the report."""
     sent, what = {**(headers or {})}, f"{method} {path[:120]}{about and f' ({about})'}"
     sent.setdefault("Content-Type", "application/json")
     if key:

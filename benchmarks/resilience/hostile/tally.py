@@ -1,17 +1,17 @@
-"""What tries brought."""
+"""The results of tries with hostile text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-# Codes of what nobody expected.
+# Codes of unexpected errors.
 FAILURES = frozenset({"internal_error", "unavailable"})
 
 
 @dataclass(slots=True)
 class Tally:
-    """What one database's tries brought."""
+    """The results of the tries on one database."""
 
     tries: int = 0
     failed: list[str] = field(default_factory=list)

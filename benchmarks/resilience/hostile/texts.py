@@ -1,11 +1,11 @@
-"""What no entrance may stumble over: texts, values that are no text, bodies that are no JSON, parts of addresses."""
+"""Hostile inputs: texts, JSON values other than text, invalid bodies, and parts of paths."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 DEEP = 5000
-# As a client can write them into JSON: escapes stay escapes.
+# As they are written in JSON: escapes stay escapes.
 TEXTS: Mapping[str, str] = {
     "NUL": r"a\u0000b",
     "half a character": r"a\ud800b",
@@ -23,7 +23,7 @@ TEXTS: Mapping[str, str] = {
     "SQL": "'; DROP TABLE assistant_message; --",
     "a path": "../../../../etc/passwd",
 }
-# Values that are no text at all, as JSON.
+# JSON values other than text.
 VALUES: Mapping[str, str] = {
     "NaN": "NaN",
     "Infinity": "-Infinity",

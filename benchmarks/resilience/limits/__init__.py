@@ -1,1 +1,1 @@
-"""The parts of the check of limits."""
+"""The parts of the check `limits`, one module for each kind of limit."""

@@ -1,4 +1,4 @@
-"""What is broken on purpose, to show that the check of limits sees it."""
+"""The planted faults of the check `limits`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from datetime import timedelta
 from typing import Any
 
 
-def ask_no_limit() -> None:
-    """Whether something is used up is not asked."""
+def check_no_limit() -> None:
+    """No limit is ever reached."""
     from assistant.services.limits import quota_ledger
 
     quota_ledger._reached = lambda *_, **__: []
 
 
-def write_no_count() -> None:
-    """What was counted is not written."""
+def store_no_count() -> None:
+    """Counts are not stored."""
     from assistant.models import QuotaUse
 
     QuotaUse.save = lambda *_, **__: None  # type: ignore[method-assign]
@@ -42,7 +42,7 @@ def count_twice() -> None:
 
 
 def count_without_locking() -> None:
-    """Two processes read the same count and both write the next one: on PostgreSQL, for SQLite has one writer."""
+    """Counts are read without a lock, so that two processes store the same next one. SQLite has only one writer."""
     from django.db.models.query import QuerySet
 
     QuerySet.select_for_update = lambda self, **_: self.all()  # type: ignore[method-assign]
@@ -58,16 +58,16 @@ def count_without_locking() -> None:
     quota_ledger._lock = slow  # type: ignore[assignment]
 
 
-def tell_the_wrong_time() -> None:
-    """Refusals name a moment half a minute too early."""
+def name_wrong_retry_time() -> None:
+    """The retry time of refusals is half a minute too early."""
     from assistant.core.values.quota_kinds import Windows
 
     end = Windows.end
     Windows.end = lambda self, window: end(self, window) - timedelta(seconds=30)  # type: ignore[method-assign]
 
 
-def tell_no_time() -> None:
-    """Refusals do not say when to ask again."""
+def leave_out_retry_time() -> None:
+    """Refusals have no retry time."""
     from assistant.services.errors import Refused
     from assistant.websocket import consumer
 
@@ -91,9 +91,9 @@ def count_no_connections() -> None:
 
 def count_no_calls() -> None:
     """A run's tool calls are not counted."""
-    from assistant.core.toolcalls.call_limits import Guard
+    from assistant.core.toolcalls.call_limits import CallLimiter
 
-    Guard.admit = lambda *_: None  # type: ignore[method-assign]
+    CallLimiter.admit = lambda *_: None  # type: ignore[method-assign]
 
 
 def count_no_frames() -> None:

@@ -1,4 +1,4 @@
-"""Limits of a connection and of a member's connections together: how many frames they may send."""
+"""Limits on the frames of a connection, and on those of all connections of a member."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from benchmarks.resilience.client import Client, Gone, connected
+from benchmarks.resilience.client import Client, Disconnected, connected
 from benchmarks.resilience.limits.seen import ABOVE, BELOW, UNTRUE, UNTYPED, Seen, named
 from benchmarks.resilience.sites import Server, Site
 
-# docs/production.md, "Limits": a burst, then so many a second.
+# Burst and rate as in docs/production.md, "Limits".
 CONNECTION_BURST, CONNECTION_RATE = 60, 20
 MEMBER_BURST, MEMBER_RATE = 600, 100
 TOO_MANY, REASON = 4429, "Come back in a second."
-# Twice the burst: nothing that is let in while they are sent comes near to it.
+# Twice the burst, much more than the rate admits while they are sent.
 FLOOD, CONNECTIONS = 2 * CONNECTION_BURST, 2 * MEMBER_BURST // CONNECTION_BURST
 
 
 async def try_frames(site: Site, servers: Sequence[Server], seen: Seen) -> None:
-    """Pings on one connection, and on many of a member's, each of which sends less than it may."""
+    """Send pings on one connection, then on many of a member's, each of which stays below its own limit."""
     port, key = servers[0].port, site.keys[0]
     await _flood(port, key, 1, FLOOD, (CONNECTION_BURST, CONNECTION_RATE), named(site, "frames of a connection"), seen)
     few = CONNECTION_BURST - 1
@@ -36,11 +36,11 @@ async def _flood(
         began = time.monotonic()
         answered = await asyncio.gather(*(ping(client, frames) for client in clients))
         taken = max(last for _, last in answered) - began
-    let_in, (burst, rate) = sum(count for count, _ in answered), limit
+    admitted, (burst, rate) = sum(count for count, _ in answered), limit
     away = [client.connection for client in clients if client.close_code not in {None, 1000}]
     seen.tries += connections * frames
-    seen.wrong[ABOVE][name] += max(0, let_in - int(burst + 1 + rate * taken)) + (not away)
-    seen.wrong[BELOW][name] += max(0, burst - let_in)
+    seen.wrong[ABOVE][name] += max(0, admitted - int(burst + 1 + rate * taken)) + (not away)
+    seen.wrong[BELOW][name] += max(0, burst - admitted)
     seen.wrong[UNTYPED][name] += sum(one.close_code != TOO_MANY or REASON not in str(one.close_reason) for one in away)
     await asyncio.sleep(1)
     async with connected(port, key) as client:
@@ -49,7 +49,7 @@ async def _flood(
 
 
 async def ping(client: Client, frames: int) -> tuple[int, float]:
-    """Send so many at once: how many were answered, and when the last one was."""
+    """Send so many pings at once; return how many were answered, and the time of the last answer."""
     count, last = 0, time.monotonic()
     try:
         for _ in range(frames):
@@ -57,6 +57,6 @@ async def ping(client: Client, frames: int) -> tuple[int, float]:
         while count < frames:
             await client.until(lambda frame: frame.get("name") == "pong")
             count, last = count + 1, time.monotonic()
-    except Gone:
+    except Disconnected:
         pass
     return count, last

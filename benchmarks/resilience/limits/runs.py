@@ -1,4 +1,4 @@
-"""Limits of a run, as its assistant has them: the first above one is refused, and the next run is let in."""
+"""Limits of a run, set on its assistant: the run is stopped at the limit, and the next run is admitted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.resilience.sites import Server, Site
 from tests.fake_answers import Answer, Recorded, reply
 from tests.fake_provider import FakeProvider
 
-# A model that is not stopped ends by itself, some rounds above every limit.
+# Without a limit the model stops by itself, some rounds above every limit.
 GOES_ON, TALKS_ON = "Go on and on", "Talk on and on"
 CALLS_ONCE = "Use a tool"
 ROUNDS = LIMIT + 3
@@ -23,8 +23,14 @@ USAGE = {"prompt_tokens": 60, "completion_tokens": 40, "total_tokens": 100}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One limit: its column, its number, what its refusal says, and whether what it counts is calls that ran, or
-    questions to the model."""
+    """One limit.
+
+    Args:
+        column: its column in the assistant's row.
+        number: its value.
+        says: part of the message of its refusal.
+        counts_calls: whether it counts tool calls; else requests to the model.
+    """
 
     column: str
     number: float
@@ -43,7 +49,7 @@ SLOW = Case("max_seconds", SECONDS, f"its limit of {SECONDS} seconds")
 
 
 def answer(request: Recorded) -> Answer:
-    """Call a tool once or again and again, or talk for longer than a run may take, as the user says."""
+    """Call a tool once or repeatedly, or talk for longer than a run may take, as the prompt asks."""
     said = [at for at, message in enumerate(request.messages) if message["role"] == "user"][-1]
     text, rounds = str(request.messages[said]["content"]), sum(m["role"] == "tool" for m in request.messages[said:])
     if text.startswith(TALKS_ON):
@@ -54,7 +60,7 @@ def answer(request: Recorded) -> Answer:
 
 
 async def try_runs(site: Site, servers: Sequence[Server], provider: FakeProvider, seen: Seen) -> None:
-    """A run above each limit, and then one below it."""
+    """Start a run above each limit, and then one below it."""
     async with connected(servers[0].port, site.keys[0]) as client:
         for case in CASES:
             _set(site, case)
@@ -66,7 +72,7 @@ async def try_runs(site: Site, servers: Sequence[Server], provider: FakeProvider
 
 
 def _set(site: Site, *cases: Case) -> None:
-    """Set one limit past the product's code, and no other."""
+    """Set one limit by SQL, and remove the others."""
     numbers = dict.fromkeys((case.column for case in (*CASES, SLOW)), 0.0) | {one.column: one.number for one in cases}
     site.database.run(
         f"UPDATE assistant_assistant SET {', '.join(f'{name} = %s' for name in numbers)}", *numbers.values()
@@ -84,7 +90,7 @@ async def _go_on(client: Client, provider: FakeProvider, case: Case, name: str, 
     seen.tries += ROUNDS
     seen.wrong[ABOVE][name] += max(0, done - LIMIT)
     seen.wrong[BELOW][name] += max(0, LIMIT - done)
-    # A tool's own limit is told to the model, which may answer without it.
+    # The limit of one tool is reported to the model, which may still answer.
     is_typed = end["type"] == "RUN_FINISHED" if "per_tool" in case.column else end.get("code") == "limit_reached"
     seen.wrong[UNTYPED][name] += not (is_typed and case.says in " ".join([*refused, end.get("message", "")]))
     await _is_free(client, thread, name, seen)
@@ -102,6 +108,6 @@ async def _talk_on(client: Client, name: str, seen: Seen) -> None:
 
 
 async def _is_free(client: Client, thread: str, name: str, seen: Seen) -> None:
-    """With the next run the limit of a run begins anew."""
+    """Check that the next run starts with fresh limits."""
     seen.tries += 1
     seen.wrong[UNTRUE][name] += (await client.ask("Hello", thread=thread))["type"] != "RUN_FINISHED"

@@ -1,4 +1,4 @@
-"""What was seen at limits: the figures of all kinds of them are the same."""
+"""The figures that all kinds of limits share."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from benchmarks.report import Line
 from benchmarks.resilience.sites import Site
 
 ABOVE, BELOW, UNTYPED, UNTRUE = (
-    "let in above a limit",
+    "admitted above a limit",
     "refused below a limit",
-    "refusals without type or time",
-    "moments of refusals that are not true",
+    "refusals without code or retry time",
+    "refusals with a wrong retry time",
 )
-# So much is let in under each limit.
+# How much each limit admits.
 LIMIT = 7
 
 
 @dataclass(slots=True)
 class Seen:
-    """What was wrong, by figure and limit, and how many limits and tries there were."""
+    """How much was wrong, by figure and limit, and how many limits and tries there were."""
 
     wrong: dict[str, Counter[str]] = field(
         default_factory=lambda: {what: Counter() for what in (ABOVE, BELOW, UNTYPED, UNTRUE)}
@@ -29,7 +29,7 @@ class Seen:
     tries: int = 0
 
     def line(self, what: str) -> Line:
-        """A figure, and beside it the limits that it was wrong for."""
+        """Return a figure, with the limits for which it was not zero."""
         found = +self.wrong[what]
         beside = f"of {self.limits} limits, {self.tries} tries"
         if found:
@@ -38,5 +38,5 @@ class Seen:
 
 
 def named(site: Site, limit: str) -> str:
-    """A limit, and the database that it was tried on."""
+    """Return the name of a limit with the database that it was tried on."""
     return f"{limit} ({site.kind})"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.values.messages import ToolCall
 
 
@@ -15,7 +15,7 @@ from assistant.core.values.messages import ToolCall
     ],
 )
 def test_numbers_are_the_same_however_they_are_written(arguments: list[str], is_refused: bool) -> None:
-    guard = Guard()
-    refusals = [guard.admit(ToolCall("", "add", text), None) for text in arguments]
+    limiter = CallLimiter()
+    refusals = [limiter.admit(ToolCall("", "add", text), None) for text in arguments]
     assert refusals[:2] == [None, None]
     assert bool(refusals[2]) is is_refused

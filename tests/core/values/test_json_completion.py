@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.values.json_completion import MARK, MAX_DEPTH, MAX_SCALAR, JsonStream, as_told, rest_of
+from assistant.core.values.json_completion import MARK, MAX_SCALAR, JsonStream, complete_json, completion_of
+from assistant.toolkit.bounded_json import MAX_DEPTH
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -85,7 +86,7 @@ def is_json(text: str) -> bool:
     ],
 )
 def test_what_is_told_of_texts_that_are_no_json(text: str, expected: str) -> None:
-    assert told(list(text)) == as_told(text) == expected
+    assert told(list(text)) == complete_json(text) == expected
 
 
 def test_depth_and_length_have_bounds() -> None:
@@ -96,6 +97,6 @@ def test_depth_and_length_have_bounds() -> None:
 
 
 def test_the_rest_of_what_was_passed_on() -> None:
-    assert rest_of('{"a":') == 'null,"__not_json__":""}'
-    assert rest_of('{"a":1}') == ""
-    assert rest_of("") == ""
+    assert completion_of('{"a":') == 'null,"__not_json__":""}'
+    assert completion_of('{"a":1}') == ""
+    assert completion_of("") == ""

@@ -69,5 +69,6 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_RATES": {"anon": "1/day"},
 }
 
+# "tools" is the project's own app: the product brings none of that name.
 INSTALLED_APPS += ["tools", "assistant"]
 ASSISTANT_TENANTS = "accounts.assistant.Accounts"

@@ -13,7 +13,12 @@ import pytest
 from assistant.core.values.messages import ToolCall
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
-from assistant.services.conversations.stored_messages import RECENT, recent_messages, to_message, unsummarised_messages
+from assistant.services.conversations.stored_messages import (
+    MAX_RECENT_MESSAGES,
+    recent_messages,
+    to_message,
+    unsummarised_messages,
+)
 from tests.base import Cast
 from tests.factories import make_conversation, make_message
 
@@ -32,14 +37,14 @@ def conversation_of(cast: Cast, places: range, count: int) -> Conversation:
 
 
 def test_the_newest_are_read_oldest_first(cast: Cast) -> None:
-    talk = conversation_of(cast, range(RECENT + 50), RECENT + 50)
+    talk = conversation_of(cast, range(MAX_RECENT_MESSAGES + 50), MAX_RECENT_MESSAGES + 50)
     messages = recent_messages(conversation=talk)
-    assert [message.id for message in messages] == [f"m{place}" for place in range(50, RECENT + 50)]
+    assert [message.id for message in messages] == [f"m{place}" for place in range(50, MAX_RECENT_MESSAGES + 50)]
 
 
 def test_they_are_found_by_their_places_and_not_as_the_last_of_all(cast: Cast) -> None:
     """What a database would have to sort the whole conversation for is not asked for."""
-    talk = conversation_of(cast, range(100), RECENT + 50)
+    talk = conversation_of(cast, range(100), MAX_RECENT_MESSAGES + 50)
     assert [message.id for message in recent_messages(conversation=talk)] == [f"m{place}" for place in range(50, 100)]
 
 
@@ -77,7 +82,7 @@ def test_they_are_whole_and_frozen_and_only_their_reasoning_is_left_out(cast: Ca
 
 def test_each_costs_little_to_read(cast: Cast) -> None:
     """A count of operations, since times are noisy: hundreds of them are read at every turn."""
-    talk = conversation_of(cast, range(RECENT), RECENT)
+    talk = conversation_of(cast, range(MAX_RECENT_MESSAGES), MAX_RECENT_MESSAGES)
     recent_messages(conversation=talk)
 
     def cost_from(position: int) -> int:
@@ -91,10 +96,10 @@ def test_each_costs_little_to_read(cast: Cast) -> None:
         gc.disable()  # what listens to its passes, as Hypothesis does, would be counted
         sys.setprofile(count)
         try:
-            assert len(recent_messages(conversation=talk)) == RECENT - position
+            assert len(recent_messages(conversation=talk)) == MAX_RECENT_MESSAGES - position
         finally:
             sys.setprofile(None)
             gc.enable()
         return calls
 
-    assert (cost_from(0) - cost_from(RECENT - 1)) / (RECENT - 1) <= CALLS_PER_MESSAGE
+    assert (cost_from(0) - cost_from(MAX_RECENT_MESSAGES - 1)) / (MAX_RECENT_MESSAGES - 1) <= CALLS_PER_MESSAGE

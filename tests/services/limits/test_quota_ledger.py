@@ -25,7 +25,7 @@ from assistant.services.runs.opening import OpenedRun, open_run
 from assistant.services.runs.run_input import RunInput, TextMessage
 from assistant.services.tenancy.members import Member, find_member
 from assistant.services.tenancy.quotas import QuotaReached, quotas_of
-from assistant.services.toolcalls.run_journal import note_start
+from assistant.services.toolcalls.run_journal import record_start
 from assistant.toolkit import tool
 from tests.base import Cast
 from tests.factories import switch_tool
@@ -175,9 +175,9 @@ def test_tool_calls_above_the_quota_are_not_run(cast: Cast, scope: str) -> None:
     limit(cast, **{f"{scope}_tool_calls_per_day": 3})
     hook(cast.acme, "https://hooks.example.com/")
     opened, quotas = begin(cast.alice.pk), quotas_of(cast.acme)
-    rows, known = note_start(key=opened.key, batch=planned(2), quotas=quotas)
+    rows, known = record_start(key=opened.key, batch=planned(2), quotas=quotas)
     assert (len(rows), known) == (2, {})
-    rows, known = note_start(key=opened.key, batch=planned(3), quotas=quotas)
+    rows, known = record_start(key=opened.key, batch=planned(3), quotas=quotas)
     assert (len(rows), len(known)) == (1, 2)
     outcome = next(iter(known.values()))
     assert outcome.status == "refused"
@@ -190,7 +190,7 @@ def test_tool_calls_of_a_new_month_begin_with_nothing(cast: Cast) -> None:
     opened, quotas = begin(cast.alice.pk), quotas_of(cast.acme)
     end(opened, tokens=9_000)
     QuotaUse.objects.update(month_at=Windows.at(timezone.now()).month - timedelta(days=31))
-    note_start(key=opened.key, batch=planned(1), quotas=quotas)
+    record_start(key=opened.key, batch=planned(1), quotas=quotas)
     assert QuotaUse.objects.get().month_tokens == 0
 
 

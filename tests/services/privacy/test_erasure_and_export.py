@@ -28,9 +28,9 @@ from assistant.services.eventlog.redis import STREAM
 from assistant.services.privacy import erasure
 from assistant.services.privacy.data_export import export_tenant, export_user
 from assistant.services.privacy.erasure import erase_tenant, erase_user
-from assistant.services.privacy.ownership import belongings
+from assistant.services.privacy.ownership import owned_models
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.end_users import keep_end_user
+from assistant.services.tenancy.end_users import save_end_user
 from tests.base import Cast
 from tests.factories import make_conversation, make_member, make_message, make_run
 from tests.isolation.planting import CANARY, CANARY_HEAD, plant, rows_of
@@ -157,7 +157,7 @@ def test_names_in_any_script_go_from_the_audit(cast: Cast) -> None:
 
 
 def test_an_end_user_is_found_by_the_tenant_s_id_of_them(cast: Cast) -> None:
-    keep_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
+    save_end_user(tenant_id=cast.acme.pk, external_id="shop-77", name="Canary Customer", context={"a": "canary-x"})
     run("delete_user", "--end-user", "acme", "shop-77", "--by", "root", "--noinput")
     assert not EndUser.objects.exists()
     assert found_in("anary") == []
@@ -172,7 +172,7 @@ def test_every_key_to_a_user_deletes_or_is_known_to_be_a_mention() -> None:
         if (
             isinstance(field, models.ForeignKey)
             and field.related_model is get_user_model()
-            and model not in belongings(get_user_model())
+            and model not in owned_models(get_user_model())
         )
         or (
             isinstance(field, models.ForeignKey)
@@ -185,7 +185,7 @@ def test_every_key_to_a_user_deletes_or_is_known_to_be_a_mention() -> None:
 
 def test_every_table_of_ours_belongs_to_a_tenant() -> None:
     ours = {model for app in ("assistant", "tools") for model in apps.get_app_config(app).get_models()}
-    assert {model for model in ours if not model._meta.proxy} - set(belongings(Tenant)) == {Tenant}
+    assert {model for model in ours if not model._meta.proxy} - set(owned_models(Tenant)) == {Tenant}
 
 
 @pytest.mark.services
@@ -216,7 +216,7 @@ def archive_of(export: Any, **who: Any) -> dict[str, str]:
 
 def test_an_exported_tenant_is_whole_without_its_secrets(planted: Cast) -> None:
     found = archive_of(export_tenant, tenant=planted.acme, actor=planted.root)
-    for model in belongings(Tenant):
+    for model in owned_models(Tenant):
         rows = model._base_manager.count() if model._meta.label != "assistant.Assistant_delegates" else 0
         assert not rows or found[f"{model._meta.label}.jsonl"], model
     assert CANARY in found["assistant.Message.jsonl"]
@@ -272,7 +272,7 @@ def test_an_interrupted_deletion_goes_on(planted: Cast, monkeypatch: pytest.Monk
     def cut(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(erasure, "_forget_orphans", cut)
+    monkeypatch.setattr(erasure, "_delete_orphaned_log_entries", cut)
     with pytest.raises(KeyboardInterrupt):
         erase_tenant(tenant=planted.acme, actor=planted.root)
     monkeypatch.undo()

@@ -25,7 +25,7 @@ from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.manager import Runs
 from assistant.services.runs.run_task import CHECKPOINT_SECONDS, checkpoint_pause
 from assistant.services.tenancy.members import Member
-from assistant.services.tenancy.row_scope import all_tenants, tenants_in_sight
+from assistant.services.tenancy.row_scope import all_tenants, visible_tenants
 from tests.base import Cast
 from tests.factories import make_assistant, make_conversation, make_run
 from tests.fake_provider import FakeProvider
@@ -104,7 +104,7 @@ async def test_each_is_written_in_sight_of_its_own_tenant(keys: list[RunKey], mo
     seen: dict[int, str] = {}
 
     def note(key: RunKey, **_: Any) -> bool:
-        seen[key.pk] = tenants_in_sight()
+        seen[key.pk] = visible_tenants()
         return False
 
     def note_all(*, tenant_id: int, checkpoints: list[Checkpoint]) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -10,11 +11,16 @@ import pytest
 from assistant.services.errors import Refused
 from assistant.services.runs.run_input import parse_input
 from assistant.services.text import JSONOutOfBounds, read_json
+from assistant.toolkit.bounded_json import MAX_DEPTH
 from assistant.toolkit.text import clean_text
 
 
 def user(text: Any, message_id: str = "u1") -> dict[str, Any]:
     return {"id": message_id, "role": "user", "content": text}
+
+
+def nested(levels: int) -> str:
+    return "[" * levels + "]" * levels
 
 
 def given(*messages: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -94,7 +100,21 @@ def test_every_number_of_64_bits_is_read(number: int) -> None:
     assert read_json(str(number)) == number
 
 
-@pytest.mark.parametrize("text", [str(-(2**63) - 1), str(2**63), str(2**70), "1e999", "[" * 5000 + "]" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        str(-(2**63) - 1),
+        str(2**63),
+        str(2**70),
+        "1e999",
+        *(pytest.param(nested(levels), id=f"{levels} levels") for levels in (MAX_DEPTH + 1, 900, 9_000, 50_000)),
+    ],
+)
 def test_json_beyond_what_is_taken_is_not_called_invalid(text: str) -> None:
     with pytest.raises(JSONOutOfBounds):
         read_json(text)
+
+
+@pytest.mark.parametrize("levels", [1, MAX_DEPTH - 1, MAX_DEPTH])
+def test_json_is_read_down_to_the_deepest_level(levels: int) -> None:
+    assert json.dumps(read_json(nested(levels))) == nested(levels)

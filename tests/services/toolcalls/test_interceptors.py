@@ -22,8 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "tests.settings_slow_tool",
-    "TOOL_INTERCEPTORS": "tests.slow_tool.interceptors.outer,assistant.core.toolcalls.interceptors.Cache,"
-    "tests.slow_tool.interceptors.Inner",
+    "TOOL_INTERCEPTORS": "tests.slow_tool.interceptors.outer,assistant.client.Cache,tests.slow_tool.interceptors.Inner",
     "MODEL_INTERCEPTORS": "tests.slow_tool.interceptors.first,tests.slow_tool.interceptors.second",
 }
 

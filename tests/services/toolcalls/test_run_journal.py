@@ -11,8 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from assistant.core.conversation.transcript import Transcript
-from assistant.core.toolcalls.batch import Batch, Workshop
-from assistant.core.toolcalls.call_limits import Guard
+from assistant.core.toolcalls.batch import Batch, CallEnvironment
+from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Event, RunStarted, TextMessageContent, TextMessageStart
@@ -69,15 +69,15 @@ def _dies_when_looked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def execute(key: RunKey, paying: Any = pay, arguments: str = '{"amount": 5}') -> Any:
     """Run the same call of the same run, as whoever works on the run does."""
-    shop = Workshop(
+    environment = CallEnvironment(
         toolset=FixedToolset([paying]),
         journal=AuditJournal(key, "acme"),
         context=ToolContext(tenant=TenantInfo(key.tenant_id, "acme"), run_id=key.run_id),
-        guard=Guard(),
+        limiter=CallLimiter(),
         transcript=Transcript(),
         deadline=Deadline(0),
     )
-    batch = Batch([Call("c1", "pay", arguments)], shop)
+    batch = Batch([Call("c1", "pay", arguments)], environment)
     async for _ in batch.run():
         pass
     return batch.outcomes["c1"]

@@ -39,7 +39,7 @@ from assistant.core.values.messages import Message
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.conversation.transcript import Transcript
 from assistant.providers import ScriptedModel
-from assistant.services.toolcalls.tracing import fail, observe_call, observed, run_span
+from assistant.services.toolcalls.tracing import fail, run_span, trace_call, traced
 from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, tool
 
 @tool
@@ -87,7 +87,7 @@ RUNNING = asyncio.Event()
 
 async def cancel_in_the_middle():
     plan = Plan(ScriptedModel([ToolCall("c", "hang", "{}")]), [Message("user", "hi")], FixedToolset([hang]),
-                interceptors=(observe_call,))
+                interceptors=(trace_call,))
     async def run():
         async for event in run_turn(plan, Transcript()):
             pass
@@ -97,15 +97,15 @@ async def cancel_in_the_middle():
     await asyncio.wait([task])
 
 async def main():
-    model = observed(ScriptedModel([ToolCall("c", "greet", '{"name": "canary-name"}'), "canary-answer"]), tenant="acme")
+    model = traced(ScriptedModel([ToolCall("c", "greet", '{"name": "canary-name"}'), "canary-answer"]), tenant="acme")
     plan = Plan(model, [Message("user", "canary-question")], FixedToolset([greet]),
-                context=ToolContext(tenant=TenantInfo(1, "acme")), interceptors=(observe_call,))
+                context=ToolContext(tenant=TenantInfo(1, "acme")), interceptors=(trace_call,))
     with run_span(assistant="support", tenant="acme", thread="t", run_id="r", model=model):
         async for event in run_turn(plan, Transcript()):
             pass
-    broken = observed(ScriptedModel([ToolCall("c", "break_down", "{}"), ModelError("No.", "provider_timeout")]),
+    broken = traced(ScriptedModel([ToolCall("c", "break_down", "{}"), ModelError("No.", "provider_timeout")]),
                       tenant="acme")
-    plan = Plan(broken, [Message("user", "hi")], FixedToolset([break_down]), interceptors=(observe_call,))
+    plan = Plan(broken, [Message("user", "hi")], FixedToolset([break_down]), interceptors=(trace_call,))
     with run_span(assistant="support", tenant="acme", thread="t", run_id="r2", model=broken) as span:
         async for event in run_turn(plan, Transcript()):
             pass
@@ -113,7 +113,7 @@ async def main():
     slow = ScriptedModel([[ToolCall(f"c{n}", name, "{}") for n, name in enumerate(
         ["wait", "wait_in_thread", "say_no", "refuse", "get_cancelled"])], "ok"])
     tools = [wait, wait_in_thread, say_no, refuse, get_cancelled]
-    plan = Plan(slow, [Message("user", "hi")], FixedToolset(tools), interceptors=(observe_call,))
+    plan = Plan(slow, [Message("user", "hi")], FixedToolset(tools), interceptors=(trace_call,))
     async for event in run_turn(plan, Transcript()):
         pass
     await cancel_in_the_middle()

@@ -1,7 +1,7 @@
-"""Forks server processes, each ready in no time: `PORT` on standard input, the child's number on standard output.
+"""Forks server processes that start quickly: a port on standard input, the process id on standard output.
 
-What costs seconds (imports, also those that a server does late) is done once; the loop, connections and runs are each
-child's own.
+The imports, which take seconds, are done once before the first fork. Event loop, connections and runs are created in
+each forked process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> None:
     """Fork one server for each line, until the end of the input."""
     module = importlib.import_module("benchmarks.resilience.planted" if "PLANTED" in os.environ else "config.asgi")
     importlib.import_module("assistant.services.runs.warm_up").warm_up()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forked processes are not waited for
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _serve(application: object, port: int) -> None:
-    # As docs/production.md serves the product.
+    # The options of docs/production.md.
     uvicorn.run(
         application,  # type: ignore[arg-type]
         host="127.0.0.1",

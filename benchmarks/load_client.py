@@ -1,4 +1,4 @@
-"""A client that costs next to nothing: it keeps what came and when, and looks at it after the measurement."""
+"""Clients with little CPU cost: they keep each message with its time, and nothing is parsed while measuring."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PATIENCE_SECONDS = 300.0
 _NOTHING = re.compile(rb"(?!)")
 
 
-class Wire(asyncio.Protocol):
-    """One connection; `received` holds (second of the monotonic clock, payload) of every message, oldest first."""
+class LoadClient(asyncio.Protocol):
+    """One connection. `received` has (time on the monotonic clock, payload) of every message, oldest first."""
 
     def __init__(self) -> None:
         self.received: list[tuple[float, bytes]] = []
@@ -37,10 +37,11 @@ class Wire(asyncio.Protocol):
             self._seen.set_exception(ConnectionError("the server closed the connection"))
 
     async def until(self, wanted: re.Pattern[bytes]) -> None:
-        """Wait for a message in which `wanted` is found, of those that come from now on.
+        """Wait for the next message that matches `wanted`.
 
         Raises:
-            TimeoutError: it did not come; with the last message that did.
+            ConnectionError: the server closed the connection.
+            TimeoutError: no such message came within `PATIENCE_SECONDS`.
         """
         self._wanted, self._seen = wanted, asyncio.get_running_loop().create_future()
         try:
@@ -59,14 +60,14 @@ class Wire(asyncio.Protocol):
         self.transport.close()
 
 
-class HttpWire(Wire):
-    """A provider asked directly: the messages are what each read of the socket gave."""
+class HttpClient(LoadClient):
+    """A client of the provider itself: its messages are the reads of the socket."""
 
     @classmethod
     async def open(cls, url: str) -> Self:
         parts = urlsplit(url)
-        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
-        return wire
+        _, client = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
+        return client
 
     def post(self, path: str, body: bytes) -> None:
         self.transport.write(
@@ -77,23 +78,23 @@ class HttpWire(Wire):
         self._take(data)
 
 
-class Socket(Wire):
-    """A websocket client: the messages are the payloads of text frames."""
+class WebSocketClient(LoadClient):
+    """A websocket client: its messages are the payloads of text frames."""
 
     @classmethod
     async def open(cls, url: str, headers: Mapping[str, str] | None = None) -> Self:
-        """Connect and shake hands. Raises `ConnectionError` when the server refuses."""
+        """Connect and do the handshake. Raises `ConnectionError` if the server refuses."""
         parts = urlsplit(url)
-        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
+        _, client = await asyncio.get_running_loop().create_connection(cls, parts.hostname or "", parts.port or 80)
         fields = {
             "Host": parts.netloc, "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(), **(headers or {}),
         }  # fmt: skip
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        wire.transport.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
-        await asyncio.wait_for(wire._handshaken, 60)
-        return wire
+        client.transport.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+        await asyncio.wait_for(client._handshaken, 60)
+        return client
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +105,7 @@ class Socket(Wire):
         self._send(_TEXT, text.encode())
 
     def _send(self, kind: int, data: bytes) -> None:
-        # The mask is zero, which is a valid one and saves the work.
+        # A mask of zeros is valid, and needs no masking.
         size = len(data)
         length = bytes([0x80 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
         self.transport.write(bytes([0x80 | kind]) + length + b"\0\0\0\0" + data)

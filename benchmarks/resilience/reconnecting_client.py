@@ -1,4 +1,4 @@
-"""Somebody who chats on whatever happens: connects again, catches up, and keeps what their screen shows."""
+"""A client that reconnects after every failure, catches up, and keeps what its user would see."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from websockets.exceptions import InvalidHandshake, InvalidMessage
 
-from benchmarks.resilience.client import ENDINGS, Client, Frame, Gone, connected, run_input, run_of, seq_of
+from benchmarks.resilience.client import ENDINGS, Client, Disconnected, Frame, connected, run_input, run_of, seq_of
 
 RETRY_SECONDS = 0.1
 PATIENCE_SECONDS = 90.0
@@ -17,11 +17,20 @@ PATIENCE_SECONDS = 90.0
 
 @dataclass(slots=True)
 class Turn:
-    """One question and what came of it.
+    """One prompt and its answer, as the client saw it.
 
-    `shown` is the answer as the screen has it, `repeated` the events that came twice, `missing` those that were jumped
-    over; `silence` is the longest time without any event from the question to the last one, in seconds. `is_watched`:
-    somebody else asks it.
+    Args:
+        given: the `RunAgentInput`.
+        is_watched: the client only follows the run, which another client starts.
+        shown: the text of the answer so far.
+        repeated: how many events came twice.
+        missing: how many events were skipped.
+        silence: the longest time without an event, in seconds, from the prompt to the last event.
+        refusals: the `RUN_ERROR` frames of runs that were not opened.
+        close_codes: of the connections that the server closed meanwhile.
+        end: the run's last event.
+        seq: the sequence number of the last event.
+        heard_at: when the last event came, on the monotonic clock.
     """
 
     given: Frame
@@ -37,7 +46,7 @@ class Turn:
     heard_at: float = field(default_factory=time.monotonic)
 
     def take(self, frame: Frame) -> None:
-        """Show one event."""
+        """Apply one event."""
         now = time.monotonic()
         self.silence = max(self.silence, now - self.heard_at)
         self.heard_at = now
@@ -48,7 +57,7 @@ class Turn:
             self.seq = seq
             return
         if kind == "RUN_STARTED" and seq != 1:
-            return  # the beginning of a fresh picture, which shows everything anew
+            return  # a snapshot of the whole thread follows
         self.repeated += seq <= self.seq and kind not in {"RUN_STARTED", "TEXT_MESSAGE_START", *ENDINGS}
         self.missing += max(0, seq - self.seq - 1)
         self.seq = max(seq, self.seq)
@@ -58,18 +67,18 @@ class Turn:
             self.end = frame
 
 
-class Chatter:
-    """A client that has all servers' addresses and uses another one when its own is gone."""
+class ReconnectingClient:
+    """A client that knows the ports of all servers, and takes the next one when its own does not answer."""
 
     def __init__(self, ports: Sequence[int], key: str, number: int) -> None:
         self._ports, self._key, self._at = ports, key, number
 
     async def turn(self, prompt: str, thread: str = "") -> Turn:
-        """Ask, and read to the end of the answer. Raises `TimeoutError` if there is none."""
+        """Send a prompt and read to the end of the answer. Raises `TimeoutError` if it does not end."""
         return await self.finish(Turn(run_input(prompt, thread=thread)))
 
     async def finish(self, turn: Turn) -> Turn:
-        """The same with a turn that the caller has made, and may look at meanwhile."""
+        """Do the same for a turn that the caller made, and may read meanwhile."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while turn.end is None:
                 try:
@@ -92,7 +101,7 @@ class Chatter:
                     turn.refusals.append(frame)
                     await asyncio.sleep(RETRY_SECONDS)
                     await self._resume(client, turn)
-        except Gone:
+        except Disconnected:
             turn.close_codes.append(client.close_code)
             self._at += 1
 

@@ -9,10 +9,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
-from assistant.core.client.reply import CalledTool, ChatReply, Ledger, RunFailed
-from assistant.core.client.stores import ConversationStore, InMemoryStore
+from assistant.core.client.reply import ChatReply, InMemoryJournal
+from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
-from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_of
+from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_id_of
 from assistant.core.conversation.summary import HEADING, summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
@@ -25,8 +25,6 @@ from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Registry, Tool, UnknownTool
 from assistant.toolkit.lazy_module import Late
-
-__all__ = ["CalledTool", "ChatClient", "ChatReply", "Decision", "InMemoryStore", "Limits", "ReplyStream", "RunFailed"]
 
 T = TypeVar("T")
 
@@ -230,9 +228,9 @@ class ChatClient:
         sent = (*stored, *new)
         if not sent:
             raise ValueError("There is nothing to answer.")
-        ledger = Ledger()
+        journal = InMemoryJournal()
         run_id = uuid.uuid4().hex
-        thread_id = conversation or (thread_of(sent) if unanswered_calls(sent) else run_id)
+        thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
         plan = Plan(
             model=self.model,
             messages=self._with_system(sent, settings.get("system", self.system)),
@@ -247,7 +245,7 @@ class ChatClient:
             client_tools=settings.get("client_tools", ()),
             execute_tools=settings.get("execute_tools", True),
             decisions=settings.get("decisions", {}),
-            journal=ledger,
+            journal=journal,
             thread_id=thread_id,
             run_id=run_id,
             keep_call_ids=True,
@@ -255,7 +253,7 @@ class ChatClient:
             output=output,
             output_mode=mode or self._output_mode,
         )
-        turn = Turn(plan, ledger, sent, new, self._store if conversation else None, conversation)
+        turn = Turn(plan, journal, sent, new, self._store if conversation else None, conversation)
         # Whoever collects spans has imported this.
         spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
         return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn

@@ -1,0 +1,43 @@
+"""Chat with tools from a program, without a database: `ChatClient`, and what it takes and gives.
+
+These are the public names of the core. Import them from here; the modules behind them may move.
+"""
+
+from assistant.client.chat_client import ChatClient
+from assistant.core.client.reply import CalledTool, ChatReply, RunFailed
+from assistant.core.client.stores import ConversationStore, InMemoryStore
+from assistant.core.client.turns import ReplyStream
+from assistant.core.llm.usage_estimate import schema_tokens
+from assistant.core.toolcalls.interceptors import Cache, Invocation, Redact, log_calls
+from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset, PlannedCall, ToolOutcome
+from assistant.core.toolcalls.replay import replayed
+from assistant.core.toolcalls.tool_search import find_tools
+from assistant.core.turn.agents import Agent
+from assistant.core.values.limits import Limits
+from assistant.core.values.messages import Message, ToolCall
+
+__all__ = [
+    "Admission",
+    "Agent",
+    "Cache",
+    "CalledTool",
+    "ChatClient",
+    "ChatReply",
+    "ConversationStore",
+    "Decision",
+    "FixedToolset",
+    "InMemoryStore",
+    "Invocation",
+    "Limits",
+    "Message",
+    "PlannedCall",
+    "Redact",
+    "ReplyStream",
+    "RunFailed",
+    "ToolCall",
+    "ToolOutcome",
+    "find_tools",
+    "log_calls",
+    "replayed",
+    "schema_tokens",
+]

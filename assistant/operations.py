@@ -1,0 +1,43 @@
+"""What operators' scripts and host projects do to tenants: the verbs behind the admin and the commands.
+
+These are the public names of the services. Import them from here, after `django.setup()`; the modules behind them may
+move. `actor` is the user whom the audit trail names, or None for a script.
+"""
+
+from assistant.services.assistants.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
+from assistant.services.knowledge.documents import DocumentError, add_document
+from assistant.services.mcp_servers.health_checks import Examination, examine
+from assistant.services.mcp_servers.tool_listings import decide_tool
+from assistant.services.privacy.data_export import export_tenant, export_user
+from assistant.services.privacy.erasure import erase_tenant, erase_user
+from assistant.services.privacy.retention import apply_retention
+from assistant.services.tenancy.api_keys import revoke_api_keys
+from assistant.services.tenancy.end_users import allow_origin
+from assistant.services.tenancy.members import create_api_key
+from assistant.services.tenancy.memberships import add_member, set_role
+from assistant.services.tenancy.row_scope import all_tenants
+from assistant.services.tenancy.tenants import create_tenant
+
+__all__ = [
+    "DocumentError",
+    "Examination",
+    "PromptNotEditableError",
+    "add_document",
+    "add_member",
+    "all_tenants",
+    "allow_origin",
+    "apply_retention",
+    "create_api_key",
+    "create_tenant",
+    "decide_tool",
+    "draft_prompt",
+    "edit_draft",
+    "erase_tenant",
+    "erase_user",
+    "examine",
+    "export_tenant",
+    "export_user",
+    "publish_prompt",
+    "revoke_api_keys",
+    "set_role",
+]

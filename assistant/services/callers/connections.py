@@ -1,0 +1,54 @@
+"""Connections that stay open: each takes a slot of its member's, and ends when its caller loses access."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from assistant.services.connections import open_connections
+from assistant.services.connections.connection_limits import TooManyConnections
+from assistant.services.connections.open_connections import OpenConnection, is_full
+from assistant.services.runs.manager import get_runs
+from assistant.services.tenancy.authentication import Caller
+from assistant.services.tenancy.members import Member
+
+
+@asynccontextmanager
+async def connection_slot(member: Member) -> AsyncIterator[None]:
+    """Hold one of the connections that a tenant and its member may have open, to the end of the block.
+
+    Raises:
+        TooManyConnections: they have as many open as they may, or this process has.
+    """
+    runs = get_runs()
+    await runs.start()
+    if is_full():
+        raise TooManyConnections("The server has as many connections open as it may. Try again in a moment.")
+    slot = await runs.connection_limiter.acquire(member)
+    try:
+        yield
+    finally:
+        await runs.connection_limiter.release(slot)
+
+
+@contextmanager
+def while_access_lasts(caller: Caller, on_access_lost: Callable[[], None]) -> Iterator[None]:
+    """Check every few seconds, to the end of the block, that the caller still has access.
+
+    `on_access_lost` is called in the event loop as soon as the tenant, the member, the key, the session or the token
+    has ended.
+    """
+    connection = OpenConnection(
+        member=caller.member,
+        close=on_access_lost,
+        session_key=caller.session_key,
+        session_hash=caller.session_hash,
+        assistant_id=caller.member.assistant_id if caller.origin else None,
+        origin=caller.origin,
+        until=caller.until,
+    )
+    open_connections.register(connection)
+    try:
+        yield
+    finally:
+        open_connections.unregister(connection)

@@ -1,0 +1,92 @@
+"""Admits callers: authentication, scopes, limits of keys and members, and whose rows may be seen from here on.
+
+Every door of the product declares a `Door` and calls `admit` or `aadmit` once for each request or handshake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from assistant.services.db.threads import in_database
+from assistant.services.limits.api_key_requests import TooManyRequests, count_request
+from assistant.services.limits.rate_limits import take_mcp_request
+from assistant.services.tenancy.authentication import (
+    AccessDenied,
+    Caller,
+    CredentialKind,
+    Credentials,
+    identify,
+    require_address,
+    require_scope,
+)
+from assistant.services.tenancy.row_scope import all_tenants, set_tenants
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What a way into the product asks of its callers.
+
+    `counts_requests`: each request counts against the limits that its API key has. Websockets leave it off, since
+    there each run counts. `limits_members`: a member may only send this process so many requests a second.
+    """
+
+    accepts: frozenset[CredentialKind]
+    counts_requests: bool = True
+    limits_members: bool = False
+
+
+def admit(
+    credentials: Credentials,
+    door: Door,
+    *,
+    scopes: Collection[str],
+    tenant_slug: str = "",
+    assistant_slug: str = "",
+) -> Caller:
+    """Return the caller, and enter their tenant: from here on, this thread's code sees that tenant's rows alone.
+
+    Queries the database. Requests that are refused for a reason other than their address do not count.
+
+    Args:
+        scopes: a key or token needs one of these.
+        tenant_slug, assistant_slug: those in the address; empty where the key decides, and for any assistant.
+
+    Raises:
+        AccessDenied: see its `reason`.
+    """
+    with all_tenants():
+        caller = identify(credentials, accepts=door.accepts, tenant_slug=tenant_slug, assistant_slug=assistant_slug)
+        require_scope(caller, scopes)
+        _apply_limits(caller, door)
+        require_address(caller, tenant_slug=tenant_slug, assistant_slug=assistant_slug)
+    set_tenants(caller.member.tenant_id)
+    return caller
+
+
+async def aadmit(
+    credentials: Credentials,
+    door: Door,
+    *,
+    scopes: Collection[str],
+    tenant_slug: str = "",
+    assistant_slug: str = "",
+) -> Caller:
+    """As `admit`, from async code: the tenant is entered for the task that awaits this."""
+    caller = await in_database(
+        admit, credentials, door, scopes=scopes, tenant_slug=tenant_slug, assistant_slug=assistant_slug
+    )
+    # What a thread enters is not seen by the task that waited for it.
+    set_tenants(caller.member.tenant_id)
+    return caller
+
+
+def _apply_limits(caller: Caller, door: Door) -> None:
+    member = caller.member
+    if door.limits_members and not take_mcp_request(tenant_id=member.tenant_id, user_id=member.user_id):
+        raise AccessDenied("too_many_requests", "Too many requests; wait a moment.", retry_after=1)
+    if door.counts_requests:
+        try:
+            count_request(member=member)
+        except TooManyRequests as exc:
+            raise AccessDenied("too_many_requests", str(exc), retry_after=exc.retry_after) from exc

@@ -1,0 +1,189 @@
+"""Who is calling: reads the credentials of a request and finds the member that they belong to.
+
+Doors do not call this module's lookups themselves. They call `services.callers.doors.admit`, which also applies limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Literal
+
+from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.base import SessionBase
+from django.db.models import QuerySet
+
+from assistant.models import Assistant
+from assistant.services.db.prepared_queries import PreparedQuery
+from assistant.services.tenancy.end_users import end_user_by_token, is_token
+from assistant.services.tenancy.members import Member, find_member, member_by_key
+
+BEARER_SUBPROTOCOL = "bearer."
+
+Reason = Literal[
+    "no_credentials", "bad_credentials", "cross_site", "missing_scope", "too_many_requests", "wrong_address"
+]
+
+
+class CredentialKind(Enum):
+    """What a caller can be recognised by."""
+
+    API_KEY = "API key"
+    END_USER_TOKEN = "end user's token"  # noqa: S105 - the name of a kind  # nosec B105
+    SESSION = "session"
+
+
+class AccessDenied(Exception):
+    """The caller is not admitted. Each door answers with its own status by `reason`; the message is safe to show.
+
+    `wrong_address` covers both a tenant that the caller does not belong to and one that does not exist: callers
+    must not be able to tell them apart. `retry_after` is in seconds, and set for `too_many_requests` alone.
+    """
+
+    def __init__(self, reason: Reason, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    """The session of a request from a browser. It is only read if the request has no key or token that counts.
+
+    `user` returns the signed-in user. `is_cross_site` returns whether a page of another site may have made the browser
+    send the request; it is called for signed-in users only.
+    """
+
+    data: SessionBase
+    user: Callable[[], AbstractBaseUser | AnonymousUser]
+    is_cross_site: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Everything in a request that can say who sent it; `bearer` is an API key or an end user's token.
+
+    `origin` is the Origin header, which an end user's token is bound to.
+    """
+
+    bearer: str | None = None
+    session: BrowserSession | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A member who is calling, and the credentials that have to stay valid while a connection of theirs is open.
+
+    `session_key` and `session_hash` are set for a browser's session; `origin` and `until` for an end user's token.
+    """
+
+    member: Member
+    session_key: str = ""
+    session_hash: str = ""
+    origin: str = ""
+    until: datetime | None = None
+
+
+def bearer_of(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> str | None:
+    """Return the API key or token of a request, or None if it has none.
+
+    Args:
+        headers: names in lower case, or a mapping that ignores case.
+        subprotocols: those that a websocket's client offers. Browsers cannot set headers there, and send
+            `bearer.<key>` instead. Query strings are never read: they end up in logs.
+    """
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return credentials.strip()
+    for name in subprotocols:
+        if name.startswith(BEARER_SUBPROTOCOL):
+            return name.removeprefix(BEARER_SUBPROTOCOL)
+    return None
+
+
+def identify(
+    credentials: Credentials, *, accepts: Collection[CredentialKind], tenant_slug: str = "", assistant_slug: str = ""
+) -> Caller:
+    """Return the member behind credentials of the accepted kinds. Queries the database, in sight of all tenants.
+
+    The slugs are those in the address, empty if it has none. A session or a token only counts for a tenant; whether
+    a key's member belongs to that tenant is for `require_address` to check.
+
+    Raises:
+        AccessDenied: `no_credentials`, `bad_credentials`, `cross_site`, or `wrong_address` for a session.
+    """
+    bearer = credentials.bearer
+    if bearer is not None and CredentialKind.END_USER_TOKEN in accepts and is_token(bearer):
+        return _by_token(bearer, tenant_slug, assistant_slug, credentials.origin)
+    if bearer is not None and CredentialKind.API_KEY in accepts:
+        member = member_by_key(key=bearer)
+        if member is None:
+            raise AccessDenied("bad_credentials", "The API key is unknown, expired or revoked.")
+        return Caller(member)
+    if credentials.session is not None and CredentialKind.SESSION in accepts:
+        return _by_session(credentials.session, tenant_slug)
+    raise _no_credentials()
+
+
+def require_scope(caller: Caller, scopes: Collection[str]) -> None:
+    """Check that a key or token has one of `scopes`; a session has all rights of its member.
+
+    Raises:
+        AccessDenied: `missing_scope`.
+    """
+    if caller.member.key_id is not None and not caller.member.scopes.intersection(scopes):
+        raise AccessDenied("missing_scope", f"This key has no {' or '.join(scopes)} scope.")
+
+
+def require_address(caller: Caller, *, tenant_slug: str = "", assistant_slug: str = "") -> None:
+    """Check that the address is of the caller's tenant and of an active assistant; empty slugs are not checked.
+
+    Raises:
+        AccessDenied: `wrong_address`.
+    """
+    member = caller.member
+    if tenant_slug and member.tenant.slug != tenant_slug:
+        raise wrong_address()
+    if assistant_slug and not _ACTIVE_ASSISTANT.rows(tenant_id=member.tenant_id, slug=assistant_slug):
+        raise wrong_address()
+
+
+def wrong_address() -> AccessDenied:
+    return AccessDenied("wrong_address", "There is no such thing here.")
+
+
+def _no_credentials() -> AccessDenied:
+    return AccessDenied("no_credentials", "An API key is needed: Authorization: Bearer <key>.")
+
+
+def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
+    found = end_user_by_token(
+        token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug or None, origin=origin
+    )
+    if found is None:
+        raise AccessDenied("bad_credentials", "The token has ended, or does not count from this page.")
+    return Caller(found.member, origin=origin, until=found.until)
+
+
+def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:
+    user = session.user()
+    if not user.is_authenticated:
+        raise _no_credentials()
+    if session.is_cross_site():
+        raise AccessDenied("cross_site", "The CSRF token is missing or wrong.")
+    member = find_member(user_id=user.pk, tenant_slug=tenant_slug)
+    if member is None:
+        raise wrong_address()
+    return Caller(member, session.data.session_key or "", session.data.get(HASH_SESSION_KEY, ""))
+
+
+def _active_assistant(*, tenant_id: int, slug: str) -> QuerySet[Assistant, tuple[int]]:
+    return Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True).values_list("pk")
+
+
+_ACTIVE_ASSISTANT = PreparedQuery(_active_assistant, tenant_id=int, slug=str)

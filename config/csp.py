@@ -1,0 +1,18 @@
+"""What sends the Content-Security-Policy: Django's own middleware from version 6.0 on, django-csp on 5.2.
+
+The settings hold the policy once, as Django's `SECURE_CSP`; django-csp takes the same directives in a setting of its
+own form.
+"""
+
+from __future__ import annotations
+
+import django
+
+NONE, SELF = "'none'", "'self'"
+
+if django.VERSION >= (6, 0):
+    APPS: tuple[str, ...] = ()
+    MIDDLEWARE = "django.middleware.csp.ContentSecurityPolicyMiddleware"
+else:
+    APPS = ("csp",)
+    MIDDLEWARE = "csp.middleware.CSPMiddleware"

@@ -1,0 +1,3 @@
+"""The project's own app, which has nothing to do with the assistant's tools."""
+
+HAMMERS = 3

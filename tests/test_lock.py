@@ -1,0 +1,91 @@
+"""The locks hold what pyproject.toml asks for, for every Python that is supported, and only what pip can verify.
+
+`make lock` writes them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from packaging.markers import Marker, default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+GROUPS = ("site", "dev")
+LOCKS = {"requirements.txt": ("site",), "requirements-dev.txt": GROUPS}
+PYTHONS = {"3.11": "5.2", "3.12": "6.1", "3.13": "6.1"}
+_PIN = re.compile(r"(?P<name>[\w.-]+)==(?P<version>[\w.+!]+)(?: ; (?P<marker>[^\\]+?))?(?: --hash=sha256:\w{64})+")
+
+
+class Pin(NamedTuple):
+    """One version of a package, for the machines that the marker describes."""
+
+    name: str
+    version: str
+    marker: str | None
+
+
+def declared(*groups: str) -> list[Requirement]:
+    """What pyproject.toml asks for: the wheel's dependencies, its extras, and these groups of a checkout."""
+    project = PROJECT["project"]
+    lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    return [
+        *map(Requirement, lines),
+        *(Requirement(line) for group in groups for line in PROJECT["dependency-groups"][group]),
+    ]
+
+
+def pins(lock: str) -> list[Pin]:
+    """All entries of a lock. Raises `ValueError` for a line that is no pin with its hashes."""
+    lines = (ROOT / lock).read_text().replace(" \\\n   ", "").splitlines()
+    found = []
+    for line in lines:
+        if line and not line.lstrip().startswith("#"):
+            match = _PIN.fullmatch(line)
+            if match is None:
+                raise ValueError(line)
+            found.append(Pin(match["name"], match["version"], match["marker"]))
+    return found
+
+
+def installed(lock: str, python: str) -> dict[str, str]:
+    """What the lock installs on Linux with a version of Python."""
+    machine = {**default_environment(), "python_version": python, "python_full_version": f"{python}.9"}
+    chosen = [pin for pin in pins(lock) if pin.marker is None or Marker(pin.marker).evaluate(machine)]
+    assert len({pin.name for pin in chosen}) == len(chosen)
+    return {pin.name: pin.version for pin in chosen}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_lock_fits_what_is_declared(lock: str, python: str) -> None:
+    versions = installed(lock, python)
+    wrong = {
+        str(requirement): versions.get(canonicalize_name(requirement.name))
+        for requirement in declared(*LOCKS[lock])
+        if not requirement.specifier.contains(versions.get(canonicalize_name(requirement.name), "0"))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_python_decides_on_the_django(python: str) -> None:
+    assert installed("requirements.txt", python)["django"].startswith(f"{PYTHONS[python]}.")
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_tests_run_on_what_the_product_runs_on(python: str) -> None:
+    product, tests = installed("requirements.txt", python), installed("requirements-dev.txt", python)
+    assert product.items() <= tests.items()
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_leaves_it_to_pip_where_packages_come_from(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    assert not re.search(r"://|index-url|find-links|trusted-host|@ ", text)

@@ -1,0 +1,122 @@
+"""How deep JSON is read: counted before it is parsed, so the same on every Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assistant.core.client.reply import called
+from assistant.core.llm.typed_output import InvalidOutput, OutputType
+from assistant.core.values.messages import ToolCall
+from assistant.providers.openai_wire.call_assembler import _is_json, _is_within
+from assistant.toolkit import InvalidArguments
+from assistant.toolkit.bounded_json import MAX_DEPTH, BoundedDecoder, TooDeep, check_depth, is_deeper, load_json
+from assistant.toolkit.calls.arguments import MAX_DEPTH as MAX_ARGUMENTS_DEPTH
+from assistant.toolkit.calls.arguments import parse_arguments
+
+BEYOND = (MAX_DEPTH + 1, 900, 9_000, 50_000)
+KINDS: dict[str, Callable[[int], str]] = {
+    "arrays": lambda levels: "[" * levels + "]" * levels,
+    "objects": lambda levels: '{"a":' * levels + "1" + "}" * levels,
+    "both": lambda levels: '[{"a":' * (levels // 2) + ("[]" if levels % 2 else "1") + "}]" * (levels // 2),
+    "wide": lambda levels: "[" + "[{}]," * 500 + "[" * (levels - 1) + "]" * levels,
+    "after brackets in strings": lambda levels: '["\\"]]]{{", ' + "[" * (levels - 1) + "]" * levels,
+}
+kinds = pytest.mark.parametrize("made", KINDS.values(), ids=KINDS)
+
+
+@kinds
+@pytest.mark.parametrize("levels", [MAX_DEPTH - 1, MAX_DEPTH])
+def test_what_is_not_too_deep_is_read(made: Callable[[int], str], levels: int) -> None:
+    text = made(levels)
+    assert load_json(text) == load_json(text.encode()) == load_json(text, loads=msgspec.json.decode) == json.loads(text)
+    assert not is_deeper(json.loads(text))
+    assert json.loads(text, cls=BoundedDecoder) == json.loads(text)
+
+
+@kinds
+@pytest.mark.parametrize("levels", BEYOND)
+def test_what_is_deeper_is_refused_by_every_reader(made: Callable[[int], str], levels: int) -> None:
+    text = made(levels)
+    for loads in (json.loads, msgspec.json.decode):
+        for given_text in (text, text.encode()):
+            with pytest.raises(TooDeep):
+                load_json(given_text, loads=loads)
+    with pytest.raises(json.JSONDecodeError, match="levels deep"):
+        json.loads(text, cls=BoundedDecoder)
+
+
+@pytest.mark.parametrize("levels", BEYOND)
+def test_values_and_values_that_hold_themselves_are_counted_too(levels: int) -> None:
+    value: Any = ()
+    for level in range(levels - 1):
+        value = ({"a": value}, [value], (value,))[level % 3]
+    assert is_deeper(value)
+    value = []
+    value.append(value)
+    assert is_deeper(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 99_999 + '"', '"' + "[" * 99_999, '"' + "\\[" * 99_999, '"\\' * 99_999, "]" * 99_999, "\ud800["]
+)
+def test_a_text_that_is_no_json_is_no_crash(text: str) -> None:
+    with pytest.raises(ValueError):
+        load_json(text)
+
+
+@settings(max_examples=50)
+@given(
+    st.recursive(
+        st.text(alphabet='[]{}"\\x\n') | st.integers(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(alphabet='[]{}"\\x'), inner),
+    ),
+    st.booleans(),
+    st.integers(0, 6),
+)
+def test_levels_are_counted_as_the_value_has_them(value: Any, indented: bool, bound: int) -> None:
+    text = json.dumps(value, indent=1 if indented else None, ensure_ascii=indented)
+    if is_deeper(value, bound):
+        with pytest.raises(TooDeep):
+            check_depth(text, bound)
+    else:
+        check_depth(text, bound)
+
+
+def arguments(levels: int) -> str:
+    """A call's arguments of so many levels."""
+    return '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
+
+
+def test_arguments_have_a_bound_of_their_own() -> None:
+    for levels in (MAX_ARGUMENTS_DEPTH - 1, MAX_ARGUMENTS_DEPTH):
+        assert parse_arguments(arguments(levels)).text == arguments(levels)
+    for levels in (MAX_ARGUMENTS_DEPTH + 1, 900, 9_000, 100_000):
+        with pytest.raises(InvalidArguments, match="64 levels"):
+            parse_arguments(arguments(levels))
+
+
+@pytest.mark.parametrize("levels", [2, MAX_DEPTH - 1, MAX_DEPTH, *BEYOND])
+def test_what_is_made_of_a_calls_arguments_does_not_depend_on_the_python(levels: int) -> None:
+    call, is_read = ToolCall("c", "get", f" {arguments(levels)}"), levels <= MAX_DEPTH
+    assert call.canonical == ("get", arguments(levels))
+    assert bool(called(call, None).arguments) == is_read
+    assert _is_json(call.arguments) == is_read
+    # None of these arguments are among no arguments; of what cannot be read, nobody knows.
+    assert _is_within(call.arguments, "{}") != is_read
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH - 1, *BEYOND])
+def test_an_answer_is_read_to_the_same_depth(levels: int) -> None:
+    text = f'{{"value":{"[" * (levels - 1)}{"]" * (levels - 1)}}}'
+    if levels < MAX_DEPTH:
+        assert OutputType(list).parse(text) == json.loads(text)["value"]
+    else:
+        with pytest.raises(InvalidOutput, match=f"more than {MAX_DEPTH} levels"):
+            OutputType(list).parse(text)
