@@ -100,6 +100,11 @@ def beside_of(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {'not finished' if isnan(value) else number(value)}" for name, value in values.items())
 
 
+def against(name: str, ratio: float, unit: str, goal: float) -> list[Line]:
+    """Return the line of a ratio to another contestant, with at least `goal`; none if that one did not finish."""
+    return [] if isnan(ratio) else [Line(f"the same, against {name}", ratio, unit, goal, True)]
+
+
 def times(value: float) -> str:
     """Return a ratio as text."""
     return f"{number(value)}x"

@@ -28,7 +28,7 @@ TOOL = {
 
 
 class Assistants(TenantView):
-    """All that are active."""
+    """The active assistants."""
 
     @operation(
         "List the assistants",
@@ -40,7 +40,7 @@ class Assistants(TenantView):
 
 
 class OneAssistant(TenantView):
-    """One of them."""
+    """One active assistant."""
 
     @operation("Read an assistant", of=["assistant"], gives={200: (AssistantOut, ASSISTANT)}, tag="assistants")
     def get(self, request: Request, assistant: str) -> Response:
@@ -51,7 +51,7 @@ class OneAssistant(TenantView):
 
 
 class EffectiveTools(TenantView):
-    """What every tool of the catalogue is allowed, today, for this caller."""
+    """Whether the assistant may use each tool of the catalogue for the caller, and by which rule."""
 
     scope_to_read = "tools"
 

@@ -33,9 +33,9 @@ FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 
 class HttpRefusal(Exception):
-    """The request is answered with an error; `code`, the sentence and `fields` go to the caller.
+    """An error that answers the request: its status, and `code`, message and `fields` for the body.
 
-    `retry_after` is how many seconds later it may be sent again.
+    `retry_after`: the request may be sent again after so many seconds.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ def not_found() -> HttpRefusal:
 
 def _lacks_csrf_token(request: HttpRequest) -> bool:
     if request.content_type in FORMS:
-        # No form is taken here, and to look for a token in one is to read it, whatever it holds.
+        # The API takes no forms, and looking for a token in one would mean reading its whole body.
         return True
     check = CsrfViewMiddleware(_nothing)
     check.process_request(request)
@@ -110,5 +110,5 @@ def _lacks_csrf_token(request: HttpRequest) -> bool:
 
 
 def _nothing(request: HttpRequest) -> HttpResponse:
-    """A view that needs its CSRF token."""
+    """The view that the CSRF check is made for."""
     return HttpResponse()

@@ -1,4 +1,4 @@
-"""What every view of the REST API stands on: who calls, one format, one shape of error, idempotency keys."""
+"""Base classes of the REST API's views: authentication, JSON only, one shape of error, idempotency keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assistant.api.authentication import SAFE_METHODS, HttpRefusal, acaller_of, 
 from assistant.api.errors import answer_error
 from assistant.api.parsers import OneFormat, StrictJSONParser
 from assistant.services.db.threads import in_database
-from assistant.services.runs.idempotency import Claim, claim, fingerprint, keep, release
+from assistant.services.runs.idempotency import Claim, claim, fingerprint, release_claim, store_answer
 from assistant.services.tenancy.authentication import Caller
 from assistant.services.tenancy.members import Member
 
@@ -30,16 +30,17 @@ REPLAYED = "Idempotent-Replayed"
 
 
 class TenantView(APIView):
-    """A view below a tenant's address. `member` is who calls; `scope_*` is what an API key needs for it.
+    """A view below a tenant's address, for one of its members.
 
-    A synchronous view runs in a thread of its request, and none of these waits for anything but the database.
+    API keys need `scope_to_read` for GET and HEAD, and `scope_to_write` for other methods. Synchronous views wait for
+    nothing but the database.
     """
 
     authentication_classes = ()
     permission_classes = ()
     parser_classes = (StrictJSONParser,)
     content_negotiation_class = OneFormat
-    # All that a project's own settings for Django REST framework could change.
+    # Set here, so that a host project's settings for Django REST framework change nothing.
     renderer_classes = (JSONRenderer,)
     throttle_classes = ()
     versioning_class = None
@@ -59,13 +60,13 @@ class TenantView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         if "Transfer-Encoding" in request.headers:
-            # A body that comes in chunks does not say its length, and without one it would be taken for none.
+            # A chunked body has no length, and Django REST framework would take it for an empty one.
             request.META["CONTENT_LENGTH"] = "-1"
         made: Request = super().initialize_request(request, *args, **kwargs)
         return made
 
     def perform_authentication(self, request: Request) -> None:
-        """Nothing: `caller_of` does it, and must find the session's user untouched."""
+        """Do nothing: `initial` authenticates, and reads the session's user only where no key was sent."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -76,15 +77,15 @@ class TenantView(APIView):
         return self.scope_to_read if method in SAFE_METHODS else self.scope_to_write
 
     def run_of(self, request: Request) -> str:
-        """The id of the run that a request with an `Idempotency-Key` starts; empty if it starts none."""
+        """Return the id of the run that a request with an `Idempotency-Key` starts, empty if it starts none."""
         return ""
 
     def to_keep(self, body: Any) -> Any:
-        """What is kept of an answer for whoever repeats the request; secrets are to be left out."""
+        """Return what is stored of a response body to replay it. Secrets must be left out."""
         return body
 
     def from_kept(self, kept: Any) -> Any:
-        """The answer again, from what `to_keep` made of it."""
+        """Return the response body again, from what `to_keep` returned."""
         return kept
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
@@ -92,7 +93,7 @@ class TenantView(APIView):
 
 
 class AsyncTenantView(TenantView):
-    """A view whose handlers are coroutines, for those that wait for more than the database."""
+    """A view with coroutines as handlers, for requests that wait for more than the database."""
 
     view_is_async = True
 
@@ -117,7 +118,7 @@ class AsyncTenantView(TenantView):
 
 
 def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
-    """Input that the serializer finds valid. Raises `ValidationError`."""
+    """Return the validated data of a request body. Raises `ValidationError`."""
     checked = serializer(data=data)
     checked.is_valid(raise_exception=True)
     values: dict[str, Any] = checked.validated_data
@@ -125,7 +126,7 @@ def validated(serializer: type[Serializer[Any]], data: Any) -> dict[str, Any]:
 
 
 def validated_query(serializer: type[Serializer[Any]], request: Request) -> dict[str, Any]:
-    """A query string that the serializer finds valid; of a name that is given twice, the last. Raises as above."""
+    """Return the validated data of a query string. Raises `ValidationError`, for unknown parameters too."""
     unknown = set(request.query_params) - set(serializer().fields)
     if unknown:
         raise ValidationError({name: ["There is no such parameter."] for name in sorted(unknown)})
@@ -133,9 +134,13 @@ def validated_query(serializer: type[Serializer[Any]], request: Request) -> dict
 
 
 def claim_request(member: Member, request: HttpRequest, body: Any, run_id: str = "") -> Claim | None:
-    """The claim that an `Idempotency-Key` makes; None without one. Raises `HttpRefusal` for one that is none.
+    """Claim the request's `Idempotency-Key`; None if it has none.
 
-    `run_id` is that of the run which the request starts, if it does.
+    `run_id`: the run that the request starts, if it starts one.
+
+    Raises:
+        HttpRefusal: 400, the key is not valid.
+        KeyReused: the key was sent with another request.
     """
     key = request.headers.get("Idempotency-Key")
     if key is None:
@@ -152,13 +157,13 @@ def _claim(view: TenantView, request: Request) -> Claim | None:
 
 
 def settle(view: TenantView, claimed: Claim, response: Response | None) -> None:
-    """A success is kept; after an error nothing was done, and the key is free again."""
+    """Store a successful response for replays. After an error, release the key, because nothing was done."""
     if response is not None and response.status_code < 300:
-        # As it goes out: with moments and ids as texts.
+        # As it is sent: datetimes and UUIDs are strings.
         body = None if response.data is None else json.loads(JSONRenderer().render(response.data))
-        keep(member=view.member, claim=claimed, status=response.status_code, body=view.to_keep(body))
+        store_answer(member=view.member, claim=claimed, status=response.status_code, body=view.to_keep(body))
     else:
-        release(member=view.member, claim=claimed)
+        release_claim(member=view.member, claim=claimed)
 
 
 Handler = Callable[..., Response]
@@ -166,10 +171,10 @@ AsyncHandler = Callable[..., Awaitable[Response]]
 
 
 def idempotent(handler: Handler) -> Handler:
-    """Answer a POST that is sent again with the same `Idempotency-Key` as the first time, and do nothing more.
+    """Replay the first response to a POST that is sent again with the same `Idempotency-Key`.
 
-    Claim, work and answer are one transaction, for a process may die at any point: all of it is there, or nothing.
-    Whoever sends the same meanwhile waits for the end of it.
+    The claim, the work and the stored response are one transaction, so that a crash leaves all of them or none. The
+    same request sent meanwhile waits for the transaction.
     """
 
     @wraps(handler)
@@ -188,7 +193,7 @@ def idempotent(handler: Handler) -> Handler:
 
 
 def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
-    """As `idempotent`, of a coroutine, whose claim stands by itself: who sends the same meanwhile gets 409."""
+    """As `idempotent`, for coroutines. The claim is a transaction of its own: the same request meanwhile gets 409."""
 
     @wraps(handler)
     async def kept(self: AsyncTenantView, request: Request, **kwargs: Any) -> Response:
@@ -208,6 +213,6 @@ def idempotent_async(handler: AsyncHandler) -> AsyncHandler:
 
 
 def replay(view: TenantView, claimed: Claim) -> Response:
-    """The answer that the first request got."""
+    """Return the response that the first request got."""
     headers = {REPLAYED: "true", "Cache-Control": "no-store"}
     return Response(view.from_kept(claimed.body), status=claimed.status, headers=headers)

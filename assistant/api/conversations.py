@@ -49,7 +49,7 @@ class ConversationView(TenantView):
     """A view of one conversation."""
 
     def conversation(self, thread: uuid.UUID) -> Conversation:
-        """The caller's own. Raises `HttpRefusal` (404) for any other."""
+        """Return a conversation of the caller. Raises `HttpRefusal` (404) for any other."""
         found = find_conversation(member=self.member, conversation_id=thread)
         if found is None:
             raise not_found()
@@ -61,7 +61,7 @@ def invalid_cursor(exc: InvalidCursor) -> HttpRefusal:
 
 
 class Conversations(TenantView):
-    """All of a member's."""
+    """The member's conversations."""
 
     @operation(
         "List conversations",
@@ -113,7 +113,7 @@ class Conversations(TenantView):
 
 
 class OneConversation(ConversationView):
-    """One of them."""
+    """One conversation."""
 
     @operation("Read a conversation", of=["thread"], gives={200: (ConversationOut, CONVERSATION)}, tag=TAG)
     def get(self, request: Request, thread: uuid.UUID) -> Response:
@@ -150,7 +150,7 @@ class OneConversation(ConversationView):
         gives={204: (None, None)},
         conflicts={"thread_busy": BUSY},
         tag=TAG,
-        description="With all that was said in it. Refused while it is being answered.",
+        description="With all of its messages. Refused while it is being answered.",
     )
     def delete(self, request: Request, thread: uuid.UUID) -> Response:
         try:
@@ -163,7 +163,7 @@ class OneConversation(ConversationView):
 
 
 class Export(ConversationView):
-    """A conversation to take away."""
+    """A conversation as a document."""
 
     @operation(
         "Export a conversation",
@@ -189,7 +189,7 @@ class Export(ConversationView):
 
 
 class Messages(ConversationView):
-    """What was said."""
+    """The messages of a conversation."""
 
     @operation(
         "List the messages of a conversation",
@@ -214,7 +214,7 @@ class Messages(ConversationView):
 
 
 class MessageFeedback(TenantView):
-    """What the member thinks of an answer."""
+    """The member's rating of an answer."""
 
     @operation(
         "Rate an answer",

@@ -1,4 +1,4 @@
-"""Tokens for a tenant's own end users, minted by its backend; browsers never come here."""
+"""Mints tokens for a tenant's own end users. Called by the tenant's backend, not by browsers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import TenantView, idempotent, validated
 from assistant.api.fields import JsonObject, Text
 from assistant.api.openapi import operation
-from assistant.api.serializers import AssistantOut, Shape
+from assistant.api.serializers import ApiSerializer, AssistantOut
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.tenancy.end_users import (
     DEFAULT_SECONDS,
@@ -32,7 +32,7 @@ MAX_CONTEXT = 8 * 1024
 
 
 class EndUserContext(JsonObject):
-    """What tools are told of an end user."""
+    """What tools know about an end user."""
 
     def to_internal_value(self, data: Any) -> dict[Any, Any]:
         if isinstance(data, dict) and len(json.dumps(data)) > MAX_CONTEXT:
@@ -40,18 +40,22 @@ class EndUserContext(JsonObject):
         return super().to_internal_value(data)
 
 
-class TokenIn(Shape):
+class TokenIn(ApiSerializer):
     user_id = Text(max_length=128, help_text="Your own id of the end user.")
     name = Text(max_length=200, required=False, default="", allow_blank=True, help_text="For people in the admin.")
     context = EndUserContext(  # type: ignore[assignment]  # the name is the API's
-        required=False, default=dict, help_text="What tools are told of them; never the model."
+        required=False, default=dict, help_text="For tools; the model never sees it."
     )
     seconds = serializers.IntegerField(
-        required=False, default=DEFAULT_SECONDS, min_value=MIN_SECONDS, max_value=MAX_SECONDS, help_text="It lives."
+        required=False,
+        default=DEFAULT_SECONDS,
+        min_value=MIN_SECONDS,
+        max_value=MAX_SECONDS,
+        help_text="Lifetime in seconds.",
     )
 
 
-class TokenOut(Shape):
+class TokenOut(ApiSerializer):
     token = serializers.CharField(help_text="For the websocket, as the subprotocol `bearer.<token>`.")
     expires_at = serializers.DateTimeField()
     socket = serializers.CharField(help_text="The websocket's path.")
@@ -68,12 +72,12 @@ MINTED = {
 
 
 class EndUserTokens(TenantView):
-    """One assistant, for one end user, for a while."""
+    """Tokens with which end users talk to one assistant."""
 
     scope_to_write = MINT_SCOPE
 
     def to_keep(self, body: Any) -> Any:
-        """Tokens are kept nowhere: what one is made of is no secret without its signature."""
+        """Store what the token is made of, without its signature: the token itself is a secret."""
         return {**body, "token": read_token(body["token"])}
 
     def from_kept(self, kept: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Whatever goes wrong in a request, as the one shape of error: `code`, `message`, `fields`."""
+"""Turns exceptions of a request into the API's one shape of error: `code`, `message`, `fields`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found, refusal_of_access
-from assistant.services.errors import RETRY_AFTER_SECONDS, Refused, note_failure
+from assistant.services.errors import RETRY_AFTER_SECONDS, Refused, log_failure
 from assistant.services.runs.idempotency import KeyReused
 from assistant.services.tenancy.authentication import AccessDenied
 
 logger = logging.getLogger(__name__)
 
-# What a run that is not opened is answered with.
+# By the code of the refusal of a run.
 STATUS_OF_REFUSAL = {
     "invalid_input": 400,
     "thread_not_found": 404,
@@ -29,7 +29,7 @@ CODE_OF_STATUS = {405: "method_not_allowed", 413: "too_large", 415: "unsupported
 
 
 def refusal_of(exc: Exception) -> HttpRefusal:
-    """The answer to a request that ended in an exception; what nobody expected is logged with an id."""
+    """Return the error response for an exception; unexpected ones are logged with an id."""
     if isinstance(exc, HttpRefusal):
         return exc
     if isinstance(exc, AccessDenied):
@@ -46,19 +46,19 @@ def refusal_of(exc: Exception) -> HttpRefusal:
     if isinstance(exc, exceptions.APIException):
         code = CODE_OF_STATUS.get(exc.status_code, "invalid_input")
         return HttpRefusal(exc.status_code, code, str(exc.detail))
-    failure = note_failure(logger, exc, "A request failed")
+    failure = log_failure(logger, exc, "A request failed")
     retry_after = RETRY_AFTER_SECONDS if failure.is_outage else None
     return HttpRefusal(failure.status, failure.code, failure.message, retry_after=retry_after)
 
 
 def answer_error(exc: Exception, context: dict[str, Any]) -> Response:
-    """Django REST framework's exception handler."""
+    """Answer an exception: the handler that Django REST framework calls."""
     refusal = refusal_of(exc)
     return Response(refusal.body, status=refusal.status, headers=refusal.headers)
 
 
 def _fields(detail: Any, path: str) -> Iterator[tuple[str, list[str]]]:
-    """The sentences of a validation error by the path of their field, such as `decisions.0.approved`."""
+    """Yield the messages of a validation error by the path of their field, such as `decisions.0.approved`."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = "" if name == "non_field_errors" else str(name)

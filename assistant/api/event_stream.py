@@ -1,4 +1,4 @@
-"""One reader of a run's events over HTTP: its connection slot, and its end when the caller loses access."""
+"""Reads a run's events for an HTTP request: takes a connection slot, and stops when the caller loses access."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IDLE_SECONDS = 1.0
 
 
 @asynccontextmanager
-async def seated(member: Member) -> AsyncIterator[None]:
+async def stream_slot(member: Member) -> AsyncIterator[None]:
     """Hold a connection slot for one stream, as each websocket does, to the end of the block or of the stack it is in.
 
     Raises:
@@ -33,7 +33,7 @@ async def seated(member: Member) -> AsyncIterator[None]:
         yield
 
 
-class Visit:
+class RunReader:
     """A caller who reads a run; `has_access` becomes false if they lose the right to while they read."""
 
     def __init__(self, caller: Caller) -> None:
@@ -50,7 +50,7 @@ class Visit:
         events that are no longer kept, as `run_entries` says.
         """
         member = self._caller.member if repaints else None
-        entries = run_entries(key=key, after=after, patience=IDLE_SECONDS, member=member)
+        entries = run_entries(key=key, after=after, idle_seconds=IDLE_SECONDS, member=member)
         with while_access_lasts(self._caller, self._lose_access):
             async with aclosing(entries):
                 async for entry in entries:

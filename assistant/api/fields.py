@@ -1,4 +1,4 @@
-"""Fields that take a JSON value of their own type and no other: "5" is no number, and 5 no text."""
+"""Serializer fields that accept their own JSON type alone: "5" is not a number, and 5 is not a string."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 
 class Text(serializers.CharField):
-    """A JSON string, as it is."""
+    """A JSON string, not stripped."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(trim_whitespace=False, **options)
@@ -21,7 +21,7 @@ class Text(serializers.CharField):
 
 
 class Flag(serializers.BooleanField):
-    """A JSON true or false."""
+    """A JSON boolean."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -30,7 +30,7 @@ class Flag(serializers.BooleanField):
 
 
 class OneOf(serializers.ChoiceField):
-    """One of some JSON values, of the same type as theirs; or one of some words in a query string."""
+    """One of several JSON values, with its type; or one of several words in a query string."""
 
     default_error_messages = {"invalid_choice": "{input} is not one of {choices}."}
 
@@ -43,7 +43,7 @@ class OneOf(serializers.ChoiceField):
 
 
 class JsonObject(serializers.DictField):
-    """A JSON object with whatever is in it."""
+    """A JSON object with any content."""
 
     child = serializers.JSONField()
 

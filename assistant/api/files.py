@@ -1,4 +1,4 @@
-"""Files that tools returned, for the member in whose conversation they did, or the end user whose page shows it."""
+"""Serves the files that tools returned to the member or end user in whose conversation they did."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = replace(API, accepts=API.accepts | {CredentialKind.END_USER_TOKEN})
 
 @require_http_methods(["GET", "HEAD", "OPTIONS"])
 def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpResponse:
-    """One file, by its id: an image to be shown, anything else to be saved."""
+    """Serve a file by its id: images inline, anything else as a download."""
     origin = request.headers.get("Origin", "")
     if request.method == "OPTIONS":
         return _preflight(tenant, origin)
@@ -39,7 +39,7 @@ def tool_file(request: HttpRequest, tenant: str, file: uuid.UUID) -> HttpRespons
 
 
 def _preflight(tenant: str, origin: str) -> HttpResponse:
-    """What a browser asks before it sends a token from a page of another origin."""
+    """Answer the CORS preflight that a browser sends before a request with a token from another origin."""
     if not is_origin_allowed(tenant_slug=tenant, origin=origin):
         return not_found().response()
     headers = {

@@ -1,4 +1,4 @@
-"""How operations are described in the OpenAPI schema: a summary, an example of each body, and the possible errors."""
+"""Describes operations in the OpenAPI schema: summaries, examples of bodies, and the possible errors."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     str,
     OpenApiParameter.HEADER,
     required=False,
-    description="The same key and body again, within a day: the same answer, and nothing is done twice.",
+    description="The same key and body again within a day get the same answer, and nothing is done twice.",
     examples=[OpenApiExample("a key", value="order-4711-question-1")],
 )
 _PATH = {
@@ -92,7 +92,7 @@ _PATH = {
 
 
 class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # of drf-spectacular
-    target_class = "assistant.api.serializers.Strict"
+    target_class = "assistant.api.serializers.StrictSerializer"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class _StrictSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 
 
 def path_parameter(name: str) -> OpenApiParameter:
-    """A parameter of the address, with an example."""
+    """Return the description of a parameter in the address."""
     description, value = _PATH[name]
     kind: Any = {"type": "string", "format": "uuid"} if name == "thread" else str
     return OpenApiParameter(
@@ -116,7 +116,7 @@ def _error(code: str, message: str, **options: Any) -> OpenApiExample:
 
 
 class _WithScope(AutoSchema):
-    """Names the scope that a key needs for the operation, in the example of a 403."""
+    """Adds an example of a 403 that names the scope needed."""
 
     def get_examples(self) -> list[OpenApiExample]:
         sentence = f"This key has no {self.view.scope_of(self.method)} scope."  # type: ignore[attr-defined]
@@ -140,11 +140,11 @@ def operation(
     """Describe one operation.
 
     Args:
-        of: The names in its address, after the tenant's.
-        takes: The serializer of its body; `given` is an example.
-        query: The serializer of its query string.
-        gives: By status (or status and media type): what it answers, and an example. None for no body.
-        conflicts: The codes that it answers 409 with, beside that of an `Idempotency-Key`, each with a sentence.
+        of: the parameters in its address, after the tenant's.
+        takes: the serializer of its body; `given` is an example.
+        query: the serializer of its query string.
+        gives: the serializer of its response and an example, by status or by status and media type. None: no body.
+        conflicts: the codes of its 409 responses, each with a message; those of an `Idempotency-Key` are added.
     """
     responses: dict[int | tuple[int, str], Any] = {
         status: OpenApiResponse(shape, examples=[] if shape is None else [OpenApiExample("answer", value=example)])
@@ -174,7 +174,7 @@ def operation(
     )
 
     def with_schema(view: F) -> F:
-        # It builds on the class it finds here; a project's default for its own views need not be drf-spectacular's.
+        # `extend_schema` subclasses what it finds here; a host project's default may not be drf-spectacular's class.
         view.schema = _WithScope()  # type: ignore[attr-defined]
         found = described(view)
         del view.schema  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The REST API's own description: its OpenAPI schema, and pages to read and try it, from local files."""
+"""Serves the OpenAPI schema of the REST API, and Swagger UI from local files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drf_spectacular.settings import patched_settings
 
 from assistant.api.authentication import HttpRefusal, not_found
 
-# A project's own schema has settings of its own.
+# Apart from the settings, which a host project uses for its own schema.
 SETTINGS: dict[str, Any] = {
     "TITLE": "Tenant Assistant",
     "DESCRIPTION": "Assistants, conversations and runs of one tenant, for one of its members.",
@@ -45,7 +45,7 @@ ASSETS = {
     "swagger-ui-bundle.js": "text/javascript",
     "favicon-32x32.png": "image/png",
 }
-# The settings are changed for the whole process while a schema is made.
+# The settings are patched for the whole process while the schema is generated.
 _making = Lock()
 
 
@@ -64,7 +64,7 @@ def _document() -> dict[str, Any]:
 
 @require_safe
 def schema(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI schema, as JSON; open to all, for it tells of no tenant."""
+    """Serve the OpenAPI schema as JSON, to everybody: it says nothing about tenants."""
     return JsonResponse(
         api_document(), content_type="application/vnd.oai.openapi+json", json_dumps_params={"indent": 2}
     )
@@ -72,14 +72,14 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def pages(request: HttpRequest) -> HttpResponse:
-    """Swagger UI on the schema."""
+    """Serve Swagger UI for the schema."""
     return render(request, "assistant/api/docs.html")
 
 
 @require_safe
 @cache_control(max_age=86400)
 def asset(request: HttpRequest, name: str) -> HttpResponseBase:
-    """A file of Swagger UI, from its package: a project need not install that as an app."""
+    """Serve a file of Swagger UI from its package, which a host project need not install as an app."""
     if name not in ASSETS:
         return not_found().response()
     return FileResponse((SWAGGER_UI / name).open("rb"), content_type=ASSETS[name])
@@ -87,7 +87,7 @@ def asset(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @csrf_exempt
 def nothing_here(request: HttpRequest) -> HttpResponse:
-    """An address that the API does not have."""
+    """Answer 404 for an address that the API does not have."""
     refusal = not_found()
     if not request.path.endswith("/"):
         refusal = HttpRefusal(404, refusal.code, f"{refusal} Addresses of the API end with a slash.")
@@ -95,12 +95,12 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
 
 
 def only_ours(endpoints: list[Any], **_options: Any) -> list[Any]:
-    """Leaves out what else a project serves."""
+    """Leave out the views of a host project."""
     return [endpoint for endpoint in endpoints if endpoint[3].__module__.startswith("assistant.api.")]
 
 
 def add_common_parts(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Finishes the schema: whatever else goes wrong has the shape of an error too."""
+    """Add the common error response to every operation."""
     error = {"description": "Any other error.", "content": _as_json({"$ref": "#/components/schemas/Error"})}
     for path in result["paths"].values():
         for operation in path.values():

@@ -1,4 +1,4 @@
-"""Bodies of requests: strict JSON of bounded size, in texts that every database holds."""
+"""Reads request bodies: strict JSON of bounded size, with text that every database can store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_BODY = 256 * 1024
 
 
 def object_of(request: HttpRequest) -> dict[str, Any]:
-    """The body of a request as a JSON object that can be stored. Raises `HttpRefusal` for any other."""
+    """Return the body of a request as a JSON object. Raises `HttpRefusal` if it is not one, or cannot be stored."""
     try:
         body = request.body
     except RequestDataTooBig:
@@ -32,7 +32,7 @@ def _too_large() -> HttpRefusal:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """A body as a JSON object. Raises `HttpRefusal` for what is none or is too large."""
+    """Parse a body as a JSON object. Raises `HttpRefusal` if it is not one, or is too large."""
     if len(body) > MAX_BODY:
         raise _too_large()
     try:
@@ -47,7 +47,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def check_texts(value: Any) -> None:
-    """Raises `HttpRefusal` for a text, anywhere in a JSON value, with a NUL or half a character in it."""
+    """Raise `HttpRefusal` if any string in a JSON value has a NUL or a lone surrogate, which databases refuse."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -70,7 +70,7 @@ def _is_encodable(text: str) -> bool:
 
 
 class StrictJSONParser(BaseParser):
-    """Reads a body as `parse_object` does, and its texts as `check_texts`; an empty one is an empty object."""
+    """Parses a body by `parse_object` and `check_texts`; an empty body is an empty object."""
 
     media_type = "application/json"
 
@@ -84,10 +84,10 @@ class StrictJSONParser(BaseParser):
 
 
 class OneFormat(BaseContentNegotiation):
-    """Every answer is JSON, whatever the caller says to accept."""
+    """Answers in JSON, whatever the Accept header says."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
-        """The JSON parser for a JSON body; None for any other type."""
+        """Return the JSON parser for a JSON body, None for any other type."""
         kind = (request.content_type or "").partition(";")[0].strip().lower()
         return parsers[0] if kind in {"", "application/json"} or kind.endswith("+json") else None
 

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import REPLAYED, AsyncTenantView, claim_request, settle, validated_query
-from assistant.api.event_stream import Visit, seated
+from assistant.api.event_stream import RunReader, stream_slot
 from assistant.api.openapi import operation
 from assistant.api.parsers import object_of
 from assistant.api.serializers import EventsQuery
@@ -30,8 +30,8 @@ from assistant.services.runs.run_input import RunInput, parse_input, parse_run_i
 from assistant.services.runs.thread_snapshot import find_run, run_ending
 
 TAG = "streams"
-# After so many seconds of silence comes a comment, which keeps proxies from closing a quiet stream.
-KEEP_ALIVE = 15
+# After so many seconds without an event a comment is sent, so that proxies do not close the stream.
+KEEP_ALIVE_SECONDS = 15
 RESTARTING = ": The server restarts: resume after the last event.\n\n"
 RUN_INPUT = {
     "threadId": "0190e0c5-6b0e-7c3a-9d4e-0a1b2c3d4e5f",
@@ -59,7 +59,7 @@ RUN_AGENT_INPUT = {
 }
 EVENT = {
     "type": "object",
-    "description": "A server-sent event: `id` is its number in the run, left out within a fresh picture but for its "
+    "description": "A server-sent event: `id` is its number in the run, left out within a snapshot except at its "
     "end; `data` is an AG-UI event as JSON text.",
     "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
     "required": ["data"],
@@ -80,15 +80,16 @@ class EventStream(AsyncTenantView):
     """A view that answers with a run's events."""
 
     def stream(
-        self, request: Request, key: RunKey, after: int, seat: AsyncExitStack, *, is_earlier: bool
+        self, request: Request, key: RunKey, after: int, slot: AsyncExitStack, *, is_earlier: bool
     ) -> StreamingHttpResponse:
-        """Everything after number `after`, to the run's end; `is_earlier`: for a client that named no version.
+        """Return a response that streams the run's events after number `after`, up to its end.
 
-        The stream keeps its `seat` to its end. A response that nobody reads gives it back when it is let go of: the
-        event loop closes what is left of the generator that holds it.
+        The stream holds the connection slot in `slot` until it ends. If the response is never read, the slot is
+        released when the response is garbage-collected and the event loop closes its generator. `is_earlier`: the
+        client named no protocol version.
         """
-        visit = Visit(self.caller)
-        return _as_events(_events(visit, key, after, seat.pop_all(), is_earlier))
+        reader = RunReader(self.caller)
+        return _as_events(_events(reader, key, after, slot.pop_all(), is_earlier))
 
 
 class StartRun(EventStream):
@@ -104,26 +105,26 @@ class StartRun(EventStream):
         tag=TAG,
         is_idempotent=True,
         description="AG-UI 1.0 as server-sent events. The same `runId` again starts nothing: the first is joined. "
-        "Going away stops nothing. A run that is refused is a stream of one `RUN_ERROR`.",
+        "Disconnecting stops nothing. A run that is refused is a stream of one `RUN_ERROR`.",
     )
     async def post(self, request: Request, assistant: str) -> HttpResponseBase:
         if await in_database(find_assistant, tenant_id=self.member.tenant_id, slug=assistant) is None:
             raise not_found()
         body, after = object_of(request._request), _last_seq(request)
-        async with AsyncExitStack() as seat:
-            await seat.enter_async_context(seated(self.member))
+        async with AsyncExitStack() as slot:
+            await slot.enter_async_context(stream_slot(self.member))
             try:
                 given, key, is_again = await self._begin(request, assistant, body)
             except Refused as refusal:
                 return _as_events(_refused(body, refusal))
-            answer = self.stream(request, key, after, seat, is_earlier=not given.protocol_version)
+            answer = self.stream(request, key, after, slot, is_earlier=not given.protocol_version)
         if is_again:
             answer[REPLAYED] = "true"
         await _wait_where_nothing_streams(request, answer)
         return answer
 
     async def _begin(self, request: Request, assistant: str, body: dict[str, Any]) -> tuple[RunInput, RunKey, bool]:
-        """What was asked for, the run of it, and whether its `Idempotency-Key` was sent before. Raises `Refused`."""
+        """Return the input, its run, and whether the `Idempotency-Key` was sent before. Raises `Refused`."""
         claimed = await in_database(claim_request, self.member, request._request, body)
         is_first = claimed is not None and claimed.status is None
         begun: Response | None = None
@@ -133,13 +134,13 @@ class StartRun(EventStream):
             begun = Response()
         finally:
             if claimed is not None and is_first:
-                # That it has begun is all that is kept: the run's id makes sure that whoever sends it again joins it.
+                # No body is stored: the same request sent again joins the run by its id.
                 await in_database(settle, self, claimed, begun)
         return given, opened.key, claimed is not None and not is_first
 
 
 class RunEvents(EventStream):
-    """Go on with a run's events."""
+    """Resume a run's events."""
 
     @extend_schema(parameters=[LAST_EVENT_ID])
     @operation(
@@ -149,8 +150,8 @@ class RunEvents(EventStream):
         gives={**STREAM, 204: (None, None)},
         tag=TAG,
         description="The events after `Last-Event-ID`; without it, from the start. If some of them are no longer kept, "
-        "a fresh picture: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. 204 if none will follow, so that an "
-        "EventSource does not come again. Clients of AG-UI 1.0 say so by `protocolVersion`, as in a `RunAgentInput`.",
+        "a snapshot: `RUN_STARTED`, `MESSAGES_SNAPSHOT`, and what follows. 204 if none will follow, so that an "
+        "EventSource does not reconnect. Clients of AG-UI 1.0 say so by `protocolVersion`, as in a `RunAgentInput`.",
     )
     async def get(self, request: Request, run_id: str) -> HttpResponseBase:
         version, after = validated_query(EventsQuery, request)["protocolVersion"], _last_seq(request)
@@ -160,20 +161,22 @@ class RunEvents(EventStream):
         ending = await in_database(run_ending, key=key)
         if ending is not None and after >= ending[0]:
             return Response(status=204)
-        async with AsyncExitStack() as seat:
-            await seat.enter_async_context(seated(self.member))
-            answer = self.stream(request, key, after, seat, is_earlier=not version)
+        async with AsyncExitStack() as slot:
+            await slot.enter_async_context(stream_slot(self.member))
+            answer = self.stream(request, key, after, slot, is_earlier=not version)
         await _wait_where_nothing_streams(request, answer)
         return answer
 
 
-async def _events(visit: Visit, key: RunKey, after: int, seat: AsyncExitStack, is_earlier: bool) -> AsyncIterator[str]:
-    """The run's events after number `after`; the client going away ends only this, and gives the `seat` back.
+async def _events(
+    reader: RunReader, key: RunKey, after: int, slot: AsyncExitStack, is_earlier: bool
+) -> AsyncIterator[str]:
+    """Yield the run's events after number `after` as server-sent events, and release `slot` at the end.
 
-    So does the server's own end, for which the run is given a while.
+    Ends early if the client disconnects, the caller loses access or the server shuts down; the run continues.
     """
     idle = 0
-    async with seat, aclosing(visit.entries(key, after, repaints=True)) as entries:
+    async with slot, aclosing(reader.entries(key, after, repaints=True)) as entries:
         async for entry in entries:
             if shutdown.must_end_streams():
                 yield RESTARTING
@@ -183,12 +186,12 @@ async def _events(visit: Visit, key: RunKey, after: int, seat: AsyncExitStack, i
                 frame = for_earlier_clients(entry.frame) if is_earlier else entry.frame
                 number = f"id: {entry.seq}\n" if entry.seq else ""
                 yield f"{number}data: {frame}\n\n"
-            elif idle % KEEP_ALIVE == 0:
+            elif idle % KEEP_ALIVE_SECONDS == 0:
                 yield ": keep-alive\n\n"
 
 
 def _last_seq(request: Request) -> int:
-    """The number in `Last-Event-ID`, 0 without one. Raises `HttpRefusal` for what no event's can be."""
+    """Return the number in `Last-Event-ID`, 0 without one. Raises `HttpRefusal` if it cannot be an event's."""
     given = request.headers.get("Last-Event-ID", "") or "0"
     if given.isascii() and given.isdigit() and len(given) <= 10 and int(given) < 2**31:
         return int(given)
@@ -204,7 +207,7 @@ def _as_events(events: AsyncIterator[str]) -> StreamingHttpResponse:
 
 
 async def _wait_where_nothing_streams(request: Request, answer: StreamingHttpResponse) -> None:
-    """Under WSGI the event loop, and the run in it, ends with the view: its answer is then the whole."""
+    """Under WSGI, collect the whole stream first: the event loop, and the run in it, ends with the view."""
     if isinstance(request._request, WSGIRequest):
         answer.streaming_content = [part async for part in answer]
 

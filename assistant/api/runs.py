@@ -1,4 +1,4 @@
-"""Runs without a stream: start one and get its finished answer, look at it, stop it; answer the calls that wait."""
+"""Runs without a stream: start, read and cancel them, and decide on their calls that need approval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from assistant.api.authentication import HttpRefusal, not_found
 from assistant.api.base import AsyncTenantView, TenantView, idempotent_async, validated
 from assistant.api.conversations import BUSY
-from assistant.api.event_stream import Visit
+from assistant.api.event_stream import RunReader
 from assistant.api.openapi import APPROVAL, RUN, operation
 from assistant.api.serializers import ApprovalOut, DecisionsIn, RunIn, RunOut
 from assistant.services.conversations.conversations import find_conversation
@@ -31,24 +31,24 @@ from assistant.services.tenancy.members import Member
 
 TAG = "runs"
 NO_CALL = "No call waits in this run."
-RUN_IDS = uuid.UUID("6f1d1c0e-4d2b-4e0f-8a53-0c6f4c8e7b21")
+RUN_ID_NAMESPACE = uuid.UUID("6f1d1c0e-4d2b-4e0f-8a53-0c6f4c8e7b21")
 
 
 class RunningView(AsyncTenantView):
     """A view that starts runs."""
 
     async def answer(self, request: Request, key: RunKey, *, wait: bool) -> Response:
-        """The run's outcome, when it has ended if the caller waits for that.
+        """Return the run's outcome: when it has ended if `wait`, otherwise as it is now.
 
         Raises:
-            HttpRefusal: 401 if the caller is no longer welcome when it ends, or before.
+            HttpRefusal: 401, the caller lost access while they waited.
         """
         if wait:
-            visit = Visit(self.caller)
-            async with aclosing(visit.entries(key)) as entries:
+            reader = RunReader(self.caller)
+            async with aclosing(reader.entries(key)) as entries:
                 async for _ in entries:
                     pass
-            if not visit.has_access:
+            if not reader.has_access:
                 raise HttpRefusal(401, "unauthorized", "The API key or session has ended; the run goes on.")
         outcome = await in_database(run_outcome, member=self.member, key=key)
         return Response(RunOut(outcome).data, status=201 if wait else 202)
@@ -57,16 +57,16 @@ class RunningView(AsyncTenantView):
         return self.new_run_id(request)
 
     def new_run_id(self, request: Request) -> str:
-        """An id for the run: the same for a request that is sent again, so that it is joined and not started twice."""
+        """Return an id for the run; the same `Idempotency-Key` gives the same id, so that a repeat joins the run."""
         key = request.headers.get("Idempotency-Key")
         if key is None:
             return str(uuid.uuid4())
         mark = fingerprint(method=request.method or "", path=request.path, body=request.data)
-        return str(uuid.uuid5(RUN_IDS, f"{self.member.tenant_id} {self.member.user_id} {key} {mark}"))
+        return str(uuid.uuid5(RUN_ID_NAMESPACE, f"{self.member.tenant_id} {self.member.user_id} {key} {mark}"))
 
 
 def own_run(member: Member, run_id: str) -> RunKey:
-    """A member's own run. Raises `HttpRefusal` (404) for any other."""
+    """Return the key of a member's own run. Raises `HttpRefusal` (404) for any other."""
     key = find_run(member=member, run_id=parse_run_id(run_id))
     if key is None:
         raise not_found()
@@ -74,7 +74,7 @@ def own_run(member: Member, run_id: str) -> RunKey:
 
 
 def _message(given: str) -> str:
-    """What a member says. Raises `HttpRefusal` if that is nothing."""
+    """Return the checked text of a message. Raises `HttpRefusal` if it is empty or too long."""
     try:
         return parse_text(given)
     except Refused as exc:
@@ -82,16 +82,16 @@ def _message(given: str) -> str:
 
 
 def _refuse_repeated(decisions: Sequence[Mapping[str, Any]]) -> None:
-    """Raises `ValidationError` for a second decision on one call: the two may differ."""
+    """Raise `ValidationError` if there are two decisions on one call."""
     seen: set[str] = set()
     for number, one in enumerate(decisions):
         if one["call_id"] in seen:
-            raise ValidationError({"decisions": {str(number): {"call_id": ["This call is there twice."]}}})
+            raise ValidationError({"decisions": {str(number): {"call_id": ["This call has two decisions."]}}})
         seen.add(one["call_id"])
 
 
 class ConversationRuns(RunningView):
-    """Say something in a conversation."""
+    """Send a message in a conversation."""
 
     @operation(
         "Start a run and get its answer",
@@ -103,7 +103,7 @@ class ConversationRuns(RunningView):
         tag=TAG,
         is_idempotent=True,
         description="Answers 201 when the run has ended: look at `status`, for it may have failed, or wait for an "
-        "approval. With `wait` false it answers 202 at once. Going away does not stop the run.",
+        "approval. With `wait` false it answers 202 at once. Disconnecting does not stop the run.",
     )
     @idempotent_async
     async def post(self, request: Request, thread: uuid.UUID) -> Response:
@@ -132,7 +132,7 @@ class OneRun(TenantView):
 
 
 class CancelRun(AsyncTenantView):
-    """Stop a run."""
+    """Cancel a run."""
 
     @operation(
         "Cancel a run",
@@ -150,7 +150,7 @@ class CancelRun(AsyncTenantView):
 
 
 class Approvals(TenantView):
-    """Calls that wait for the member."""
+    """The member's calls that need approval."""
 
     @operation(
         "List the calls that wait for an answer",
@@ -162,7 +162,7 @@ class Approvals(TenantView):
 
 
 class RunApprovals(RunningView):
-    """The calls that wait in one run."""
+    """The calls of one run that need approval."""
 
     @operation(
         "Answer the calls that wait in a run",
@@ -184,7 +184,7 @@ class RunApprovals(RunningView):
         new_run_id = self.new_run_id(request)
         begun = await in_database(find_run, member=self.member, run_id=new_run_id)
         if begun is not None:
-            # The same request came before, and its caller went away: nothing waits any more.
+            # The same request came before, and its client disconnected: the calls are decided already.
             return await self.answer(request, begun, wait=given["wait"])
         waiting = await in_database(pending_of_member, member=self.member, run_id=key.run_id)
         if {one["call_id"] for one in given["decisions"]} != {call.call_id for call in waiting}:

@@ -1,4 +1,4 @@
-"""What the REST API takes and gives: shapes only, no behaviour."""
+"""The bodies and query strings of the REST API."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assistant.services.conversations.feedback import MAX_COMMENT
 from assistant.services.conversations.pagination import MAX_PAGE
 from assistant.services.text import MAX_TEXT
 
-Shape = serializers.Serializer[Any]
+ApiSerializer = serializers.Serializer[Any]
 
 
-class Error(Shape):
-    """Every answer that is no success."""
+class Error(ApiSerializer):
+    """The body of every error."""
 
     code = serializers.CharField(help_text="For programs; from a closed list.")
     message = serializers.CharField(help_text="For people; safe to show.")
@@ -26,14 +26,14 @@ class Error(Shape):
     )
 
 
-class AssistantOut(Shape):
+class AssistantOut(ApiSerializer):
     slug = serializers.SlugField()
     name = serializers.CharField()
     description = serializers.CharField()
     starters = serializers.ListField(child=serializers.CharField(), help_text="Prompts to begin with.")
 
 
-class ToolOut(Shape):
+class ToolOut(ApiSerializer):
     name = serializers.CharField(source="tool.name")
     description = serializers.CharField(source="tool.description")
     parameters = serializers.DictField(source="tool.parameters", help_text="JSON Schema of its arguments.")
@@ -41,7 +41,7 @@ class ToolOut(Shape):
     rule = serializers.CharField(help_text="The rule that decided, as a sentence.")
 
 
-class ConversationOut(Shape):
+class ConversationOut(ApiSerializer):
     id = serializers.UUIDField(help_text="AG-UI's threadId.")
     title = serializers.CharField()
     assistant = serializers.SlugField(source="assistant.slug")
@@ -54,18 +54,18 @@ class ConversationOut(Shape):
         return conversation.archived_at is not None
 
 
-class ConversationIn(Shape):
+class ConversationIn(ApiSerializer):
     assistant = Text(max_length=63, help_text="The assistant's slug.")
     title = Text(max_length=MAX_TITLE, required=False, default="", allow_blank=True)
     id = serializers.UUIDField(required=False, help_text="Made by the server if left out.")
 
 
-class ConversationChange(Shape):
+class ConversationChange(ApiSerializer):
     title = Text(max_length=MAX_TITLE, required=False)
     is_archived = Flag(required=False)
 
 
-class PageQuery(Shape):
+class PageQuery(ApiSerializer):
     cursor = serializers.CharField(
         required=False, default="", allow_blank=True, help_text="From `next` of the page before."
     )
@@ -80,28 +80,28 @@ class ConversationQuery(PageQuery):
     archived = QueryFlag(required=False, default=False, help_text="The archive instead.")
 
 
-class ConversationPage(Shape):
+class ConversationPage(ApiSerializer):
     results = ConversationOut(many=True, source="entries")
     next = serializers.CharField(source="next_cursor", allow_null=True, help_text="The next page's cursor.")
 
 
-class ToolCallOut(Shape):
+class ToolCallOut(ApiSerializer):
     id = serializers.CharField()
     name = serializers.CharField()
     arguments = serializers.CharField(help_text="JSON text, as the model wrote it.")
 
 
-class FeedbackIn(Shape):
+class FeedbackIn(ApiSerializer):
     rating = OneOf(choices=Feedback.Rating.choices, help_text="1: helpful, -1: not helpful.")
     comment = Text(max_length=MAX_COMMENT, required=False, default="", allow_blank=True)
 
 
-class FeedbackOut(Shape):
+class FeedbackOut(ApiSerializer):
     rating = serializers.ChoiceField(choices=Feedback.Rating.choices)
     comment = serializers.CharField()
 
 
-class MessageOut(Shape):
+class MessageOut(ApiSerializer):
     id = serializers.CharField()
     run = serializers.CharField(source="run_id", help_text="Empty if the run is gone.")
     role = serializers.ChoiceField(choices=["user", "assistant", "tool"])
@@ -114,28 +114,28 @@ class MessageOut(Shape):
     feedback = FeedbackOut(allow_null=True)
 
 
-class MessagePage(Shape):
+class MessagePage(ApiSerializer):
     results = MessageOut(many=True, source="entries")
     next = serializers.CharField(source="next_cursor", allow_null=True, help_text="The next page's cursor.")
 
 
-class ExportQuery(Shape):
+class ExportQuery(ApiSerializer):
     format = OneOf(choices=["json", "markdown"], required=False, default="json")
 
 
-class ApprovalOut(Shape):
+class ApprovalOut(ApiSerializer):
     call_id = serializers.CharField()
     run = serializers.CharField(source="run.run_id")
     conversation = serializers.UUIDField(source="run.conversation_id")
     assistant = serializers.SlugField(source="run.assistant.slug")
     tool = serializers.CharField(source="name")
     arguments = serializers.CharField(help_text="JSON text, as the model wrote it.")
-    rule = serializers.CharField(help_text="Why it is asked.")
+    rule = serializers.CharField(help_text="Why the call needs approval.")
     asked_at = serializers.DateTimeField(source="started_at")
 
 
-class Strict(Shape):
-    """A body that may hold nothing else: what is passed over would be done otherwise than it was meant."""
+class StrictSerializer(ApiSerializer):
+    """A body without unknown fields, for requests where ignoring one could do what the caller did not mean."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := set(data) - set(self.fields)):
@@ -144,41 +144,43 @@ class Strict(Shape):
         return super().to_internal_value(data)
 
 
-class DecisionIn(Strict):
+class DecisionIn(StrictSerializer):
     call_id = Text(max_length=128)
     approved = Flag()
     reason = Text(max_length=1000, required=False, default="", allow_blank=True, help_text="The model reads it.")
     edited_arguments = JsonObject(required=False, help_text="Run with these arguments instead.")
     response = Text(
-        max_length=MAX_TEXT, required=False, help_text="With approved true: the result in the tool's place, not run."
+        max_length=MAX_TEXT,
+        required=False,
+        help_text="With approved true: the result to use instead of running the tool.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "response" in attrs and not attrs["approved"]:
-            raise serializers.ValidationError({"response": ["It goes with approved true."]})
+            raise serializers.ValidationError({"response": ["It needs approved true."]})
         return attrs
 
 
-class DecisionsIn(Strict):
+class DecisionsIn(StrictSerializer):
     decisions = serializers.ListField(
-        child=DecisionIn(), min_length=1, help_text="One for every call that waits in the run."
+        child=DecisionIn(), min_length=1, help_text="One for every call of the run that needs approval."
     )
-    wait = Flag(required=False, default=True, help_text="Answer when the run that goes on has ended.")
+    wait = Flag(required=False, default=True, help_text="Answer when the run that continues has ended.")
 
 
-class RunIn(Shape):
+class RunIn(ApiSerializer):
     message = Text(max_length=MAX_TEXT, help_text="What the member says.")
-    wait = Flag(required=False, default=True, help_text="Answer when the run has ended; else at once.")
+    wait = Flag(required=False, default=True, help_text="Answer when the run has ended, instead of at once.")
 
 
-class RunOut(Shape):
+class RunOut(ApiSerializer):
     id = serializers.CharField()
     conversation = serializers.UUIDField()
     assistant = serializers.SlugField()
     status = serializers.ChoiceField(choices=Run.Status.choices)
-    text = serializers.CharField(help_text="The answer; whole if the status is `finished`.")
+    text = serializers.CharField(help_text="The answer; complete if the status is `finished`.")
     messages = MessageOut(many=True)
-    approvals = ApprovalOut(many=True, help_text="Calls that wait for an answer.")
+    approvals = ApprovalOut(many=True, help_text="Calls that need approval.")
     error_code = serializers.CharField()
     error_message = serializers.CharField()
     model = serializers.CharField()
@@ -188,24 +190,24 @@ class RunOut(Shape):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
-class EventsQuery(Shape):
+class EventsQuery(ApiSerializer):
     protocolVersion = serializers.CharField(  # noqa: N815 - AG-UI's name
         required=False,
         default="",
         allow_blank=True,
         max_length=20,
-        help_text="The AG-UI version that the client speaks: 1.0. Without it, outcomes are told as before 1.0.",
+        help_text="The AG-UI version that the client speaks: 1.0. Without it, outcomes are sent as before 1.0.",
     )
 
 
-class UsageQuery(Shape):
+class UsageQuery(ApiSerializer):
     since = serializers.DateField(required=False, help_text="First day; 30 days ago if left out.")
     until = serializers.DateField(required=False, help_text="Last day; today if left out.")
     by = OneOf(choices=["day", "model", "assistant"], required=False, default="day")
     whose = OneOf(choices=["mine", "tenant"], required=False, default="mine", help_text="`tenant` is for its admins.")
 
 
-class UsageLineOut(Shape):
+class UsageLineOut(ApiSerializer):
     name = serializers.CharField(help_text="The day, model or assistant.")
     runs = serializers.IntegerField()
     input_tokens = serializers.IntegerField()
@@ -214,7 +216,7 @@ class UsageLineOut(Shape):
     reasoning_tokens = serializers.IntegerField()
 
 
-class UsageOut(Shape):
+class UsageOut(ApiSerializer):
     since = serializers.DateField()
     until = serializers.DateField()
     results = UsageLineOut(many=True)

@@ -1,4 +1,4 @@
-"""Addresses of the HTTP doors for programs."""
+"""URLs of the REST API."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ urlpatterns = [
     path("v1/tenants/<slug:tenant>/", include(of_tenant)),
     path("schema/", openapi_pages.schema, name="api-schema"),
     path("docs/", openapi_pages.pages, name="api-docs"),
-    # These two are typed by people.
+    # Without the slash, because people type these two.
     path("schema", openapi_pages.schema),
     path("docs", openapi_pages.pages),
     path("docs/<str:name>", openapi_pages.asset, name="api-docs-asset"),
-    # Without a slash at the end, too: Django would answer a POST there with a redirect, or with DEBUG by a traceback.
+    # Also without a slash at the end: Django would answer a POST there with a redirect, or a traceback with DEBUG.
     re_path(r"^[\s\S]*\Z", openapi_pages.nothing_here),
 ]

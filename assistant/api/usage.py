@@ -1,4 +1,4 @@
-"""What was used."""
+"""How many runs and tokens were used."""
 
 from __future__ import annotations
 

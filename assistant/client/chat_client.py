@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 from assistant.core.client.reply import ChatReply, InMemoryJournal
 from assistant.core.client.stores import ConversationStore
 from assistant.core.client.tool_context import context_of
-from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_of
+from assistant.core.client.turns import ReplyStream, Turn, execute_calls, stream_typed, thread_id_of
 from assistant.core.conversation.summary import HEADING, summarise
 from assistant.core.llm.protocol import Model
 from assistant.core.llm.typed_output import Mode, OutputType, output_of
@@ -230,7 +230,7 @@ class ChatClient:
             raise ValueError("There is nothing to answer.")
         journal = InMemoryJournal()
         run_id = uuid.uuid4().hex
-        thread_id = conversation or (thread_of(sent) if unanswered_calls(sent) else run_id)
+        thread_id = conversation or (thread_id_of(sent) if unanswered_calls(sent) else run_id)
         plan = Plan(
             model=self.model,
             messages=self._with_system(sent, settings.get("system", self.system)),

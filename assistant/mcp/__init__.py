@@ -1,1 +1,1 @@
-"""MCP both ways: the tenant's tools for outside clients, and outside servers' tools for the tenant."""
+"""The MCP server. `assistant.mcp_client` connects to other servers."""

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assistant.toolkit import InvalidTool, Tool
-from assistant.toolkit.bounded_json import is_deeper
+from assistant.toolkit.definition.handwritten import closed
+from assistant.toolkit.schema.check import mistake_in
 
 if TYPE_CHECKING:
     from mcp_types import Tool as ListedTool
@@ -21,6 +21,8 @@ MAX_TOOLS = 200
 MAX_NAME = 128
 MAX_DESCRIPTION = 4_000
 MAX_SCHEMA = 32_000
+# Tools that cannot be used, of which an operator is shown the reason.
+MAX_REASONS = 10
 _EMPTY = {"type": "object", "properties": {}}
 # Characters that people do not see and models read: controls, directions, fillers, tags, variation selectors.
 _INVISIBLE = re.compile(
@@ -73,24 +75,44 @@ class ToolDefinition:
 OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
 
 
-def read_listing(listed: Iterable[ListedTool]) -> tuple[ToolDefinition, ...]:
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a server lists: the tools that can be used, and of others by their name why not."""
+
+    tools: tuple[ToolDefinition, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """The tools that are left out, with their reasons; empty if none is."""
+        shown = [f"{name} ({reason})" for name, reason in list(self.left_out.items())[:MAX_REASONS]]
+        more = len(self.left_out) - len(shown)
+        return "; ".join([*shown, f"and {more} more"] if more else shown)
+
+
+def read_listing(listed: Iterable[ListedTool]) -> Listing:
     """The usable ones of a listing, at most `MAX_TOOLS`; of two with one name the first."""
     found: dict[str, ToolDefinition] = {}
+    left_out: dict[str, str] = {}
     for tool in listed:
-        definition = _read(tool)
-        if definition is not None and len(found) < MAX_TOOLS:
+        if len(found) >= MAX_TOOLS or len(left_out) >= MAX_TOOLS:
+            break
+        try:
+            definition = _read(tool)
+        except ValueError as exc:
+            left_out[visible(tool.name)[:MAX_NAME]] = str(exc)[:300]
+        else:
             found.setdefault(definition.name, definition)
-    return tuple(found.values())
+    return Listing(tuple(found.values()), left_out)
 
 
-def _read(tool: ListedTool) -> ToolDefinition | None:
-    """One tool's definition; None for one that could never be called, or that is too long to be read."""
+def _read(tool: ListedTool) -> ToolDefinition:
+    """One tool's definition. Raises `ValueError` for one that could never be called, or that is too long to be read."""
     if not 0 < len(tool.name) <= MAX_NAME or visible(tool.name) != tool.name:
-        return None
-    if is_deeper(tool.input_schema) or is_deeper(tool.output_schema):
-        return None
+        raise ValueError(f"its name must have 1 to {MAX_NAME} visible characters")
+    _check_schemas(tool)
     hints = tool.annotations
-    definition = ToolDefinition(
+    return ToolDefinition(
         name=tool.name,
         title=visible(tool.title or (hints.title if hints and hints.title else ""))[:200],
         description=visible(tool.description or "")[:MAX_DESCRIPTION],
@@ -101,14 +123,19 @@ def _read(tool: ListedTool) -> ToolDefinition | None:
         is_destructive=hints.destructive_hint if hints else None,
         is_open_world=hints.open_world_hint if hints else None,
     )
-    try:
-        if max(len(_canonical(definition.input_schema)), len(_canonical(definition.output_schema))) > MAX_SCHEMA:
-            return None
-        # A probe: what is no schema is found here, and not by a run.
-        Tool.client_side(name="probe", description="x", parameters=dict(definition.input_schema))
-    except (InvalidTool, ValueError):
-        return None
-    return definition
+
+
+def _check_schemas(tool: ListedTool) -> None:
+    """Raises `ValueError`: what is no schema, or too large, is found here, and not by a run."""
+    for label, schema in (("inputSchema", tool.input_schema), ("outputSchema", tool.output_schema)):
+        try:
+            if len(_canonical(schema)) > MAX_SCHEMA:
+                raise ValueError(f"it has more than {MAX_SCHEMA} characters")
+            mistake = mistake_in(closed(schema) if label == "inputSchema" else schema) if schema is not None else ""
+        except (RecursionError, ValueError) as exc:
+            raise ValueError(f"{label}: {exc or 'it is nested too deeply'}") from None
+        if mistake or (label == "inputSchema" and tool.input_schema.get("type", "object") != "object"):
+            raise ValueError(f"{label}: {mistake or 'it is not the schema of an object'}")
 
 
 def visible_within(value: Any) -> Any:

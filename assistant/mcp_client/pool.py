@@ -28,9 +28,9 @@ class SessionPool:
     A key says whose session it is, and everything that it was opened with: whoever differs in any of it gets another.
     """
 
-    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, most: int = MAX_SESSIONS) -> None:
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, max_sessions: int = MAX_SESSIONS) -> None:
         self._idle_seconds = idle_seconds
-        self._kept = _Sessions(most)
+        self._kept = _Sessions(max_sessions)
 
     async def session(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None) -> RemoteSession:
         """The open session of this key, or a new one. Raises `RemoteFailure`."""

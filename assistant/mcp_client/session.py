@@ -27,7 +27,7 @@ from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.results import convert_result
 from assistant.mcp_client.transport import open_wire
 from assistant.toolkit import ToolResult
-from assistant.toolkit.schema.json_schema import holds_to
+from assistant.toolkit.schema.process import fits
 
 logger = logging.getLogger(__name__)
 
@@ -45,10 +45,12 @@ class RemoteSession:
     """Speaks to one server for one user; calls may come from any task of the event loop.
 
     `tools` is what the server has listed last, by name; kept up to date while the server announces changes.
+    `left_out` names the listed tools that cannot be used, with the reasons; empty if there are none.
     """
 
     def __init__(self, client: Client, on_tools: OnTools | None) -> None:
         self.tools: Mapping[str, ToolDefinition] = {}
+        self.left_out = ""
         self._listed_at = 0.0
         self._client = client
         self._on_tools = on_tools
@@ -80,7 +82,11 @@ class RemoteSession:
                     seen.add(cursor)
         except Exception as exc:
             raise failure_of(exc) from exc
-        self.tools = {definition.name: definition for definition in read_listing(listed)}
+        found = await asyncio.to_thread(read_listing, listed)
+        self.tools = {definition.name: definition for definition in found.tools}
+        self.left_out = found.sentence
+        if self.left_out:
+            logger.warning("Tools of an outside server cannot be used: %s", self.left_out)
         self._listed_at = asyncio.get_running_loop().time()
         if self._on_tools is not None:
             await self._on_tools(tuple(self.tools.values()))
@@ -117,16 +123,17 @@ class RemoteSession:
             raise
         except Exception as exc:
             raise failure_of(exc) from exc
-        converted = convert_result(result)
-        if not result.is_error and not self._holds_to_its_schema(name, converted):
+        # In a thread: a server's answer may have megabytes, each text of which is looked through.
+        converted = await asyncio.to_thread(convert_result, result)
+        if not result.is_error and not await self._holds_to_its_schema(name, converted):
             raise RemoteFailure("protocol", f"the result of {name} is not what its schema says")
         return converted
 
-    def _holds_to_its_schema(self, name: str, result: ToolResult) -> bool:
+    async def _holds_to_its_schema(self, name: str, result: ToolResult) -> bool:
         listed = self.tools.get(name)
         if listed is None or listed.output_schema is None:
             return True
-        return result.value is not None and holds_to(result.value, dict(listed.output_schema))
+        return result.value is not None and await fits(result.value, dict(listed.output_schema))
 
     async def watch(self) -> None:
         """List anew when the server announces a change, until the session ends or nobody wants the listings."""

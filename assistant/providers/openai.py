@@ -101,7 +101,7 @@ class OpenAIModel:
         self.is_small = small
         self._url = (os.environ.get("OPENAI_BASE_URL") if base_url is None else base_url) or OPENAI_URL
         self._key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key) or "no-key"
-        self._place = (self._url, self._key)
+        self._server_key = (self._url, self._key)
         self._strict = self._url.startswith(OPENAI_URL) if strict is None else strict
         self._sees_images = sees_images
         self._timeout = timeout
@@ -127,12 +127,14 @@ class OpenAIModel:
         """See `Model.stream`. Raises `ModelError`; closing the iterator closes the connection."""
         return self._stream(request, None)
 
-    def stream_to(self, hear: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+    def stream_to(self, on_text: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
         """See `DirectModel.stream_to`. Nothing passes by a `stream` that was replaced: it may change what comes."""
         is_ours = getattr(self.stream, "__func__", None) is _STREAM
-        return self._stream(request, hear) if is_ours else self.stream(request)
+        return self._stream(request, on_text) if is_ours else self.stream(request)
 
-    async def _stream(self, request: ModelRequest, hear: Callable[[str], bool] | None) -> AsyncGenerator[Delta | Reply]:
+    async def _stream(
+        self, request: ModelRequest, on_text: Callable[[str], bool] | None
+    ) -> AsyncGenerator[Delta | Reply]:
         assembler = Assembler(
             names={tool.name for tool in request.tools},
             taken={call.id for message in request.messages for call in message.tool_calls},
@@ -148,8 +150,8 @@ class OpenAIModel:
                         deltas: Sequence[Delta] = assembler.take()
                         for delta in deltas:
                             yield delta
-                        if hear is not None and deltas and isinstance(deltas[-1], TextDelta):
-                            for delta in await body.flow(hear):
+                        if on_text is not None and deltas and isinstance(deltas[-1], TextDelta):
+                            for delta in await body.flow(on_text):
                                 yield delta
                 finally:
                     await body.close()
@@ -187,9 +189,9 @@ class OpenAIModel:
                     raise NoTypedAnswers("The provider does not know structured output.") from refusal
                 if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
                     raise NoTypedAnswers("The provider does not know tools.") from refusal
-                if "stream_options" not in refusal.reason or self._place in _without_usage:
+                if "stream_options" not in refusal.reason or self._server_key in _without_usage:
                     raise
-                _without_usage.add(self._place)
+                _without_usage.add(self._server_key)
                 return await self._post(client, request)
 
     async def _post(self, client: Client, request: ModelRequest) -> httpx2.Response:
@@ -198,7 +200,7 @@ class OpenAIModel:
             model=self.name,
             strict=self._strict,
             small=self.is_small,
-            with_usage=self._place not in _without_usage,
+            with_usage=self._server_key not in _without_usage,
             sees_images=self._sees_images,
         )
         return await client.ask(content, seconds=self._timeout, max_retries=self._max_retries, headers=_our_id())

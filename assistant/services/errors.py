@@ -74,7 +74,7 @@ class Failure:
         return {"Retry-After": str(RETRY_AFTER_SECONDS)} if self.is_outage else {}
 
 
-def note_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:
+def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:
     """Log an exception with a new error id and return the failure, whose message contains the id.
 
     Args:

@@ -1,4 +1,4 @@
-"""The websocket API: reads clients' frames and calls a service for each; it holds no run itself."""
+"""The websocket API: reads clients' frames and calls a service for each. Runs do not depend on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
 from assistant.services.db.threads import in_database
-from assistant.services.errors import OUTAGE_ERRORS, Refused, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
 from assistant.services.eventlog.log import Position
 from assistant.services.limits.rate_limits import (
@@ -36,7 +36,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.text import JSONOutOfBounds, read_json
 from assistant.services.token_bucket import Bucket
 from assistant.websocket.authentication import PROTOCOL, SCOPES, WEBSOCKET, credential_text, credentials_of
-from assistant.websocket.base_consumer import LeanConsumer
+from assistant.websocket.base_consumer import BaseConsumer
 from assistant.websocket.followed_threads import FollowedThreads
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 MAX_FRAME = 256 * 1024
 CLOSE_FAILED = 1011
 CLOSE_RESTART = 1012
-CLOSE_NOT_WELCOME = 4401
+CLOSE_ACCESS_LOST = 4401
 CLOSE_TOO_MANY = 4429
 TOO_MANY_FRAMES = (
     f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
@@ -54,7 +54,7 @@ TOO_MANY_HANDSHAKES = f"Too many connections: {HANDSHAKE_RATE:.0f} a second with
 SERVER_FULL = "Too many connections to this server. Try again in a minute."
 
 
-class ChatConsumer(LeanConsumer):
+class ChatConsumer(BaseConsumer):
     """One connection of one member to one assistant."""
 
     member: Member
@@ -65,20 +65,20 @@ class ChatConsumer(LeanConsumer):
         self._assistant = route["assistant"]
         self._is_closing = False
         self._bucket = Bucket(CONNECTION_BURST, CONNECTION_RATE)
-        # What is to be given back when the connection closes.
+        # Closed with the connection.
         self._held = AsyncExitStack()
         credentials = credentials_of(self.scope)
         # Before the database is queried, so that a flood of handshakes does not reach it.
         has_token = take_handshake(credential_text(self.scope, credentials))
         if not has_token or is_full():
-            await self._turn_away(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
+            await self._close_at_once(SERVER_FULL if has_token else TOO_MANY_HANDSHAKES)
             return
         try:
             caller = await aadmit(
                 credentials, WEBSOCKET, scopes=SCOPES, tenant_slug=route["tenant"], assistant_slug=self._assistant
             )
         except OUTAGE_ERRORS as exc:
-            await self._put_off(exc)
+            await self._answer_outage(exc)
             return
         except AccessDenied:
             await self.close()
@@ -88,32 +88,32 @@ class ChatConsumer(LeanConsumer):
         self._threads = FollowedThreads(
             self.member, send=self.send_frame, on_failure=lambda: self._close_soon(CLOSE_FAILED)
         )
-        # A consumer that fails here gets no `disconnect`, so that the stack gives back what is held.
+        # `disconnect` is not called for a consumer that fails here.
         async with AsyncExitStack() as held:
             try:
                 await held.enter_async_context(connection_slot(self.member))
             except TooManyConnections as exc:
-                await self._turn_away(str(exc))
+                await self._close_at_once(str(exc))
                 return
-            await self._welcome()
+            await self._accept()
             self._stay_open(caller, held)
             self._held = held.pop_all()
 
-    async def _turn_away(self, reason: str) -> None:
-        """Only an open connection has a close code, which says more than a refused one."""
+    async def _close_at_once(self, reason: str) -> None:
+        """Accept the handshake and close at once: only an open connection can be closed with a code and a reason."""
         self._is_closing = True
-        await self._welcome()
+        await self._accept()
         await self.close(CLOSE_TOO_MANY, reason)
 
-    async def _welcome(self) -> None:
+    async def _accept(self) -> None:
         offered = self.scope.get("subprotocols") or ()
         await self.accept(PROTOCOL if PROTOCOL in offered else None)
 
-    async def _put_off(self, exc: Exception) -> None:
-        """Answer a handshake while nobody can be recognised; servers that can give no such answer (daphne) say 500."""
+    async def _answer_outage(self, exc: Exception) -> None:
+        """Answer a handshake with 503 while the database is away; servers that cannot (daphne) answer 500."""
         if "websocket.http.response" not in self.scope.get("extensions", {}):
             raise exc
-        failure = note_failure(logger, exc, "A handshake failed")
+        failure = log_failure(logger, exc, "A handshake failed")
         headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
         await self.base_send({"type": "websocket.http.response.start", "status": failure.status, "headers": headers})
         await self.base_send({"type": "websocket.http.response.body", "body": failure.message.encode()})
@@ -122,17 +122,17 @@ class ChatConsumer(LeanConsumer):
         """Follow threads, and close when the caller loses access or the server shuts down, until `held` is closed."""
         held.push_async_callback(self._threads.close)
         held.callback(shutdown.add_listener(lambda: self._close_soon(CLOSE_RESTART)))
-        held.enter_context(while_access_lasts(caller, lambda: self._close_soon(CLOSE_NOT_WELCOME)))
+        held.enter_context(while_access_lasts(caller, lambda: self._close_soon(CLOSE_ACCESS_LOST)))
 
     def _close_soon(self, code: int) -> None:
         self._closing = asyncio.create_task(self._close(code), name="closing")
 
     async def _close(self, code: int) -> None:
-        if code == CLOSE_NOT_WELCOME:
+        if code == CLOSE_ACCESS_LOST:
             self._is_closing = True
-            # While the client does not read, they wait in front of the close, and would go on once it does.
+            # Frames that wait for the client to read would otherwise still be sent before the close.
             await self._threads.close()
-        with suppress(OSError):  # it went by itself in this moment
+        with suppress(OSError):  # the client has just disconnected
             await self.close(code)
 
     async def disconnect(self, code: int) -> None:
@@ -180,21 +180,21 @@ class ChatConsumer(LeanConsumer):
         except Refused as exc:
             await self._refuse(frame, exc)
         except Exception as exc:
-            failure = note_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
+            failure = log_failure(logger, exc, "A frame of tenant %s failed", self.member.tenant_id)
             await self._refuse(frame, failure.refusal)
 
     async def _run(self, frame: Mapping[str, Any]) -> None:
         if "chat" not in self.member.scopes:
             raise Refused("invalid_input", "This key may not chat.")
         given = parse_input(frame)
-        self._threads.learn_version(is_named=bool(given.protocol_version))
+        self._threads.set_version(is_named=bool(given.protocol_version))
         forwarded = frame.get("forwardedProps")
         renders = isinstance(forwarded, dict) and forwarded.get("render") == "html"
         if renders:
             self._threads.render(given.thread_id)
         opened = await get_runs().open(member=self.member, assistant_slug=self._assistant, given=given, is_counted=True)
         start = Position(opened.key.number, 0)
-        # A deleted conversation's id can be used again: whoever followed the old one follows the new one from here.
+        # The id of a deleted conversation can be used again: a connection that followed it follows the new one.
         is_new_thread = opened.setup is not None and opened.key.number == 1
         if is_new_thread or opened.key.thread not in self._threads:
             log = await get_runs().log.open(opened.key.thread)
@@ -208,7 +208,7 @@ class ChatConsumer(LeanConsumer):
     async def _cancel(self, frame: Mapping[str, Any]) -> None:
         run_id = parse_run_id(frame.get("runId"))
         if "chat" not in self.member.scopes:
-            # Not a RUN_ERROR: the run goes on, and this connection may be watching it.
+            # Not a RUN_ERROR, which would end the run for this connection, and the run goes on.
             await self._protocol_error("forbidden", "This key may not chat.")
             return
         await get_runs().cancel(member=self.member, run_id=run_id)
@@ -217,7 +217,7 @@ class ChatConsumer(LeanConsumer):
         thread_id = parse_thread_id(frame.get("threadId"))
         after_run, after_seq = _parse_after(frame.get("after"))
         if frame.get("protocolVersion"):
-            self._threads.learn_version(is_named=True)
+            self._threads.set_version(is_named=True)
         state = await in_database(
             thread_state, member=self.member, thread_id=thread_id, after_run=after_run, after_seq=after_seq
         )

@@ -1,4 +1,4 @@
-"""Begins a coroutine at once, within the caller's own step, and hands over what it then waits for."""
+"""Starts a coroutine within the caller's step of the event loop, and returns the rest of it if it has to wait."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 
 class Rest:
-    """What is left of a coroutine that has begun and waits; await it once, in a task of its own, or `close` it."""
+    """The rest of a coroutine that has started and waits. Await it once, in a task of its own, or `close` it."""
 
     def __init__(self, begun: Coroutine[Any, Any, object], waits_for: Any) -> None:
         self._begun = begun
         self._waits_for = waits_for
 
     def close(self) -> None:
-        """Give it up."""
+        """Close the coroutine without finishing it."""
         self._begun.close()
 
     def __await__(self) -> Generator[Any, Any, None]:
-        # As `yield from` would: whatever comes of the waiting, its end or an exception, is the coroutine's to handle.
+        # As `yield from` does, the coroutine gets the value or the exception that ends its wait.
         waits_for = self._waits_for
         while True:
             step: Callable[[], Any]
@@ -39,10 +39,10 @@ class Rest:
 
 
 def begin(coroutine: Coroutine[Any, Any, object]) -> Rest | None:
-    """Run a coroutine up to where it first waits; None if it came to its end. Raises what it raises before that.
+    """Run a coroutine until it first waits, and return the rest of it, or None if it has finished.
 
-    Only for what does not ask in which task it runs, as `asyncio.timeout` does. A task of its own would begin one turn
-    of the event loop later, and that turn costs more than to send a short frame.
+    Raises what the coroutine raises until then. It must not depend on its task, as `asyncio.timeout` does. A task would
+    start one turn of the event loop later, and such a turn costs more than sending a short frame.
     """
     try:
         waits_for = coroutine.send(None)

@@ -1,4 +1,4 @@
-"""The threads that one connection follows, each by a reader of its own."""
+"""The threads that one connection follows, each in a task of its own."""
 
 from __future__ import annotations
 
@@ -22,39 +22,44 @@ from assistant.services.runs.thread_snapshot import (
     thread_summary,
 )
 from assistant.services.tenancy.members import Member
-from assistant.websocket.follower import Follower, LatePicture, Send
+from assistant.websocket.follower import Follower, Send, SnapshotTimeout
 
 logger = logging.getLogger(__name__)
 
-# Threads that one connection can follow; the one attached longest ago makes room.
+# When a connection attaches to more threads, the one attached first is dropped.
 MAX_FOLLOWED = 50
 
 
 class FollowedThreads:
-    """What a member's connection follows; `send` writes a frame to it, `on_failure` is called when a reader fails."""
+    """The threads that a member's connection follows.
+
+    `send` sends a frame to the client. `on_failure` is called when following a thread fails: the connection has to be
+    closed then, because a client that gets no more events cannot tell that from a quiet thread.
+    """
 
     def __init__(self, member: Member, *, send: Send, on_failure: Callable[[], object]) -> None:
         self._member = member
         self._send = send
         self._on_failure = on_failure
         self._gate = snapshot_semaphore(tenant_id=member.tenant_id, user_id=member.user_id)
-        # Until a run is started without a version: whoever attaches speaks this API, which has no earlier one.
-        self._speaks_outcomes = True
+        # Clients that attach use this API, which has had outcomes from its first version on. A client that starts a
+        # run without a protocol version may be one of AG-UI's before outcomes.
+        self._knows_outcomes = True
         self._has_named_version = False
         self._followers: dict[str, tuple[Follower, asyncio.Task[None]]] = {}
 
     def __contains__(self, thread: str) -> bool:
         return thread in self._followers
 
-    def learn_version(self, *, is_named: bool) -> None:
-        """The client has started a run: it is told outcomes if it has ever named its protocol version."""
+    def set_version(self, *, is_named: bool) -> None:
+        """Note whether a run was started with a protocol version: outcomes are sent once any was."""
         self._has_named_version = self._has_named_version or is_named
-        self._speaks_outcomes = self._has_named_version
+        self._knows_outcomes = self._has_named_version
         for follower, _ in self._followers.values():
-            follower.speaks_outcomes = self._speaks_outcomes
+            follower.knows_outcomes = self._knows_outcomes
 
     def render(self, thread_id: uuid.UUID) -> None:
-        """Send rendered blocks too, from the thread's next run on, if it is followed."""
+        """Send rendered blocks too, starting with the thread's next run, if the thread is followed."""
         follower, _ = self._followers.get(str(thread_id), (None, None))
         if follower is not None:
             follower.render()
@@ -62,9 +67,9 @@ class FollowedThreads:
     async def follow(
         self, thread_id: uuid.UUID, position: Position | None, *, renders: bool, is_at_end: bool = False
     ) -> None:
-        """Send what comes after `position`, or a fresh picture first if there is none; the thread has one reader.
+        """Follow a thread after `position`, or from a snapshot if that is None, in place of how it was followed before.
 
-        `is_at_end` says that `position` is the end of its run.
+        `is_at_end`: `position` is the end of its run.
         """
         thread = str(thread_id)
         await self._unfollow(thread)
@@ -74,19 +79,19 @@ class FollowedThreads:
             thread=thread,
             log=await get_runs().log.open(thread),
             send=self._send,
-            refresh=lambda: self._picture(thread_id),
+            refresh=lambda: self._snapshot(thread_id),
             settle=lambda: self._settle(thread_id),
             summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
             gate=self._gate,
             renders=renders,
-            speaks_outcomes=self._speaks_outcomes,
+            knows_outcomes=self._knows_outcomes,
         )
         task = asyncio.create_task(follower.follow(position, is_at_end=is_at_end), name=f"follow-{thread}")
         task.add_done_callback(self._on_done)
         self._followers[thread] = (follower, task)
 
     async def close(self) -> None:
-        """End all readers."""
+        """Stop following."""
         tasks = [task for _, task in self._followers.values()]
         for task in tasks:
             task.cancel()
@@ -102,14 +107,13 @@ class FollowedThreads:
         if task.cancelled() or (failure := task.exception()) is None:
             return
         tenant_id = self._member.tenant_id
-        if isinstance(failure, LatePicture):  # a client that does not read can bring this about at will
-            logger.warning("A client of tenant %s is dropped: %s", tenant_id, failure)
+        if isinstance(failure, SnapshotTimeout):  # clients can cause this at will, so that it is no error
+            logger.warning("A client of tenant %s is disconnected: %s", tenant_id, failure)
         else:
             logger.error("Following a thread of tenant %s failed", tenant_id, exc_info=failure)
-        # The client reconnects and attaches again; a silent connection would look alive for ever.
         self._on_failure()
 
-    async def _picture(self, thread_id: uuid.UUID) -> Snapshot:
+    async def _snapshot(self, thread_id: uuid.UUID) -> Snapshot:
         state = await in_database(thread_state, member=self._member, thread_id=thread_id)
         if state is None:
             raise Refused("thread_not_found", "There is no such conversation.")
@@ -123,5 +127,5 @@ class FollowedThreads:
                 return Position(0, 0)
             end = await append_missing_end(key=key_of(state.run, ""), log=get_runs().log)
         except OUTAGE_ERRORS:
-            return None  # away for a moment: it is asked again
+            return None  # asked again after the next silence
         return end.position if end is not None else None

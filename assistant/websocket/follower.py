@@ -1,4 +1,4 @@
-"""Sends one thread's events to one connection, each reader at its own pace from its own place in the log."""
+"""Sends the events of one thread to one connection, at that connection's pace."""
 
 from __future__ import annotations
 
@@ -23,27 +23,32 @@ Refresh = Callable[[], Awaitable[Snapshot]]
 Settle = Callable[[], Awaitable[Position | None]]
 Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 
-# Rendering a long history is work: other connections get their turn after this many texts.
+# Rendering a long history takes long: other connections get their turn after this many texts.
 TEXTS_PER_TURN = 5
-# A run that says nothing for so long works, or its process was killed.
+# A run without events for this long is still working, or its process was killed: the database tells which.
 SILENCE_SECONDS = 5.0
-# Whoever does not take a picture in this time is dropped: it holds up the member's other connections.
-PICTURE_SECONDS = 30.0
+# A client that does not read a snapshot in this time is disconnected: the member's other connections wait for it.
+SNAPSHOT_TIMEOUT_SECONDS = 30.0
 
 
-class LatePicture(Exception):
-    """A client did not take the picture of a thread; its text says so."""
+class SnapshotTimeout(Exception):
+    """The client did not read a snapshot in time."""
 
 
 class Follower:
-    """Follows a thread from a position on.
+    """Follows one thread for one connection.
 
-    `refresh` paints a fresh picture when the reader has fallen out of the log. `settle` is asked when a run says
-    nothing for long: it puts the run's end into the log if that is missing there, and returns its place, or None while
-    the run is running. `summary` is asked for the id of a run, by its number, and what the thread's older part has
-    become; whoever wants rendered text is told of that. `gate` lets a member's connections get pictures one after the
-    other. A client that did not say which protocol version it speaks does not get what its own does not know
-    (`without_cancelled`).
+    Args:
+        thread: the id of the conversation.
+        log: the thread's log of events.
+        send: sends a frame to the client; it may wait for the client to read.
+        refresh: returns a snapshot of the thread, which replaces events that the log no longer holds.
+        settle: called when a run has sent nothing for long. It appends the run's end to the log if that is missing,
+            and returns its position, or None while the run is still running.
+        summary: returns a run's id and the summary of what came before it in the thread, by the run's number.
+        gate: limits how many snapshots the member's connections are sent at the same time.
+        renders: the client wants rendered Markdown blocks and summaries.
+        knows_outcomes: the client's protocol version has outcomes; others get events `without_cancelled`.
     """
 
     def __init__(
@@ -57,59 +62,62 @@ class Follower:
         summary: Summary,
         gate: asyncio.Semaphore,
         renders: bool,
-        speaks_outcomes: bool,
+        knows_outcomes: bool,
     ) -> None:
         self.thread = thread
-        self.speaks_outcomes = speaks_outcomes
+        self.knows_outcomes = knows_outcomes
         self._log = log
         self._send = send
         self._refresh = refresh
         self._settle = settle
         self._summary = summary
-        self._told_summaries = -1
+        self._sent_summaries = -1
         self._gate = gate
         self._renders = renders
         self._renderer = BlockRenderer() if renders else None
         self._is_at_end = False
-        self._is_silent_for_long = False
+        self._is_overdue = False
         self._position = Position(0, 0)
-        # Nothing is to be done but to wait for the next event, which can be sent from where it is written.
+        # While it only waits for the next event, `_take` sends that straight from the writer.
         self._is_idle = False
         self._rest: Rest | None = None
         self._failure: Exception | None = None
         self._context = contextvars.copy_context()
 
     def render(self) -> None:
-        """Send rendered blocks too, from the next run on."""
+        """Send rendered blocks too, starting with the next run."""
         self._renders = True
 
     async def follow(self, position: Position | None, *, is_at_end: bool = False) -> None:
-        """Send what comes after `position`, or a fresh picture first if there is none; goes on until cancelled.
+        """Send the events after `position`, or a snapshot and what comes after it if that is None, until cancelled.
 
-        `is_at_end` says that `position` is the end of its run.
+        `is_at_end`: `position` is the end of its run.
+
+        Raises:
+            SnapshotTimeout: the client did not read a snapshot in time.
         """
         self._is_at_end = is_at_end
         idle_timer = IdleTimer(SILENCE_SECONDS, self._on_silence)
         with self._log.watching(self._take) as changed, closing(idle_timer) as self._idle_timer:
             self._changed = changed
             if position is not None and not position.seq:
-                self._told_summaries = self._log.summary_changes  # a run that begins has its summary from before
+                self._sent_summaries = self._log.summary_changes  # a client that starts a run has the summary
             if position is None:
-                await self._send_picture()
+                await self._send_snapshot()
             else:
-                await self._prime(position)
+                await self._restore_renderer(position)
                 self._position = position
             while True:
                 changed.clear()
                 position = self._position
                 entries = self._log.read(position)
-                # Nearly always it is the next event that has come, and nothing else is to be looked at.
+                # Nearly always the next event has come, and nothing else has to be checked.
                 is_next = not entries or entries[0].position == (position.number, position.seq + 1)
                 if not is_next and not self._is_reachable(entries[0]):
-                    await self._repaint(changed)
+                    await self._replace_lost_events(changed)
                     continue
                 if self._renderer is not None:
-                    await self._tell_summary(position)
+                    await self._send_summary(position)
                 if not entries:
                     await self._wait(changed)
                     continue
@@ -117,14 +125,14 @@ class Follower:
                     frame = entry.frame
                     if self._renders and self._renderer is None and entry.seq == 1:
                         self._renderer = BlockRenderer()
-                    await self._send(frame if self.speaks_outcomes else without_cancelled(frame))
+                    await self._send(frame if self.knows_outcomes else without_cancelled(frame))
                     if self._renderer is not None:
                         await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
                 self._position = entries[-1].position
                 self._is_at_end = entries[-1].is_end
 
     async def _wait(self, changed: asyncio.Event) -> None:
-        """Wait for more; within a run, idle_timer is looked into."""
+        """Wait for events. If none come within a run for long, find out whether the run has ended."""
         if self._is_at_end:
             await changed.wait()
             return
@@ -144,20 +152,20 @@ class Follower:
             await rest
         if self._failure is not None:
             raise self._failure
-        if self._is_silent_for_long:
-            self._is_silent_for_long = False
+        if self._is_overdue:
+            self._is_overdue = False
             end = await self._settle()
             self._is_at_end = end is not None
             if end is not None and end.number == self._position.number and end <= self._position:
-                # It is not the end that was shown in this place: as much was shown as was kept, or more.
-                await self._send_picture()
+                # The client has all events up to the end, but not the end itself, which was appended afterwards.
+                await self._send_snapshot()
 
     def _on_silence(self) -> None:
-        self._is_silent_for_long = True
+        self._is_overdue = True
         self._changed.set()
 
     def _take(self, entries: Sequence[Entry]) -> bool:
-        """Send what is written, at once, while the reader takes it; returns whether nothing is left to be done."""
+        """Send new entries from within the writer's call; return False if `follow` has to send some of them."""
         if not self._is_idle or self._renders:
             return False
         number, seq = self._position
@@ -166,7 +174,7 @@ class Follower:
                 self._is_idle = False
                 return False
             try:
-                # As if it were sent from the reader's own task, which the log's labels and traces go by.
+                # In the context of this follower's task, because log labels and traces are taken from it.
                 self._rest = self._context.run(begin, self._send(entry.frame))
             except Exception as exc:
                 self._failure = exc
@@ -179,75 +187,75 @@ class Follower:
         return True
 
     def _is_reachable(self, entry: Entry) -> bool:
-        """Whether nothing is missing before what the log has next: a run's end is followed by the next one's first."""
+        """Return whether `entry`, the next one in the log, directly follows what was sent."""
         if self._is_at_end:
             return entry.position == (self._position.number + 1, 1)
         return self._log.holds(self._position)
 
-    async def _repaint(self, changed: asyncio.Event) -> None:
-        """Show a picture in place of events that are gone, and wait if it does not reach what the log has next."""
-        await self._send_picture(beyond=self._position)
+    async def _replace_lost_events(self, changed: asyncio.Event) -> None:
+        """Send a snapshot in place of events that the log no longer holds; wait if the snapshot is not new enough."""
+        await self._send_snapshot(beyond=self._position)
         entries = self._log.read(self._position)
         if not entries or self._is_reachable(entries[0]):
             return
         await asyncio.sleep(SNAPSHOT_RETRY_SECONDS)
-        if self._is_at_end:  # what is left of the run is not to be told: only another one brings news
+        if self._is_at_end:  # the rest of this run is not sent; the next run is waited for
             await changed.wait()
 
     async def _send_event(self, frame: str) -> None:
-        await self._send(frame if self.speaks_outcomes else without_cancelled(frame))
+        await self._send(frame if self.knows_outcomes else without_cancelled(frame))
 
     async def _send_blocks(self, blocks: Sequence[Event], entry: Entry) -> None:
         if blocks:
             run = msgspec.json.decode(entry.frame)["metadata"]["run"]
-            numbering = FrameEncoder(run_id=run["id"], thread=run["thread"])
+            encoder = FrameEncoder(run_id=run["id"], thread=run["thread"])
             for block in blocks:
-                await self._send(numbering.frame(block, entry.seq))
+                await self._send(encoder.frame(block, entry.seq))
 
-    async def _tell_summary(self, position: Position) -> None:
-        """Tell the thread's summary at first, and whenever it is another; repeats the number of the event before it."""
-        told = self._log.summary_changes
-        if self._renderer is None or told == self._told_summaries or not position.seq:
+    async def _send_summary(self, position: Position) -> None:
+        """Send the thread's summary if it has changed, under the number of the event before it."""
+        summaries = self._log.summary_changes
+        if self._renderer is None or summaries == self._sent_summaries or not position.seq:
             return
-        self._told_summaries = told
+        self._sent_summaries = summaries
         found = await self._summary(position.number)
         if found is not None:
             run_id, summary = found
-            numbering = FrameEncoder(run_id=run_id, thread=self.thread)
-            await self._send(numbering.frame(Custom("thread.summary", {"summary": summary}), position.seq))
+            encoder = FrameEncoder(run_id=run_id, thread=self.thread)
+            await self._send(encoder.frame(Custom("thread.summary", {"summary": summary}), position.seq))
 
-    async def _send_picture(self, *, beyond: Position | None = None) -> None:
-        """Send a picture and go on from it; with `beyond` only one that shows more than what came until then."""
-        picture: Snapshot | None = None
+    async def _send_snapshot(self, *, beyond: Position | None = None) -> None:
+        """Send a snapshot and continue from its position; with `beyond` only if it is newer than that position."""
+        snapshot: Snapshot | None = None
         async with self._gate:
             try:
-                async with asyncio.timeout(PICTURE_SECONDS) as limit:
-                    picture = await self._refresh()
-                    is_end_news = picture.is_end and not self._is_at_end
-                    if beyond is None or picture.position > beyond or is_end_news:
-                        await self._paint(picture)
+                async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS) as limit:
+                    snapshot = await self._refresh()
+                    is_new_end = snapshot.is_end and not self._is_at_end
+                    if beyond is None or snapshot.position > beyond or is_new_end:
+                        await self._write_snapshot(snapshot)
             except TimeoutError as exc:
-                if picture is None or not limit.expired():
+                if snapshot is None or not limit.expired():
                     raise
-                raise LatePicture(f"the picture was not taken in {PICTURE_SECONDS:g} s") from exc
+                raise SnapshotTimeout(f"the snapshot was not read in {SNAPSHOT_TIMEOUT_SECONDS:g} s") from exc
 
-    async def _paint(self, picture: Snapshot) -> None:
-        for frame in picture.frames[: picture.head]:
+    async def _write_snapshot(self, snapshot: Snapshot) -> None:
+        for frame in snapshot.frames[: snapshot.head]:
             await self._send(frame)
         if self._renderer is not None:
             self._renderer = BlockRenderer()
-            for turn, (message_id, text) in enumerate(picture.texts):
-                is_open = message_id in picture.open_texts
+            for turn, (message_id, text) in enumerate(snapshot.texts):
+                is_open = message_id in snapshot.open_texts
                 for block in await self._renderer.catch_up(message_id, text, is_open=is_open):
-                    await self._send(picture.numbering.frame(block, picture.position.seq))
+                    await self._send(snapshot.encoder.frame(block, snapshot.position.seq))
                 if turn % TEXTS_PER_TURN == 0:
                     await asyncio.sleep(0)
-        for frame in picture.frames[picture.head :]:
+        for frame in snapshot.frames[snapshot.head :]:
             await self._send_event(frame)
-        self._position, self._is_at_end = picture.position, picture.is_end
+        self._position, self._is_at_end = snapshot.position, snapshot.is_end
 
-    async def _prime(self, position: Position) -> None:
-        """Bring the renderer to where the client is; blocks of this run are sent again, for the last may be lost."""
+    async def _restore_renderer(self, position: Position) -> None:
+        """Render the run up to `position`. Its blocks are sent again, because the client may not have got the last."""
         if self._renderer is None:
             return
         for entry in self._log.read(Position(position.number, 0)):

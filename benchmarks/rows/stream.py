@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from math import isnan
 
 from benchmarks.bench import Bench
 from benchmarks.compare import Comparison, compare
-from benchmarks.report import Line, Section, beside_of
+from benchmarks.report import Line, Section, against, beside_of
 from benchmarks.targets import CHAINLIT, NAIVE, PRODUCT, RELAY, Target, chainlit, naive, product, relay, site
 from benchmarks.workload import Workload
 
@@ -52,10 +51,7 @@ def _one(seen: Comparison, turn: Workload, short: Workload, long: Workload) -> S
         lines.append(Line(title, cpu.pop(PRODUCT), "ms", beside=beside_of(cpu)))
     cpu = {name: seen.per_thousand(name, long, turn) * 1000 for name in (PRODUCT, *OTHERS)}
     lines.append(Line("CPU per 1,000 tokens, turn overhead apart", cpu.pop(PRODUCT), "ms", beside=beside_of(cpu)))
-    ratios = {name: seen.ratio_without_turn(name, long, turn) for name in OTHERS}
-    ratio = ratios.pop(NAIVE)
-    title = f"the same, against {NAIVE}"
-    lines.append(Line(title, ratio, "times less", ONE_STREAM_GOAL, True, beside_of(ratios)))
+    lines += against(NAIVE, seen.ratio_without_turn(NAIVE, long, turn), "times less", ONE_STREAM_GOAL)
     how = (
         "One client that reads one answer after the other at full speed; CPU of the server's process. Every server "
         f"sends the same answers: {turn.answers} of one token, {short.answers} of {short.tokens:,} and {long.answers} "
@@ -70,9 +66,7 @@ def _many(seen: Comparison, workload: Workload) -> Section:
     title = f"{workload.streams} streams, tokens per second of CPU"
     lines = [Line(title, rates.pop(PRODUCT), "tokens", beside=beside_of(rates))]
     for name, goal in GOALS[LONG if workload.tokens > SHORT else SHORT].items():
-        ratio = seen.ratio(name, workload)
-        is_finished = not isnan(ratio)
-        lines.append(Line(f"the same, against {name}", ratio, "times", goal if is_finished else None, True))
+        lines += against(name, seen.ratio(name, workload), "times", goal)
     lines.append(Line("the same, against the floor", seen.ratio(RELAY, workload), "times"))
     how = (
         f"{workload.streams} clients at once, each with an answer of {workload.tokens:,} tokens at full speed, the "

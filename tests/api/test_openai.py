@@ -1,4 +1,4 @@
-"""The OpenAI-compatible door, through the openai package itself."""
+"""The OpenAI-compatible endpoint, through the openai package itself."""
 
 from __future__ import annotations
 

@@ -109,6 +109,14 @@ def test_goals_against_others_are_ratios_of_one_run() -> None:
     assert all(line.unit.startswith("times") and line.value == 1.0 and not line.is_work for line in goals)
 
 
+def test_a_contestant_that_did_not_finish_has_no_ratio() -> None:
+    workload = stream.MANY[0]
+    seen = Comparison({(name, workload): [1.0 if name != NAIVE else nan] for name in (PRODUCT, *stream.OTHERS)})
+    rate, *ratios = stream._many(seen, workload).lines
+    assert rate.beside.startswith("naive consumer not finished, Chainlit ")
+    assert [line.what for line in ratios] == ["the same, against Chainlit", "the same, against the floor"]
+
+
 def test_the_provider_is_a_contestant_by_its_address() -> None:
     assert direct("http://127.0.0.1:8123/v1").port == 8123
 

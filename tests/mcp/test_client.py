@@ -294,7 +294,7 @@ async def test_a_pool_forgets_what_is_idle_dead_or_too_much(outsider: Outside) -
     pool = SessionPool(idle_seconds=0.05)
     await pool.session("alice", endpoint(outsider))
     await eventually(lambda: len(pool) == 0)
-    small = SessionPool(most=2)
+    small = SessionPool(max_sessions=2)
     for name in "abc":
         await small.session(name, endpoint(outsider))
     assert len(small) == 2

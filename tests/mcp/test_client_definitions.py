@@ -85,7 +85,7 @@ def test_a_difference_names_both_sides() -> None:
 )
 def test_what_cannot_be_used_is_left_out(unusable: ListedTool) -> None:
     good = ListedTool(name="get", input_schema=SCHEMA, annotations=ToolAnnotations(title="Get", idempotent_hint=True))
-    assert [(one.name, one.title, one.is_idempotent) for one in read_listing([unusable, good, good])] == [
+    assert [(one.name, one.title, one.is_idempotent) for one in read_listing([unusable, good, good]).tools] == [
         ("get", "Get", True)
     ]
 
@@ -126,7 +126,9 @@ async def test_a_wrapped_tool_checks_arguments_and_passes_its_context() -> None:
 
 def test_hints_and_the_title_are_passed_on_to_mcp_clients() -> None:
     hints = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-    [definition] = read_listing([ListedTool(name="wipe", title="Wipe it", input_schema=SCHEMA, annotations=hints)])
+    [definition] = read_listing(
+        [ListedTool(name="wipe", title="Wipe it", input_schema=SCHEMA, annotations=hints)]
+    ).tools
 
     async def call(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return ToolResult("done")

@@ -31,11 +31,11 @@ class Listener:
 
     @classmethod
     def stream(cls, asked: OpenAIModel, request: ModelRequest, deltas: list[Delta]) -> AsyncIterator[Delta | Reply]:
-        def hear(text: str) -> bool:
+        def on_text(text: str) -> bool:
             deltas.append(TextDelta(text))
             return True
 
-        return asked.stream_to(hear, request) if cls.is_told else asked.stream(request)
+        return asked.stream_to(on_text, request) if cls.is_told else asked.stream(request)
 
 
 async def ask(provider: FakeProvider, text: str = "Hi", **options: Any) -> tuple[list[Delta], Reply | ModelError]:

@@ -43,7 +43,7 @@ class Diary:
         self.sentences: list[str] = []
         self.steps: list[int] = []
 
-    def say(self, sentence: str) -> None:
+    def message(self, sentence: str) -> None:
         self.sentences.append(sentence)
 
     def progress(self, done: int, total: int) -> None:

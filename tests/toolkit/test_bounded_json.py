@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from assistant.core.calls import _is_json, _is_within
-from assistant.core.messages import ToolCall
-from assistant.core.output import InvalidOutput, OutputType, check_schema
-from assistant.core.replies import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tools.arguments import MAX_DEPTH as MAX_ARGUMENTS_DEPTH
-from tools.arguments import parse_arguments
 
+from assistant.core.client.reply import called
+from assistant.core.llm.typed_output import InvalidOutput, OutputType
+from assistant.core.values.messages import ToolCall
+from assistant.providers.openai_wire.call_assembler import _is_json, _is_within
+from assistant.toolkit import InvalidArguments
 from assistant.toolkit.bounded_json import MAX_DEPTH, BoundedDecoder, TooDeep, check_depth, is_deeper, load_json
-from tools import InvalidArguments, InvalidTool, Tool
+from assistant.toolkit.calls.arguments import MAX_DEPTH as MAX_ARGUMENTS_DEPTH
+from assistant.toolkit.calls.arguments import parse_arguments
 
 BEYOND = (MAX_DEPTH + 1, 900, 9_000, 50_000)
 KINDS: dict[str, Callable[[int], str]] = {
@@ -120,48 +120,3 @@ def test_an_answer_is_read_to_the_same_depth(levels: int) -> None:
     else:
         with pytest.raises(InvalidOutput, match=f"more than {MAX_DEPTH} levels"):
             OutputType(list).parse(text)
-
-
-def schema(levels: int) -> dict[str, Any]:
-    """A schema of so many levels, two for each property."""
-    made: dict[str, Any] = {"type": "object"} if levels % 2 else {"type": "object", "properties": {}}
-    for _ in range((levels - 1) // 2):
-        made = {"type": "object", "properties": {"a": made}}
-    return made
-
-
-@pytest.mark.parametrize("levels", [MAX_DEPTH - 1, MAX_DEPTH])
-def test_a_schema_at_the_bound_is_held_to(levels: int) -> None:
-    assert check_schema(schema(levels)) == schema(levels)
-    tool = Tool.client_side(name="deep", description="Go deep.", parameters=schema(levels))
-    assert tool.check('{"a":' * 40 + "{}" + "}" * 40)
-    assert tool.strict_parameters() is None
-
-
-@pytest.mark.parametrize("levels", BEYOND[:-1])
-def test_a_deeper_schema_is_refused(levels: int) -> None:
-    with pytest.raises(ValueError, match="100 levels deep"):
-        check_schema(schema(levels))
-    with pytest.raises(InvalidTool, match="100 levels deep"):
-        Tool.client_side(name="deep", description="Go deep.", parameters=schema(levels))
-
-
-def chained(keyword: str, links: int) -> dict[str, Any]:
-    """A schema whose one property refers to another schema, and that to the next."""
-    definitions: dict[str, Any] = {f"d{n}": {keyword: [{"$ref": f"#/$defs/d{n + 1}"}]} for n in range(links)}
-    definitions[f"d{links}"] = {"type": "integer"}
-    return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions}
-
-
-@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
-@pytest.mark.parametrize("links", [190, 250, 1_000])
-def test_schemas_that_refer_to_each_other_are_followed_a_counted_number_of_times(keyword: str, links: int) -> None:
-    tool = Tool.client_side(name="chain", description="Follow.", parameters=chained(keyword, links))
-    if links < 200:
-        assert tool.check('{"a": 1}') == {"a": 1}
-        with pytest.raises(InvalidArguments, match="must be of type integer"):
-            tool.check('{"a": {"b": [1]}}')
-    else:
-        with pytest.raises(InvalidArguments, match="cannot be checked"):
-            tool.check('{"a": {"b": [1]}}')
-    assert tool.strict_parameters() is None

@@ -1,4 +1,4 @@
-"""Followers of a log that ask for nothing but what is in it, or for pictures that a test has made."""
+"""Followers of a log that ask for nothing but what is in it, or for snapshots that a test has made."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ async def _never(*_: object) -> Any:
     raise AssertionError("nothing is to be asked for")
 
 
-def picture_of(number: int, seq: int, *, is_end: bool = False) -> Snapshot:
-    """A picture of a run up to an event, in one frame that says so."""
+def snapshot_of(number: int, seq: int, *, is_end: bool = False) -> Snapshot:
+    """A snapshot of a run up to an event, in one frame that says so."""
     return Snapshot(
-        frames=[f"picture {number}-{seq}"],
+        frames=[f"snapshot {number}-{seq}"],
         head=1,
-        numbering=FrameEncoder(run_id="r", thread="t"),
+        encoder=FrameEncoder(run_id="r", thread="t"),
         position=Position(number, seq),
         texts=[],
         is_end=is_end,
@@ -28,8 +28,8 @@ def picture_of(number: int, seq: int, *, is_end: bool = False) -> Snapshot:
     )
 
 
-def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, speaks_outcomes: bool = True) -> Follower:
-    """A follower that finds in the log all that it needs, or in the pictures that it is given."""
+def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, knows_outcomes: bool = True) -> Follower:
+    """A follower that finds in the log all that it needs, or in the snapshots that it is given."""
     return Follower(
         thread="t",
         log=log,
@@ -39,5 +39,5 @@ def follower_of(log: ThreadLog, send: Send, *, refresh: Refresh = _never, speaks
         summary=_never,
         gate=asyncio.Semaphore(),
         renders=False,
-        speaks_outcomes=speaks_outcomes,
+        knows_outcomes=knows_outcomes,
     )

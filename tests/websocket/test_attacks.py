@@ -77,9 +77,9 @@ async def test_a_call_that_waits_for_approval_is_not_answered_from_outside(
 async def test_a_call_takes_one_answer(
     uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: FakeProvider
 ) -> None:
-    fake_provider.call("paint", {})
+    fake_provider.call("build_snapshot", {})
     fake_provider.reply("Painted.")
-    tools = [{"name": "paint", "description": "Paint.", "parameters": {"type": "object", "properties": {}}}]
+    tools = [{"name": "build_snapshot", "description": "Paint.", "parameters": {"type": "object", "properties": {}}}]
     async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
         frames = await socket.ask("Paint it", tools=tools)
         call = frames[-1]["outcome"]["pendingToolCallIds"][0]

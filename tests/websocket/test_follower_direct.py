@@ -15,7 +15,7 @@ from assistant.services.runs.thread_snapshot import Snapshot
 from assistant.websocket import follower as readers
 from assistant.websocket.eager_step import begin
 from assistant.websocket.follower import Refresh, Send
-from tests.websocket.followers import follower_of, picture_of
+from tests.websocket.followers import follower_of, snapshot_of
 
 # These frames are no events, which clients would verify.
 pytestmark = pytest.mark.usefixtures("unrecorded")
@@ -83,7 +83,7 @@ async def test_an_end_is_told_as_the_client_understands_it() -> None:
         sent.append(frame)
 
     log.append(entries(1, "a"))
-    async with following(log, send, speaks_outcomes=False):
+    async with following(log, send, knows_outcomes=False):
         log.append(entries(2, '{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}'))
         await asyncio.sleep(0.01)
         assert sent == ["a", END]
@@ -142,9 +142,9 @@ async def test_who_had_known_less_than_the_log_is_told_the_rest_in_order() -> No
         assert sent == ["b", "c", "d"]
 
 
-def given(*pictures: Snapshot) -> Refresh:
+def given(*snapshots: Snapshot) -> Refresh:
     """What is painted one time after the other."""
-    left = iter(pictures)
+    left = iter(snapshots)
 
     async def refresh() -> Snapshot:
         return next(left)
@@ -159,7 +159,7 @@ async def until(sent: list[str], frame: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "seen"), [(START, ["a", "b", "c", "d"]), (None, ["picture 1-3"])], ids=["seen", "new"]
+    ("position", "seen"), [(START, ["a", "b", "c", "d"]), (None, ["snapshot 1-3"])], ids=["seen", "new"]
 )
 async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
     monkeypatch: pytest.MonkeyPatch, position: Position | None, seen: list[str]
@@ -170,14 +170,14 @@ async def test_what_was_lost_is_waited_for_until_a_picture_shows_it(
     async def send(frame: str) -> None:
         sent.append(frame)
 
-    before = [picture_of(1, 3)] * (3 if position else 4)
+    before = [snapshot_of(1, 3)] * (3 if position else 4)
     log.append(entries(1, "a", "b", "c", "d") if position else entries(7, "g"))
-    async with following(log, send, position, refresh=given(*before, picture_of(1, 7), picture_of(1, 7))):
+    async with following(log, send, position, refresh=given(*before, snapshot_of(1, 7), snapshot_of(1, 7))):
         log.append(entries(7, "g"))
-        await until(sent, "picture 1-7")
+        await until(sent, "snapshot 1-7")
         log.append(entries(8, "h"))
         await until(sent, "h")
-    assert sent == [*seen, "picture 1-7", "h"]
+    assert sent == [*seen, "snapshot 1-7", "h"]
 
 
 async def test_nothing_that_is_left_of_a_run_is_told_after_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,17 +188,17 @@ async def test_nothing_that_is_left_of_a_run_is_told_after_its_end(monkeypatch: 
         sent.append(frame)
 
     log.append(entries(1, "a", "b", "c", "d"))
-    pictures = given(picture_of(1, 3, is_end=True), picture_of(2, 1))
-    async with following(log, send, refresh=pictures):
+    snapshots = given(snapshot_of(1, 3, is_end=True), snapshot_of(2, 1))
+    async with following(log, send, refresh=snapshots):
         log.append(entries(7, "g"))
-        await until(sent, "picture 1-3")
-        await asyncio.sleep(0.02)  # many times as long as a picture that lacks something would stand
-        assert sent[-1] == "picture 1-3"
+        await until(sent, "snapshot 1-3")
+        await asyncio.sleep(0.02)  # many times as long as a snapshot that lacks something would stand
+        assert sent[-1] == "snapshot 1-3"
         log.append(entries(1, "i", number=2))
-        await until(sent, "picture 2-1")
+        await until(sent, "snapshot 2-1")
         log.append(entries(2, "j", number=2))
         await until(sent, "j")
-    assert sent == ["a", "b", "c", "d", "picture 1-3", "picture 2-1", "j"]
+    assert sent == ["a", "b", "c", "d", "snapshot 1-3", "snapshot 2-1", "j"]
 
 
 async def test_what_is_left_of_a_coroutine_goes_on_in_another_task() -> None:

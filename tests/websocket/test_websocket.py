@@ -188,9 +188,9 @@ async def test_a_picture_of_a_finished_thread_ends_as_it_ended(
     thread = frames[0]["threadId"]
     async with open_socket(server.url, user=cast.alice) as socket:
         await socket.attach(thread)
-        picture = await socket.until_end()
-    assert [frame["type"] for frame in picture] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
-    assert [m["content"] for m in picture[1]["messages"]] == ["Hi", "Hello"]
+        snapshot = await socket.until_end()
+    assert [frame["type"] for frame in snapshot] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    assert [m["content"] for m in snapshot[1]["messages"]] == ["Hi", "Hello"]
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ async def test_a_picture_tells_of_a_cancelled_run_what_the_client_understands(
         if version is not None:
             await socket.ask("Hello?", protocolVersion=version)
         await socket.attach(started["threadId"])
-        picture = await socket.until_end(started["runId"])
-    assert picture[-1]["type"] == "RUN_FINISHED"
-    assert picture[-1].get("outcome") == ending
+        snapshot = await socket.until_end(started["runId"])
+    assert snapshot[-1]["type"] == "RUN_FINISHED"
+    assert snapshot[-1].get("outcome") == ending
 
 
 @pytest.mark.parametrize("path", ["/ws/acme/support", "/ws/acme/", "/ws/a.b/support/", "/elsewhere/"])

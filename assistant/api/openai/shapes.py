@@ -1,4 +1,4 @@
-"""OpenAI's shapes: models, completions, chunks and errors, made of assistants and of a run's events.
+"""Builds OpenAI's objects (models, completions, chunks and errors) from assistants and runs' events.
 
 The format: https://platform.openai.com/docs/api-reference/chat.
 """
@@ -32,13 +32,13 @@ STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "unavailable": (503, "api_error"),
 }
 TYPE_OF_STATUS = {403: "permission_error", 429: "rate_limit_error", 500: "api_error", 503: "api_error"}
-# What OpenAI's clients know by another name than the rest of this API.
+# Codes that have another name in OpenAI's API.
 CODES = {
     "unauthorized": "invalid_api_key",
     "too_many_requests": "rate_limit_exceeded",
     "quota_exceeded": "insufficient_quota",
 }
-BETWEEN_TEXTS = "\n\n"
+TEXT_SEPARATOR = "\n\n"
 
 
 class CompletionFailed(Exception):
@@ -57,7 +57,7 @@ class CompletionFailed(Exception):
         return error_body(str(self), kind=STATUS_OF_ERROR.get(self.code, (500, "api_error"))[1], code=self.code)
 
     def response(self, *, may_retry: bool = False) -> JsonResponse:
-        """An answer. OpenAI's clients send again what failed; in a run that was begun, tools may have run."""
+        """Return the error response. Unless `may_retry`, clients are told not to repeat it: tools may have run."""
         answer = JsonResponse(self.body, status=self.status)
         if not may_retry:
             answer["x-should-retry"] = "false"
@@ -71,7 +71,7 @@ def error_body(message: str, *, kind: str, code: str, param: str | None = None) 
 def error(
     status: int, message: str, *, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
 ) -> JsonResponse:
-    """An answer that OpenAI's clients raise as the exception of its status."""
+    """Return an error response, which OpenAI's clients raise as the exception for its status."""
     kind = TYPE_OF_STATUS.get(status, "invalid_request_error")
     return JsonResponse(error_body(message, kind=kind, code=code, param=param), status=status, headers=headers)
 
@@ -86,15 +86,15 @@ def model_body(assistant: Assistant, tenant: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """What every part of one answer begins with."""
+class CompletionHeader:
+    """The fields that all chunks of one completion share."""
 
     id: str
     model: str
     created: int
 
     @classmethod
-    def now(cls, *, run_id: str, model: str) -> Heading:
+    def now(cls, *, run_id: str, model: str) -> CompletionHeader:
         return cls(run_id, model, int(time.time()))
 
     def part(self, kind: str, choices: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
@@ -105,8 +105,8 @@ class Heading:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         return self.part("chat.completion.chunk", [choice], **more)
 
-    def whole(self, answer: Answer) -> dict[str, Any]:
-        """The answer to a request that did not ask for a stream."""
+    def completion(self, answer: Answer) -> dict[str, Any]:
+        """Return the completion for a request without `stream`."""
         message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
         if answer.tool_calls:
             message["tool_calls"] = answer.tool_calls
@@ -115,13 +115,13 @@ class Heading:
 
 
 class Answer:
-    """A run's events, as one answer: its texts, and the calls of the caller's own tools.
+    """Collects one answer from a run's events: its text, and the calls of the caller's own tools.
 
-    What the tenant's tools did is not told: to the caller they are part of the model.
+    The tenant's tools do not appear: to the caller they are part of the model.
     """
 
     def __init__(self) -> None:
-        self.is_whole = False
+        self.is_complete = False
         self.finish_reason = "stop"
         self.tool_calls: list[dict[str, Any]] = []
         self.usage: dict[str, Any] = {}
@@ -133,10 +133,10 @@ class Answer:
     def text(self) -> str:
         return "".join(self._texts)
 
-    def recall(self, messages: Sequence[ClientMessage]) -> None:
-        """Take in what is stored of a run that was not watched; its last event is to be taken after it."""
+    def load_stored(self, messages: Sequence[ClientMessage]) -> None:
+        """Take over the stored messages of a run. Call `take` with its last event afterwards."""
         self._texts = [
-            text if number == 0 else BETWEEN_TEXTS + text
+            text if number == 0 else TEXT_SEPARATOR + text
             for number, text in enumerate(one.content for one in messages if one.role == "assistant" and one.content)
         ]
         for call in (call for one in messages for call in one.tool_calls):
@@ -144,14 +144,14 @@ class Answer:
             self._calls[call["id"]] = {"id": call["id"], "type": "function", "function": function}
 
     def take(self, entry: Entry) -> Iterator[str]:
-        """Take one event in; yields the text that it adds. Raises `CompletionFailed`."""
+        """Take one event, and yield the text that it adds. Raises `CompletionFailed` if the run failed."""
         event: Event = decode_event(entry.frame)
         if getattr(event, "subagent_run_id", None) is not None:
             return
         match event:
             case events.TextMessageContent(message_id=message_id, delta=delta):
                 if self._texts and message_id != self._text_id:
-                    delta = BETWEEN_TEXTS + delta
+                    delta = TEXT_SEPARATOR + delta
                 self._text_id = message_id
                 self._texts.append(delta)
                 yield delta
@@ -183,4 +183,4 @@ class Answer:
             "prompt_tokens_details": {"cached_tokens": sum(one.cached_input_tokens or 0 for one in spent)},
             "completion_tokens_details": {"reasoning_tokens": sum(one.reasoning_tokens or 0 for one in spent)},
         }
-        self.is_whole = True
+        self.is_complete = True

@@ -1,4 +1,4 @@
-"""Addresses of the OpenAI-compatible door, without a slash at their end as its clients send them."""
+"""URLs of the OpenAI-compatible API, without a slash at the end, as its clients send them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""OpenAI-compatible: a tenant's assistants as models, whose prompt, tools and limits are applied on the server.
+"""The OpenAI-compatible API: a tenant's assistants as models. Prompt, tools and limits are applied on the server.
 
-The caller keeps the history. A caller that goes away stops the run: nobody could fetch its answer, unless an
-`Idempotency-Key` came with it.
+The caller keeps the history. A caller that disconnects cancels the run, because its answer could not be fetched later,
+unless an `Idempotency-Key` was sent.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from django.views.decorators.csrf import csrf_exempt
 
 from assistant.api.authentication import acaller_of, refusal_of_access
 from assistant.api.base import REPLAYED, claim_request
-from assistant.api.event_stream import Visit
-from assistant.api.openai.shapes import Answer, CompletionFailed, Heading, error, model_body
+from assistant.api.event_stream import RunReader
+from assistant.api.openai.shapes import Answer, CompletionFailed, CompletionHeader, error, model_body
 from assistant.api.parsers import object_of
 from assistant.services.assistants.configuration import active_assistants
 from assistant.services.callers.doors import Door
 from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
-from assistant.services.errors import Refused, note_failure
+from assistant.services.errors import Refused, log_failure
 from assistant.services.eventlog.log import Entry
-from assistant.services.runs.idempotency import Claim, KeyReused, fingerprint, keep, release
+from assistant.services.runs.idempotency import Claim, KeyReused, fingerprint, release_claim, store_answer
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.run_result import run_outcome
@@ -44,20 +44,20 @@ logger = logging.getLogger(__name__)
 OPENAI = Door(frozenset({CredentialKind.API_KEY}))
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
-_working: set[asyncio.Task[Any]] = set()
-# As long as OpenAI's clients are ready to wait by themselves.
-PATIENCE_SECONDS = 60
-RESTARTING = "The server restarts, and the answer was not whole yet. Ask again in a moment."
-RUNS_BY_KEY = uuid.UUID("0b7f3a54-52a4-4f0e-8c55-7c6f4c1de0a3")
+_background_tasks: set[asyncio.Task[Any]] = set()
+# OpenAI's clients retry by themselves if they have to wait no longer than this.
+MAX_RETRY_SECONDS = 60
+RESTARTING = "The server restarts, and the answer was not complete yet. Ask again in a moment."
+RUN_ID_NAMESPACE = uuid.UUID("0b7f3a54-52a4-4f0e-8c55-7c6f4c1de0a3")
 
 
-def door(method: str, *scopes: str) -> Callable[[View], View]:
-    """A view for whoever has a key with one of `scopes`; errors have OpenAI's shape."""
+def endpoint(method: str, *scopes: str) -> Callable[[View], View]:
+    """Admit callers that have a key with one of `scopes`, and answer errors in OpenAI's format."""
 
     def decorate(view: View) -> View:
         @csrf_exempt
         @wraps(view)
-        async def guarded(request: HttpRequest, **values: Any) -> HttpResponseBase:
+        async def wrapped(request: HttpRequest, **values: Any) -> HttpResponseBase:
             if request.method != method:
                 sentence = f"This address knows only {method}."
                 return error(405, sentence, code="method_not_allowed", headers={"Allow": method})
@@ -76,34 +76,34 @@ def door(method: str, *scopes: str) -> Callable[[View], View]:
             except CompletionFailed as exc:
                 return exc.response()
             except Exception as exc:
-                failure = note_failure(logger, exc, "A completion failed")
+                failure = log_failure(logger, exc, "A completion failed")
                 return error(failure.status, failure.message, code=failure.code, headers=failure.headers)
 
-        return guarded
+        return wrapped
 
     return decorate
 
 
 def _not_opened(refusal: Refused) -> JsonResponse:
-    """OpenAI's clients try again after a short wait; nobody shall who would have to wait for longer."""
+    """Answer a refused run. Clients may retry by themselves only if the wait is short."""
     seconds = refusal.retry_after
-    may_retry = seconds is None or seconds <= PATIENCE_SECONDS
+    may_retry = seconds is None or seconds <= MAX_RETRY_SECONDS
     answer = CompletionFailed(refusal.code, str(refusal)).response(may_retry=may_retry)
     if seconds is not None:
         answer["Retry-After"] = str(seconds)
     return answer
 
 
-@door("GET", "chat", "read")
+@endpoint("GET", "chat", "read")
 async def models(request: HttpRequest, caller: Caller) -> HttpResponseBase:
-    """The assistants that the key's member may talk to."""
+    """List the tenant's active assistants as models."""
     found = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     return JsonResponse({"object": "list", "data": [model_body(one, caller.member.tenant.slug) for one in found]})
 
 
-@door("GET", "chat", "read")
+@endpoint("GET", "chat", "read")
 async def model(request: HttpRequest, caller: Caller, model: str) -> HttpResponseBase:
-    """One of them."""
+    """Return one assistant as a model."""
     found = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     for one in found:
         if one.slug == model:
@@ -111,28 +111,28 @@ async def model(request: HttpRequest, caller: Caller, model: str) -> HttpRespons
     return _no_such_model(model)
 
 
-@door("POST", "chat")
+@endpoint("POST", "chat")
 async def create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
-    """Answer the caller's messages, in one piece or as a stream."""
+    """Answer the caller's messages, as one body or as a stream."""
     body = object_of(request)
     wanted = parse_completion(body)
     known = await in_database(active_assistants, tenant_id=caller.member.tenant_id)
     if wanted.model not in {one.slug for one in known}:
         return _no_such_model(wanted.model)
     if "Idempotency-Key" in request.headers:
-        wanted = replace(wanted, run=_named(caller.member, request, wanted.run, body))
+        wanted = replace(wanted, run=_with_stable_ids(caller.member, request, wanted.run, body))
     claimed = await in_database(claim_request, caller.member, request, body, wanted.run.run_id)
     if claimed is not None and claimed.status is not None:
-        return _repeated(claimed, wanted)
-    heading = Heading.now(run_id=wanted.run.run_id, model=wanted.model)
-    texts = _texts(caller, wanted, answer := Answer(), heading, claimed)
+        return _replayed(claimed, wanted)
+    header = CompletionHeader.now(run_id=wanted.run.run_id, model=wanted.model)
+    texts = _texts(caller, wanted, answer := Answer(), header, claimed)
     if not wanted.is_streamed:
         async for _ in texts:
             pass
-        return JsonResponse(heading.whole(answer))
-    # The first words are waited for, so that a provider's failure is still an HTTP status.
+        return JsonResponse(header.completion(answer))
+    # The first text is waited for, so that a failure of the provider can still be an HTTP status.
     first = await anext(texts, None)
-    return _as_stream(_stream(heading, answer, first, texts, with_usage=wanted.with_usage))
+    return _as_stream(_stream(header, answer, first, texts, with_usage=wanted.with_usage))
 
 
 def _as_stream(events: AsyncIterator[str], **headers: str) -> StreamingHttpResponse:
@@ -140,43 +140,43 @@ def _as_stream(events: AsyncIterator[str], **headers: str) -> StreamingHttpRespo
     return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)
 
 
-def _named(member: Member, request: HttpRequest, run: StatelessInput, body: dict[str, Any]) -> StatelessInput:
-    """The run under ids that are the same for a request that is sent again, so that it is joined and not begun anew."""
+def _with_stable_ids(member: Member, request: HttpRequest, run: StatelessInput, body: dict[str, Any]) -> StatelessInput:
+    """Give the run ids made from the `Idempotency-Key`, so that a repeated request joins the run."""
     mark = fingerprint(method="POST", path=request.path, body=body)
     name = f"{member.tenant_id} {member.user_id} {request.headers['Idempotency-Key']} {mark}"
-    thread_id = uuid.uuid5(RUNS_BY_KEY, name)
+    thread_id = uuid.uuid5(RUN_ID_NAMESPACE, name)
     return replace(run, thread_id=thread_id, run_id=f"chatcmpl-{thread_id.hex}")
 
 
-def _repeated(claimed: Claim, wanted: CompletionRequest) -> HttpResponseBase:
-    """The answer that the first request got, be it an error of a run that was begun."""
+def _replayed(claimed: Claim, wanted: CompletionRequest) -> HttpResponseBase:
+    """Return the answer that the first request got, or the error that its run ended with."""
     status, body = claimed.status or 200, claimed.body
     if status >= 400:
         return JsonResponse(body, status=status, headers={REPLAYED: "true", "x-should-retry": "false"})
     if not wanted.is_streamed:
         return JsonResponse(body, headers={REPLAYED: "true"})
-    return _as_stream(_again(body, with_usage=wanted.with_usage), **{REPLAYED: "true"})
+    return _as_stream(_replayed_stream(body, with_usage=wanted.with_usage), **{REPLAYED: "true"})
 
 
-async def _again(body: dict[str, Any], *, with_usage: bool) -> AsyncIterator[str]:
-    """A whole answer as a stream, its text in one piece."""
+async def _replayed_stream(body: dict[str, Any], *, with_usage: bool) -> AsyncIterator[str]:
+    """Yield a complete answer as a stream, with its text in one chunk."""
     (choice,) = body["choices"]
     message = choice["message"]
-    heading = Heading(body["id"], body["model"], body["created"])
+    header = CompletionHeader(body["id"], body["model"], body["created"])
     more: dict[str, Any] = {"usage": None} if with_usage else {}
-    yield _event(heading.chunk({"role": "assistant", "content": message["content"] or ""}, **more))
+    yield _event(header.chunk({"role": "assistant", "content": message["content"] or ""}, **more))
     if message.get("tool_calls"):
         calls = [{"index": index, **call} for index, call in enumerate(message["tool_calls"])]
-        yield _event(heading.chunk({"tool_calls": calls}, **more))
-    yield _event(heading.chunk({}, choice["finish_reason"], **more))
+        yield _event(header.chunk({"tool_calls": calls}, **more))
+    yield _event(header.chunk({}, choice["finish_reason"], **more))
     if with_usage:
-        yield _event(heading.part("chat.completion.chunk", [], usage=body["usage"]))
+        yield _event(header.part("chat.completion.chunk", [], usage=body["usage"]))
     yield "data: [DONE]\n\n"
 
 
 @csrf_exempt
 def nothing_here(request: HttpRequest) -> JsonResponse:
-    """An address that this door does not have."""
+    """Answer 404 for an address that this API does not have."""
     return error(404, "There is no such address here.", code="not_found")
 
 
@@ -185,11 +185,11 @@ def _no_such_model(name: str) -> JsonResponse:
 
 
 async def _texts(
-    caller: Caller, wanted: CompletionRequest, answer: Answer, heading: Heading, claimed: Claim | None
+    caller: Caller, wanted: CompletionRequest, answer: Answer, header: CompletionHeader, claimed: Claim | None
 ) -> AsyncGenerator[str]:
-    """Run it, or join it, and give its text as it comes; what comes of a claimed request is kept.
+    """Start or join the run and yield its text as it comes; the outcome of a claimed request is stored.
 
-    Whoever stops reading stops the run, unless it is claimed: then they can come back for it.
+    Closing the generator cancels the run, unless the request is claimed and can be repeated.
 
     Raises:
         CompletionFailed: the run ended in an error.
@@ -206,30 +206,30 @@ async def _texts(
                     for text in answer.take(entry):
                         yield text
                     if opened.setup is None and answer.text:
-                        yield answer.text  # in one piece, for its events were an earlier request's
+                        yield answer.text  # in one piece: its events were streamed to an earlier request
             goes_on = False
-            if not answer.is_whole:
+            if not answer.is_complete:
                 raise CompletionFailed("interrupted", "The answer broke off.")
         except CompletionFailed as exc:
             kept = (exc.status, exc.body) if ended else None
             raise
         finally:
-            # The server's own end is nobody's going away: its runs are given a while.
+            # A shutdown is no disconnect: runs get time to finish.
             if not ended and not goes_on and not shutdown.is_shutting_down():
-                _soon(get_runs().cancel(member=member, run_id=opened.key.run_id))
-        kept = 200, heading.whole(answer)
+                _in_background(get_runs().cancel(member=member, run_id=opened.key.run_id))
+        kept = 200, header.completion(answer)
     finally:
         if claimed is not None:
-            await asyncio.shield(_soon(in_database(_settle, member, claimed, kept)))
+            await asyncio.shield(_in_background(in_database(_settle, member, claimed, kept)))
 
 
 async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGenerator[Entry]:
-    """A run's events; of one that was begun by an earlier request the last alone, and its texts as they are stored.
+    """Yield the run's events. If an earlier request started it, take its texts from the database and yield its end.
 
     Raises:
-        CompletionFailed: the server restarts, and cannot wait any longer.
+        CompletionFailed: the server shuts down and cannot wait any longer.
     """
-    async with aclosing(Visit(caller).entries(opened.key)) as entries:
+    async with aclosing(RunReader(caller).entries(opened.key)) as entries:
         async for entry in entries:
             if shutdown.must_end_streams():
                 raise CompletionFailed("interrupted", RESTARTING)
@@ -237,47 +237,47 @@ async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGe
                 continue
             if opened.setup is None:
                 outcome = await in_database(run_outcome, member=caller.member, key=opened.key)
-                answer.recall(outcome.messages)
+                answer.load_stored(outcome.messages)
             yield entry
 
 
 def _settle(member: Member, claimed: Claim, kept: tuple[int, dict[str, Any]] | None) -> None:
-    """What comes of a run that was begun is kept, errors too, for tools may have run; else the key is free again."""
+    """Store the outcome of a run that started, errors too, since tools may have run; otherwise release the key."""
     if kept is None:
-        release(member=member, claim=claimed)
+        release_claim(member=member, claim=claimed)
     else:
-        keep(member=member, claim=claimed, status=kept[0], body=kept[1])
+        store_answer(member=member, claim=claimed, status=kept[0], body=kept[1])
 
 
-def _soon(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    """Do something in a task of its own, for this one may be on its way out."""
+def _in_background(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """Run a coroutine in a task of its own, because the current one may be being cancelled."""
     task = asyncio.create_task(work, name="after-a-completion")
-    _working.add(task)
-    task.add_done_callback(_working.discard)
+    _background_tasks.add(task)
+    task.add_done_callback(_background_tasks.discard)
     return task
 
 
 async def _stream(
-    heading: Heading, answer: Answer, first: str | None, rest: AsyncGenerator[str], *, with_usage: bool
+    header: CompletionHeader, answer: Answer, first: str | None, rest: AsyncGenerator[str], *, with_usage: bool
 ) -> AsyncIterator[str]:
-    # With include_usage every chunk names the usage, and only the last has any.
+    # With include_usage every chunk has the field `usage`, null in all but the last.
     more: dict[str, Any] = {"usage": None} if with_usage else {}
-    yield _event(heading.chunk({"role": "assistant", "content": ""}, **more))
+    yield _event(header.chunk({"role": "assistant", "content": ""}, **more))
     try:
         async with aclosing(rest):
             if first is not None:
-                yield _event(heading.chunk({"content": first}, **more))
+                yield _event(header.chunk({"content": first}, **more))
             async for text in rest:
-                yield _event(heading.chunk({"content": text}, **more))
+                yield _event(header.chunk({"content": text}, **more))
     except CompletionFailed as exc:
         yield _event(exc.body)
         return
     if answer.tool_calls:
         calls = [{"index": index, **call} for index, call in enumerate(answer.tool_calls)]
-        yield _event(heading.chunk({"tool_calls": calls}, **more))
-    yield _event(heading.chunk({}, answer.finish_reason, **more))
+        yield _event(header.chunk({"tool_calls": calls}, **more))
+    yield _event(header.chunk({}, answer.finish_reason, **more))
     if with_usage:
-        yield _event(heading.part("chat.completion.chunk", [], usage=answer.usage))
+        yield _event(header.part("chat.completion.chunk", [], usage=answer.usage))
     yield "data: [DONE]\n\n"
 
 

@@ -1,1 +1,1 @@
-"""What only `ChatClient` needs of a turn: its reply, its context, its stores."""
+"""`ChatClient`'s parts: the reply, the context of tools, and the stores of conversations."""

@@ -1,4 +1,4 @@
-"""What a caller gets back from one turn, when there is no database to look it up in."""
+"""The reply that `ChatClient` returns for one turn."""
 
 from __future__ import annotations
 
@@ -22,11 +22,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
-    """A tool call as the caller sees it.
+    """A tool call and its result.
 
-    `arguments` are parsed (empty if the model's text was no JSON object); `result` is what the model reads, None while
-    there is none; `error` says what went wrong. `status` is "pending" for a call that was left to the caller.
-    `display` and `media` are what the tool has for people to see.
+    Attributes:
+        arguments: parsed; empty if the model's text was not a JSON object.
+        result: the text that the model reads; None while there is none.
+        error: what went wrong.
+        status: "pending" for a call that was left to the caller.
+        display: a value for people to see, as the tool returned it.
+        media: files for people to see.
     """
 
     id: str
@@ -41,10 +45,15 @@ class CalledTool:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply(Generic[T]):
-    """The answer to one call.
+    """The answer to one message.
 
-    `messages` is the whole conversation without the client's system prompt, to pass on as `history`. `pending` are the
-    calls that wait: for a person's decision (`needs_approval`), or for the caller to run them.
+    Attributes:
+        text: the last text of the assistant.
+        messages: the whole conversation without the client's system prompt, to pass as `history` next time.
+        output: the answer as a value, if a type was requested.
+        pending: the calls without a result: they wait for a person's approval, or for the caller to run them.
+        needs_approval: whether any of them waits for approval.
+        plan: what the turn was run with; `ChatClient` needs it to run pending calls.
     """
 
     text: str
@@ -58,9 +67,10 @@ class ChatReply(Generic[T]):
     plan: Plan | None = field(default=None, repr=False, compare=False)
 
     def with_results(self, results: Sequence[Message], journal: InMemoryJournal) -> ChatReply[T]:
-        """The same reply with the results of calls that it had left open."""
+        """A copy of the reply in which pending calls have their results."""
         done = {
-            call.id: called(ToolCall(call.id, call.name, ""), journal.outcomes.get(call.id)) for call in self.pending
+            call.id: called_tool(ToolCall(call.id, call.name, ""), journal.outcomes.get(call.id))
+            for call in self.pending
         }
         calls = tuple(
             replace(done[call.id], arguments=call.arguments) if call.id in done else call for call in self.tool_calls
@@ -72,7 +82,7 @@ class ChatReply(Generic[T]):
 
 
 class RunFailed(Exception):
-    """A turn ended with an error; `code` is one of the run error codes, `reply` holds what there was until then."""
+    """A turn ended with an error; `code` is one of the run error codes, `reply` holds what it had produced."""
 
     def __init__(self, code: str, message: str, reply: ChatReply[Any]) -> None:
         super().__init__(message)
@@ -82,7 +92,7 @@ class RunFailed(Exception):
 
 
 class InMemoryJournal:
-    """A journal in memory: the outcome of every call of one turn, by call id."""
+    """A `Journal` that keeps the outcome of every call of one turn, by call id."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, ToolOutcome] = {}
@@ -105,16 +115,16 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
         sent: the conversation before the turn, without the client's system prompt.
 
     Raises:
-        RunFailed: it ended with an error.
+        RunFailed: the turn ended with an error.
     """
-    said = transcript.messages
-    calls = [call for message in said for call in message.tool_calls]
-    calls_made = tuple(called(call, journal.outcomes.get(call.id)) for call in calls)
+    produced = transcript.messages
+    calls = [call for message in produced for call in message.tool_calls]
+    calls_made = tuple(called_tool(call, journal.outcomes.get(call.id)) for call in calls)
     ending = transcript.ending
     reply: ChatReply[Any] = ChatReply(
-        text=next((message.content for message in reversed(said) if message.role == "assistant"), ""),
+        text=next((message.content for message in reversed(produced) if message.role == "assistant"), ""),
         tool_calls=calls_made,
-        messages=(*sent, *said),
+        messages=(*sent, *produced),
         usage=sum(transcript.usage.values(), Usage()),
         finish_reason=transcript.finish_reason or "stop",
         output=transcript.output,
@@ -127,8 +137,8 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
     return reply
 
 
-def called(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:
-    """A call as its caller sees it, from what came of it (None: nothing yet)."""
+def called_tool(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:
+    """A call with its outcome; without one (None) it is pending."""
     try:
         arguments = load_json(call.arguments or "{}", loads=msgspec.json.decode, type=dict[str, Any])
     except ValueError:

@@ -10,17 +10,17 @@ from assistant.core.values.messages import Message
 
 
 class ConversationStore(Protocol):
-    """Keeps messages by a conversation's key; write your own for a file, a cache or a database."""
+    """Keeps messages by a conversation's key. Implement it to use a file, a cache or a database."""
 
     async def load(self, key: str) -> Sequence[Message]:
-        """The conversation so far, oldest first; empty if there is none."""
+        """Return the conversation so far, oldest message first; empty if there is none."""
 
     async def append(self, key: str, messages: Sequence[Message]) -> None:
-        """Keep what one turn added."""
+        """Add the messages of one turn."""
 
 
 class InMemoryStore:
-    """Conversations for as long as the process lives."""
+    """Keeps conversations in memory, until the process ends."""
 
     def __init__(self) -> None:
         self._messages: defaultdict[str, list[Message]] = defaultdict(list)

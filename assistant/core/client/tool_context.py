@@ -1,4 +1,4 @@
-"""What tools get to know, made of the values that a program gives its client."""
+"""Makes the `ToolContext` of a turn from the values that a program passes to `ChatClient`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ Info = TypeVar("Info", TenantInfo, UserInfo)
 
 
 def context_of(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
-    """The context of one turn, whose `tenant` and `user` are values, or mappings of their fields."""
+    """The context of one turn.
+
+    Args:
+        values: `tenant` and `user` may be `TenantInfo` and `UserInfo`, or mappings of their fields; all others become
+            `context.extra`.
+    """
     extra = _copied(dict(values))
     return ToolContext(
         tenant=_info(TenantInfo, "tenant", extra),
@@ -24,7 +29,7 @@ def context_of(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolCo
 
 
 def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
-    """The tenant or the user among the values; what says more than the kind has room for stays among them."""
+    """Take the tenant or the user out of `extra`; a mapping with further keys also stays there."""
     given = extra.get(name)
     if isinstance(given, kind):
         return cast("Info", extra.pop(name))
@@ -37,7 +42,7 @@ def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
 
 
 def _copied(value: Any) -> Any:
-    """The same with containers of its own, so that no tool changes the client's defaults; other objects are shared."""
+    """A copy of the containers, so that no tool changes the client's defaults; other objects are shared."""
     if type(value) is dict:
         return {key: _copied(item) for key, item in value.items()}
     if type(value) in (list, tuple):

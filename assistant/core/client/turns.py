@@ -1,4 +1,4 @@
-"""Turns without a database: played, kept in a store, and run by hand."""
+"""Runs turns without a database, and stores what they add to a conversation."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ T = TypeVar("T")
 
 @dataclass
 class Turn:
-    """One turn, about to be played or played.
+    """One turn of `ChatClient`; it runs once, by `events` or `finish`.
 
-    `sent` is the conversation before it, without the client's system prompt; `new` is what of that is not in `store`.
-    `watch` is entered while it is played.
+    Attributes:
+        sent: the conversation before the turn, without the client's system prompt.
+        new: the part of `sent` that is not in `store` yet.
+        conversation: the key in `store`.
+        watch: returns a context manager that is entered while the turn runs.
     """
 
     plan: Plan
@@ -42,12 +45,12 @@ class Turn:
     transcript: Transcript = field(default_factory=Transcript)
     watch: Callable[[Turn], AbstractContextManager[Any]] = nullcontext
 
-    async def play(self) -> AsyncGenerator[Event, None]:
-        """The turn's events; whatever ends it, the store gets a valid conversation."""
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Run the turn and yield its events; however it ends, the store gets a valid conversation."""
         with self.watch(self):
             try:
-                async with aclosing(run_turn(self.plan, self.transcript)) as played:
-                    async for event in played:
+                async with aclosing(run_turn(self.plan, self.transcript)) as events:
+                    async for event in events:
                         yield event
             finally:
                 if self.transcript.ending is None:
@@ -56,19 +59,19 @@ class Turn:
                     await self.store.append(self.conversation, (*self.new, *self.transcript.messages))
 
     async def finish(self) -> ChatReply[Any]:
-        """Play it and return the reply. Raises `RunFailed`."""
-        async with aclosing(self.play()) as played:
-            async for _ in played:
+        """Run the turn and return its reply. Raises `RunFailed`."""
+        async with aclosing(self.events()) as events:
+            async for _ in events:
                 pass
         return self.reply()
 
     def reply(self) -> ChatReply[Any]:
-        """The reply, once it is played. Raises `RunFailed`."""
+        """The reply of a turn that has run. Raises `RunFailed`."""
         return reply_of(self.plan, self.sent, self.transcript, self.journal)
 
 
 class ReplyStream:
-    """The events of one turn, as they happen; iterate once, and `reply` has the whole afterwards."""
+    """The events of one turn as they happen. Iterate once; `reply` is available afterwards."""
 
     def __init__(self, prepare: Callable[[], Awaitable[Turn]]) -> None:
         self._prepare = prepare
@@ -76,43 +79,46 @@ class ReplyStream:
         self._read: AsyncGenerator[Event, None] | None = None
 
     def __aiter__(self) -> AsyncGenerator[Event, None]:
-        # Not kept: a turn ends as soon as whoever iterates goes away.
-        return self._play() if self._read is None else self._read
+        # Not stored: the generator, and with it the turn, ends when the loop over it is left.
+        return self._events() if self._read is None else self._read
 
     async def __anext__(self) -> Event:
-        self._read = self._read or self._play()
+        self._read = self._read or self._events()
         return await anext(self._read)
 
     async def aclose(self) -> None:
-        """End the turn, if `anext` began it; a loop ends it when it is left."""
+        """End the turn, if it was started by `anext`; a loop ends it when it is left."""
         if self._read is not None:
             await self._read.aclose()
 
-    async def _play(self) -> AsyncGenerator[Event, None]:
+    async def _events(self) -> AsyncGenerator[Event, None]:
         self._turn = await self._prepare()
-        async with aclosing(self._turn.play()) as played:
-            async for event in played:
+        async with aclosing(self._turn.events()) as events:
+            async for event in events:
                 yield event
 
     @property
     def reply(self) -> ChatReply[Any]:
-        """The reply of a stream that was read. Raises `RunFailed` if the turn failed."""
+        """The reply, once the stream has been read. Raises `RunFailed` if the turn failed."""
         if self._turn is None:
             raise RuntimeError("The stream has not been read yet.")
         return self._turn.reply()
 
 
-def thread_of(messages: Sequence[Message]) -> str:
-    """A name for a conversation by what it holds: calls that wait in it have the same keys whenever it is sent."""
+def thread_id_of(messages: Sequence[Message]) -> str:
+    """An id made from a conversation's content: its pending calls keep their idempotency keys each time it is sent."""
     return hashlib.sha256(repr(messages).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, None]:
-    """Values of an answer in the making, and last the whole one; a mended answer begins anew. Raises `RunFailed`."""
-    growing, last = PartialAnswer(output), None
-    async with aclosing(turn.play()) as played:
-        async for event in played:
-            if (value := growing.grown(event)) is not None and value != last:
+    """Yield partial values of a typed answer, then the complete one. A repaired answer starts over.
+
+    Raises `RunFailed`.
+    """
+    partial, last = PartialAnswer(output), None
+    async with aclosing(turn.events()) as events:
+        async for event in events:
+            if (value := partial.update(event)) is not None and value != last:
                 last = value
                 yield value
     whole = turn.reply().output
@@ -123,9 +129,9 @@ async def stream_typed(turn: Turn, output: OutputType[T]) -> AsyncGenerator[T, N
 async def execute_calls(
     plan: Plan, reply: ChatReply[Any], decisions: Mapping[str, Decision] | None = None
 ) -> ChatReply[Any]:
-    """Run the calls that `reply` left open; returns it with their results.
+    """Run the pending calls of `reply` and return it with their results.
 
-    A call runs once: for the same reply again there are the same results.
+    Each call runs once: a second time for the same reply returns the same results.
     """
     transcript = Transcript()
     journal = plan.journal if isinstance(plan.journal, InMemoryJournal) else InMemoryJournal()
@@ -145,7 +151,7 @@ async def execute_calls(
         interceptors=plan.interceptors,
         on_error=plan.settings.on_error,
         observe=plan.observe,
-        asked=current_turn_messages(reply.messages),
+        turn_messages=current_turn_messages(reply.messages),
     )
     try:
         async with aclosing(Batch(calls, environment, decisions or {}, undecided=None).run()) as ran:

@@ -1,1 +1,1 @@
-"""A conversation's messages: the transcript of a turn, summaries, AG-UI's view of them."""
+"""A conversation's messages: transcripts, summaries and their form in AG-UI."""

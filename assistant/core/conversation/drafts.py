@@ -1,15 +1,15 @@
-"""Messages in the making: pieces in lists, joined only when somebody asks."""
+"""Messages that are being streamed: pieces are kept in lists and joined only when they are read."""
 
 from __future__ import annotations
 
 from assistant.core.values.messages import Message, ToolCall
 
-# The id of a message's reasoning, where clients see that as a message of its own.
+# Clients see reasoning as a message of its own, whose id is the message's with this suffix.
 REASONING_SUFFIX = "-reasoning"
 
 
 class Draft:
-    """An assistant's message as it grows; `open` counts the spans of it that have no end yet."""
+    """An assistant's message that is being streamed; `open` counts its parts (text, reasoning, calls) still open."""
 
     __slots__ = ("_whole", "calls", "id", "is_cut", "open", "reasoning", "text")
 
@@ -23,12 +23,12 @@ class Draft:
         self._whole: Message | None = None
 
     def begin(self) -> None:
-        """Open a span, in which the message grows."""
+        """Open a part of the message."""
         self.open += 1
         self._whole = None
 
     def message(self) -> Message:
-        """The message as it is; the same object again until another span is opened."""
+        """The message so far. Once it is complete, each call returns the same object."""
         if self._whole is None or self.open or self.is_cut:
             made = self._make()
             self._whole = None if self.open or self.is_cut else made
@@ -46,7 +46,7 @@ class Draft:
         )
 
     def restore(self, message: Message) -> None:
-        """Go on from what `message` gave."""
+        """Continue from a message that `message` returned."""
         self._whole = None
         self.text = [message.content]
         self.reasoning = [message.reasoning]
@@ -55,7 +55,7 @@ class Draft:
 
 
 class CallDraft:
-    """A tool call as its arguments arrive."""
+    """A tool call whose arguments are being streamed."""
 
     __slots__ = ("arguments", "draft", "id", "name")
 

@@ -1,4 +1,4 @@
-"""What the assistants said that were asked within a run: each a transcript of its own, by the call that asked it."""
+"""Transcripts of the sub-agents of a run, each with the tool call that started it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from assistant.toolkit.calls.results import cut
 if TYPE_CHECKING:
     from assistant.core.conversation.transcript import Transcript
 
-# Of one message, in tokens, where the whole would be too much to keep.
+# What is stored of one message where the whole transcripts exceed `MAX_STORED_BYTES`.
 MAX_MESSAGE_TOKENS = 500
-# What is kept of the assistants that one call asked, as JSON.
+# What is stored of the sub-agents of one call, as JSON.
 MAX_STORED_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One assistant that was asked, and how far it has got.
+class SubAgentRun:
+    """One run of a sub-agent.
 
-    `call_id` is the call that asked it, `parent_id` the one in whose work that was (empty: the run's own assistant);
-    `error` says why it failed.
+    Attributes:
+        call_id: the tool call that started it.
+        parent_id: the sub-agent run that made this call; empty for the run's own assistant.
+        error: why it failed.
     """
 
     id: str
@@ -40,7 +42,7 @@ class Asked:
 
 
 class SubAgentTranscripts:
-    """Follows those that are asked within one run.
+    """Builds the transcripts of all sub-agents of one run.
 
     Args:
         new_transcript: makes an empty transcript.
@@ -48,46 +50,46 @@ class SubAgentTranscripts:
 
     def __init__(self, new_transcript: Callable[[], Transcript]) -> None:
         self._new_transcript = new_transcript
-        self._asked: dict[str, Asked] = {}
+        self._runs: dict[str, SubAgentRun] = {}
         self._transcripts: dict[str, Transcript] = {}
 
-    def apply(self, event: Event, asked_id: str) -> None:
-        """Take in one event of an asked assistant; those of one whose beginning was not seen are left out."""
+    def apply(self, event: Event, run_id: str) -> None:
+        """Apply one event of a sub-agent; ignored if its `SubagentStarted` was not seen."""
         if isinstance(event, events.SubagentStarted):
-            self._asked[asked_id] = Asked(
-                asked_id, event.name, event.parent_tool_call_id or "", event.parent_subagent_run_id or ""
+            self._runs[run_id] = SubAgentRun(
+                run_id, event.name, event.parent_tool_call_id or "", event.parent_subagent_run_id or ""
             )
-            self._transcripts[asked_id] = self._new_transcript()
-        elif asked_id in self._transcripts:
-            self._go_on(event, asked_id)
+            self._transcripts[run_id] = self._new_transcript()
+        elif run_id in self._transcripts:
+            self._apply(event, run_id)
 
-    def _go_on(self, event: Event, asked_id: str) -> None:
-        transcript = self._transcripts[asked_id]
+    def _apply(self, event: Event, run_id: str) -> None:
+        transcript = self._transcripts[run_id]
         match event:
             case events.SubagentFinished():
-                self._asked[asked_id] = replace(self._asked[asked_id], status="ok")
+                self._runs[run_id] = replace(self._runs[run_id], status="ok")
             case events.SubagentError(message=message):
-                self._asked[asked_id] = replace(self._asked[asked_id], status="error", error=message)
+                self._runs[run_id] = replace(self._runs[run_id], status="error", error=message)
                 transcript.close("error")
             case _:
                 transcript.apply(msgspec.structs.replace(event, subagent_run_id=None))
 
     def cut(self) -> None:
-        """Mark what is being said as cut off."""
+        """Mark open messages as cut off."""
         for transcript in self._transcripts.values():
             transcript.cut()
 
-    def transcript_of(self, asked_id: str) -> Transcript | None:
-        """What one of them has said so far; None if its beginning was not seen."""
-        return self._transcripts.get(asked_id)
+    def transcript_of(self, run_id: str) -> Transcript | None:
+        """The transcript of one sub-agent; None if its start was not seen."""
+        return self._transcripts.get(run_id)
 
-    def all(self) -> list[Asked]:
-        """All that were asked, in their order, with what they have said so far."""
-        return [replace(one, messages=self._transcripts[one.id].messages) for one in self._asked.values()]
+    def all(self) -> list[SubAgentRun]:
+        """All sub-agent runs in the order of their start, with their messages so far."""
+        return [replace(one, messages=self._transcripts[one.id].messages) for one in self._runs.values()]
 
-    def by_call(self) -> dict[str, list[Asked]]:
-        """Those that each of the run's own calls asked, and those that these asked in turn."""
-        found: dict[str, list[Asked]] = {}
+    def by_call(self) -> dict[str, list[SubAgentRun]]:
+        """The sub-agent runs below each of the run's own calls, by call id, nested ones included."""
+        found: dict[str, list[SubAgentRun]] = {}
         call_of: dict[str, str] = {}
         for one in self.all():
             call_id = call_of[one.id] = call_of.get(one.parent_id, one.call_id)
@@ -95,40 +97,44 @@ class SubAgentTranscripts:
         return found
 
     def stop(self, reason: str) -> None:
-        """End those that still run: nothing more will come of them."""
-        for asked_id, one in self._asked.items():
+        """End those that still run as failed.
+
+        Args:
+            reason: stored as their `error`.
+        """
+        for run_id, one in self._runs.items():
             if one.status == "running":
-                self._transcripts[asked_id].close("cancelled")
-                self._asked[asked_id] = replace(one, status="error", error=reason)
+                self._transcripts[run_id].close("cancelled")
+                self._runs[run_id] = replace(one, status="error", error=reason)
 
     def to_state(self) -> list[dict[str, Any]]:
-        """Everything as JSON values, for a checkpoint."""
+        """The whole state as JSON values, for a checkpoint."""
         return [
             {**msgspec.to_builtins(one), "transcript": self._transcripts[one.id].to_state()}
-            for one in self._asked.values()
+            for one in self._runs.values()
         ]
 
     def restore(self, state: Iterable[Mapping[str, Any]], from_state: Callable[[Any], Transcript]) -> None:
-        """Go on from what `to_state` gave."""
+        """Restore what `to_state` returned."""
         for one in state:
-            asked = msgspec.convert({key: value for key, value in one.items() if key != "transcript"}, Asked)
-            self._asked[asked.id] = asked
-            self._transcripts[asked.id] = from_state(one["transcript"])
+            run = msgspec.convert({key: value for key, value in one.items() if key != "transcript"}, SubAgentRun)
+            self._runs[run.id] = run
+            self._transcripts[run.id] = from_state(one["transcript"])
 
 
-def to_stored(asked: Iterable[Asked]) -> list[dict[str, Any]] | None:
-    """What is kept of them, as JSON values; None if there is nothing, or it is too much even in part."""
-    whole = list(asked)
-    kept: list[dict[str, Any]] = msgspec.to_builtins(whole)
-    if not kept or len(msgspec.json.encode(kept)) <= MAX_STORED_BYTES:
-        return kept or None
-    kept = msgspec.to_builtins([replace(one, messages=tuple(map(_shortened, one.messages))) for one in whole])
-    return kept if len(msgspec.json.encode(kept)) <= MAX_STORED_BYTES else None
+def to_stored(runs: Iterable[SubAgentRun]) -> list[dict[str, Any]] | None:
+    """What is stored of them, as JSON values; None for no runs, or if even the shortened messages are too large."""
+    whole = list(runs)
+    stored: list[dict[str, Any]] = msgspec.to_builtins(whole)
+    if not stored or len(msgspec.json.encode(stored)) <= MAX_STORED_BYTES:
+        return stored or None
+    stored = msgspec.to_builtins([replace(one, messages=tuple(map(_shortened, one.messages))) for one in whole])
+    return stored if len(msgspec.json.encode(stored)) <= MAX_STORED_BYTES else None
 
 
-def from_stored(kept: Iterable[Mapping[str, Any]]) -> list[Asked]:
-    """What `to_stored` gave."""
-    return msgspec.convert(list(kept), list[Asked])
+def from_stored(stored: Iterable[Mapping[str, Any]]) -> list[SubAgentRun]:
+    """The runs that `to_stored` returned."""
+    return msgspec.convert(list(stored), list[SubAgentRun])
 
 
 def _shortened(message: Message) -> Message:

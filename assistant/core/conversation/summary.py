@@ -10,7 +10,7 @@ from assistant.core.values.history_window import estimate, estimate_tokens, fit,
 from assistant.core.values.messages import Message, Reply, Usage
 from assistant.toolkit.calls.results import cut
 
-# A part that is summarised at once may have this many tokens, however small the room.
+# A piece that is summarised at once may have this many tokens, even if the limit is smaller.
 MIN_PIECE_TOKENS = 1_000
 HEADING = "Summary of the conversation so far:\n"
 _TASK = (
@@ -20,26 +20,26 @@ _TASK = (
 )
 
 
-# Who is told what a summary took: the model's name, as it answered, and the tokens.
-Spend = Callable[[str, Usage], None]
+# Called with the model's name, as its answer gives it, and the tokens of one request.
+OnUsage = Callable[[str, Usage], None]
 
 
 async def summarise(
-    model: Model, messages: Sequence[Message], *, tokens: int, spend: Spend | None = None
+    model: Model, messages: Sequence[Message], *, tokens: int, on_usage: OnUsage | None = None
 ) -> list[Message]:
-    """The conversation with its older part as a summary, once it is longer than `tokens`.
+    """Replace the older part of a conversation by a summary, if it is longer than `tokens`.
 
-    The summary is a system message after the system prompt, so that `fit` keeps it; a later summary takes it in.
-    About half of the room goes to the newest messages, which stay as they are. An older part that is longer than
-    `tokens` (or 1,000) itself is summarised piece by piece, so that no question outgrows the model.
+    The summary is a system message after the system prompt, so that `fit` keeps it; a later summary includes it.
+    About half of the tokens go to the newest messages, which stay as they are. An older part that is itself longer
+    than `tokens` (or 1,000) is summarised piece by piece, so that no request exceeds the model's context.
 
     Args:
         model: writes the summary.
-        tokens: as `memory.estimate` counts them.
-        spend: is told what each question took, also of one that failed.
+        tokens: as `history_window.estimate` counts them.
+        on_usage: called with the tokens of each request, failed ones included.
 
     Raises:
-        ModelError: the model could not; the conversation is as it was.
+        ModelError: the model gave no summary; the messages are unchanged.
     """
     valid = repair(messages)
     if sum(map(estimate, valid)) <= tokens:
@@ -53,12 +53,12 @@ async def summarise(
     summary = ""
     for piece in _pieces(older, max(tokens, MIN_PIECE_TOKENS)):
         text = f"{HEADING}{summary}\n{piece}" if summary else piece
-        summary = await _answer(model, [Message("system", _TASK), Message("user", text)], spend)
+        summary = await _answer(model, [Message("system", _TASK), Message("user", text)], on_usage)
     return [*prompts, Message("system", HEADING + summary), *kept]
 
 
 def _pieces(messages: Sequence[Message], tokens: int) -> Iterator[str]:
-    """A conversation as texts of at most about `tokens` each: as messages a model would be tempted to answer them."""
+    """A conversation as texts of at most about `tokens` each: given as messages, a model would tend to answer them."""
     piece: list[str] = []
     left = tokens
     for line in (cut(whole, tokens) for whole in _lines(messages)):
@@ -79,7 +79,7 @@ def _lines(messages: Sequence[Message]) -> Iterator[str]:
             yield f"{message.role} called {call.name}: {call.arguments}"
 
 
-async def _answer(model: Model, messages: Sequence[Message], spend: Spend | None) -> str:
+async def _answer(model: Model, messages: Sequence[Message], on_usage: OnUsage | None) -> str:
     request, said, text = ModelRequest(messages), 0, ""
     try:
         async for part in model.stream(request):
@@ -87,15 +87,15 @@ async def _answer(model: Model, messages: Sequence[Message], spend: Spend | None
                 said += len(part.text)
             elif isinstance(part, Reply):
                 text = part.text.strip()
-                _tell(spend, part.model or model.name, usage_of(request, part))
+                _report_usage(on_usage, part.model or model.name, usage_of(request, part))
     except BaseException as exc:
-        _tell(spend, model.name, usage_of_cut(request, said, exc))
+        _report_usage(on_usage, model.name, usage_of_cut(request, said, exc))
         raise
     if not text:
         raise ModelError("The model gave no summary.")
     return text
 
 
-def _tell(spend: Spend | None, name: str, spent: Usage | None) -> None:
-    if spend is not None and spent is not None:
-        spend(name, spent)
+def _report_usage(on_usage: OnUsage | None, name: str, spent: Usage | None) -> None:
+    if on_usage is not None and spent is not None:
+        on_usage(name, spent)

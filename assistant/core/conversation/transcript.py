@@ -1,4 +1,4 @@
-"""What a run has said so far: one fold of events into messages, for the loop, checkpoints and pictures of a log."""
+"""Builds messages from a run's events: for the loop, for checkpoints and for snapshots of a thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assistant.toolkit import Media
 
 CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
 
-# What the model reads in place of a result that never came.
+# What the model reads as the result of a call that has none, by the reason.
 NO_RESULT: Mapping[str, str] = {
     "cancelled": "Cancelled by the user before there was a result.",
     "interrupted": "Interrupted before there was a result; whether the tool took effect is not known.",
@@ -41,18 +41,21 @@ def result_id(call_id: str) -> str:
 
 
 def cut_message(message_id: str, reason: str) -> events.Custom:
-    """Says of a message that ended in order: it is not the whole answer, or not the one that was asked for."""
+    """The event that marks an ended message as incomplete, or as not of the requested type."""
     return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
 
 
 class Transcript:
-    """What this run has produced so far; mutable, and cheap per delta.
+    """What a run has produced so far; mutable, and cheap per delta.
 
     Args:
-        messages: what the run had produced before, if it goes on from somewhere.
+        messages: what the run had already produced, if it continues.
 
-    `output` is the answer as a value of the type that was asked for, if one was; `result` the same as JSON's kinds.
-    `asked` are the assistants that were asked within the run: what they say is no part of `messages`.
+    Attributes:
+        output: the answer as a value, if a type was requested.
+        result: the same as JSON values.
+        images: images of tool results, by call id.
+        sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -62,7 +65,7 @@ class Transcript:
         self.result: Any = None
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
-        self.asked = SubAgentTranscripts(Transcript)
+        self.sub_agents = SubAgentTranscripts(Transcript)
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}
@@ -74,11 +77,11 @@ class Transcript:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Everything said so far; a message that is still open, or was cut off, has `is_partial` set."""
+        """All messages so far; one that is still open, or was cut off, has `is_partial` set."""
         return tuple([entry.message() if isinstance(entry, Draft) else entry for entry in self._entries])
 
     def with_images(self) -> list[Message]:
-        """The same, with the images of this run's tool results, which are neither stored nor sent to clients here."""
+        """The messages with the images of this run's tool results, for the model; `messages` itself holds none."""
         return [
             replace(message, media=self.images[message.tool_call_id])
             if message.tool_call_id in self.images
@@ -87,7 +90,7 @@ class Transcript:
         ]
 
     def apply(self, event: Event) -> None:
-        """Take one event in; a delta costs one list append."""
+        """Apply one event; a delta costs one list append."""
         kind = type(event)
         if kind is events.TextMessageContent and event.subagent_run_id is None:  # type: ignore[attr-defined]
             self._drafts[event.message_id].text.append(event.delta)  # type: ignore[attr-defined]
@@ -95,13 +98,13 @@ class Transcript:
         if kind is events.ToolCallArgs and event.subagent_run_id is None:  # type: ignore[attr-defined]
             self._calls[event.tool_call_id].arguments.append(event.delta)  # type: ignore[attr-defined]
             return
-        self._apply_rare(event)
+        self._apply_other(event)
 
-    def _apply_rare(self, event: Event) -> None:  # noqa: PLR0912 - one case an event
-        asked_id = getattr(event, "subagent_run_id", None)
-        if asked_id is not None:
-            self.asked.apply(event, asked_id)
-        is_own = asked_id is None
+    def _apply_other(self, event: Event) -> None:  # noqa: PLR0912 - one case an event
+        sub_agent_run_id = getattr(event, "subagent_run_id", None)
+        if sub_agent_run_id is not None:
+            self.sub_agents.apply(event, sub_agent_run_id)
+        is_own = sub_agent_run_id is None
         match event:
             case events.ReasoningMessageContent() if is_own:
                 self._draft(event.message_id).reasoning.append(event.delta)
@@ -151,7 +154,7 @@ class Transcript:
         self._awaited[event.tool_call_id] = None
 
     def _add(self, message: Message) -> None:
-        """Take in a whole message, which can be gone on with if it is partial."""
+        """Add a whole message; a partial one can continue."""
         if message.role != "assistant":
             self._awaited.pop(message.tool_call_id, None)
             self._entries.append(message)
@@ -162,12 +165,12 @@ class Transcript:
             self._calls[call.id] = call
             self._awaited[call.id] = None
 
-    def expect(self, calls: Iterable[ToolCall]) -> None:
-        """Say that calls of an earlier run are worked on in this one, so that `close` leaves none without a result."""
+    def expect_results(self, calls: Iterable[ToolCall]) -> None:
+        """Declare that this run works on calls of an earlier one, so that `close` gives them results, too."""
         self._awaited.update(dict.fromkeys(call.id for call in calls))
 
-    def settle(self, call_id: str, content: str) -> None:
-        """Note a result that is known and has not been told yet; `close` tells it if nothing else does."""
+    def record_result(self, call_id: str, content: str) -> None:
+        """Record a result whose event has not been sent yet; `close` sends it if no event does."""
         self._known[call_id] = content
 
     def add_usage(self, provider: str, model: str, usage: Usage) -> None:
@@ -176,7 +179,7 @@ class Transcript:
         self.usage[key] = self.usage.get(key, Usage()) + usage
 
     def token_usage(self) -> list[TokenUsage]:
-        """The usage as AG-UI tells it: one entry per model."""
+        """The usage in AG-UI's form: one entry per model."""
         return [
             TokenUsage(
                 provider=provider or None,
@@ -191,11 +194,11 @@ class Transcript:
         ]
 
     def open_events(self) -> list[Event]:
-        """The events that re-open what is open now, with the same ids, for somebody who joins."""
+        """The events that open again what is open now, with the same ids, for a client that attaches."""
         return list(self._open.values())
 
     def close(self, reason: CloseReason) -> list[Event]:
-        """End everything that is open and give every call a result; returns the events, which are applied already."""
+        """End everything that is open and give every call a result. Returns the events, which are already applied."""
         self.cut()
         closing: list[Event] = []
         for start in reversed(self._open.values()):
@@ -210,39 +213,39 @@ class Transcript:
         return closing
 
     def _arguments_of(self, start: events.ToolCallStart) -> str:
-        """What has been told of a call's arguments."""
-        transcript = self if start.subagent_run_id is None else self.asked.transcript_of(start.subagent_run_id)
+        """The arguments of a call that have been sent so far."""
+        transcript = self if start.subagent_run_id is None else self.sub_agents.transcript_of(start.subagent_run_id)
         draft = transcript._calls.get(start.tool_call_id) if transcript is not None else None
         return "" if draft is None else draft.tool_call().arguments
 
     def cut(self) -> None:
-        """Mark what is open as cut off."""
+        """Mark open messages as cut off."""
         for draft in self._drafts.values():
             draft.is_cut = draft.is_cut or draft.open > 0
-        self.asked.cut()
+        self.sub_agents.cut()
 
     def to_state(self) -> dict[str, Any]:
-        """Everything as JSON values, for a checkpoint."""
+        """The whole state as JSON values, for a checkpoint."""
         return {
             "messages": msgspec.to_builtins(self.messages),
             "cut": [draft.id for draft in self._drafts.values() if draft.is_cut],
             "open": msgspec.to_builtins(list(self._open.values())),
             "awaited": list(self._awaited),
             "known": dict(self._known),
-            "asked": self.asked.to_state(),
+            "asked": self.sub_agents.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Transcript:
-        """The transcript that `to_state` described; it goes on where that one was."""
+        """Restore a transcript from what `to_state` returned."""
         transcript = cls(msgspec.convert(state["messages"], list[Message]))
         for draft in transcript._drafts.values():
             draft.is_cut = draft.id in state["cut"]
         for start in msgspec.convert(state["open"], list[_Start]):
             transcript.apply(start)
-        transcript.asked = SubAgentTranscripts(Transcript)
-        transcript.asked.restore(state.get("asked", ()), cls.from_state)
+        transcript.sub_agents = SubAgentTranscripts(Transcript)
+        transcript.sub_agents.restore(state.get("asked", ()), cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
         transcript._known = dict(state["known"])
         transcript.usage = {

@@ -1,4 +1,4 @@
-"""How a turn ends other than with a whole answer: by a failure, a question to a person, or an answer cut short."""
+"""Endings of a turn without a complete answer: failures, approval requests and cut answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ APPROVAL_SCHEMA: dict[str, Any] = {
 
 
 class TurnFailed(Exception):
-    """The turn cannot go on; `code` is one of the run error codes, the text is safe to show."""
+    """The turn cannot continue; `code` is one of the run error codes, the text is safe to show to users."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -33,7 +33,11 @@ class TurnFailed(Exception):
 
 
 def ask_approval(call: ToolCall, seconds: float) -> events.Interrupt:
-    """What a client is told of a call that a person must approve, within so many seconds (0: whenever)."""
+    """The interrupt that asks a person to approve a call.
+
+    Args:
+        seconds: until it expires; 0 for never.
+    """
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
@@ -46,7 +50,12 @@ def ask_approval(call: ToolCall, seconds: float) -> events.Interrupt:
 
 
 def cut_short(reply: Reply, message_id: str) -> Event | None:
-    """What is said of an answer that was cut short. Raises `TurnFailed` or `ModelError` if nothing is left of it."""
+    """The `message.cut` event of an answer that was cut short; None for a complete one.
+
+    Raises:
+        TurnFailed: the model reached its token limit before it wrote any text.
+        ModelError: the answer is empty, or the provider withheld it.
+    """
     if reply.tool_calls or reply.finish_reason not in {"length", "content_filter"}:
         if not (reply.tool_calls or reply.text):
             raise ModelError("The model gave an empty answer.")

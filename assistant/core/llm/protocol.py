@@ -1,4 +1,4 @@
-"""What a language model is to the loop: something that streams deltas, then one whole `Reply`."""
+"""The `Model` protocol: a language model streams deltas, then one complete `Reply`."""
 
 from __future__ import annotations
 
@@ -43,10 +43,12 @@ Delta = TextDelta | ReasoningDelta | ToolCallDelta
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One question to a model.
+    """One request to a model.
 
-    `options` goes to the provider as it is (`temperature`, `max_tokens`, ...). `response_format` asks for a typed
-    answer.
+    Attributes:
+        options: sent to the provider as they are (`temperature`, `max_tokens`, ...).
+        tool_choice: "auto", "none", "required" or the name of a tool.
+        response_format: requests structured output.
     """
 
     messages: Sequence[Message]
@@ -59,9 +61,9 @@ class ModelRequest:
 class Model(Protocol):
     """A model of some provider.
 
-    `stream` yields deltas as they arrive and, last, exactly one `Reply`. It raises a `ModelError` when there is no
-    whole reply to give; what had been streamed until then stays valid as a partial answer. Deltas that arrive
-    together come joined. Closing the iterator, or cancelling the task that reads it, ends the provider's request.
+    `stream` yields deltas as they arrive and, last, exactly one `Reply`. It raises a `ModelError` if there is no
+    complete reply; the deltas until then stay valid as a partial answer. Deltas that arrive together are joined.
+    Closing the iterator, or cancelling the task that reads it, ends the provider's request.
     """
 
     @property
@@ -70,34 +72,34 @@ class Model(Protocol):
 
     @property
     def provider(self) -> str:
-        """Who answers, for usage figures and for people."""
+        """The provider's name, for usage figures and for people."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]: ...
 
 
 class DirectModel(Protocol):
-    """A model that can give text to its reader right where it arrives, which costs less than to wake the reader."""
+    """A model that can pass text to a callback as it arrives, which costs less than waking the task that reads."""
 
-    def stream_to(self, hear: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
-        """As `Model.stream`, but text that comes while the reader waits may be given to `hear`.
+    def stream_to(self, on_text: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+        """As `Model.stream`, but text that arrives while the reader waits may be passed to `on_text`.
 
-        What `hear` took (it says so, and raises nothing) is not yielded.
+        Text for which `on_text` returns True is not yielded. `on_text` must not raise.
         """
 
 
 def direct(model: Model) -> DirectModel | None:
-    """The model, if it is a `DirectModel` by its own class.
+    """The model, if its own class is a `DirectModel`; else None.
 
-    Not one that only hands on what it does not know to another: it stands around that to change what it streams.
+    A wrapper that forwards unknown attributes to another model is not: it may change what that model streams.
     """
     return cast(DirectModel, model) if hasattr(type(model), "stream_to") else None
 
 
 class ModelError(Exception):
-    """The provider gave no whole reply.
+    """The provider gave no complete reply.
 
     `code` is one of the run error codes (`provider_error`, `provider_rate_limited`, `provider_timeout`);
-    the text is safe to show to a user: never a key, an address, a prompt or a traceback. `usage` is what the provider
+    the text is safe to show to users: never a key, an address, a prompt or a traceback. `usage` is what the provider
     had counted until then.
     """
 
@@ -108,9 +110,9 @@ class ModelError(Exception):
 
     @property
     def cause(self) -> str:
-        """What is known of why, for the log: statuses, codes and names of exceptions, as they were noted with it."""
+        """The exception's notes, for the log: statuses, codes and names of exceptions."""
         return "; ".join(getattr(self, "__notes__", ())) or "no more is known"
 
 
 class NoTypedAnswers(ModelError):
-    """The provider knows this way of asking for a typed answer not; it can be asked in another."""
+    """The provider does not support this way of requesting typed answers; another one may work."""

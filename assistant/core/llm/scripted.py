@@ -1,4 +1,4 @@
-"""A model that says what a script tells it to: for tests, examples, and people who write tools."""
+"""A model that answers from a script: for tests, examples, and people who write tools."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.messages import Reply, ToolCall, Usage
 
 Part = str | Delta | ToolCall | Exception | Awaitable[Any]
-Said = Part | Sequence[Part] | Reply
-Turn = Said | Callable[[ModelRequest], Said]
+Answer = Part | Sequence[Part] | Reply
+Turn = Answer | Callable[[ModelRequest], Answer]
 
 _WORDS = re.compile(r"\s*\S+|\s+")
 
 
 class ScriptedModel:
-    """Answers one turn of its script per question; a text alone is a script of one turn.
+    """Answers each request with the next turn of its script; a text alone is a script of one turn.
 
-    A turn is a text (streamed word by word), a `ToolCall`, an exception (raised), a whole `Reply`, or a list of such
-    parts: texts (one delta each), deltas, calls, exceptions, and awaitables, which are waited for at their place. It
-    may also be a function of the request, plain or async, that returns any of these.
+    A turn is a text (streamed word by word), a `ToolCall`, an exception (raised), a complete `Reply`, or a list of
+    parts: texts (one delta each), deltas, calls, exceptions, and awaitables, which are awaited in their place. It may
+    also be a function of the request, sync or async, that returns any of these.
 
-    `requests` holds every question that was asked; `output_mode` is how it wants to be asked for typed answers.
+    `requests` holds all requests so far; `output_mode` is how typed answers are requested.
     """
 
     def __init__(
@@ -44,29 +44,29 @@ class ScriptedModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
         self.requests.append(request)
-        said: Any = next(self._turns, None)
-        if said is None:
+        turn: Any = next(self._turns, None)
+        if turn is None:
             raise ModelError("The script has no more turns.")
-        if callable(said):
-            said = said(request)
-            said = await said if inspect.iscoroutine(said) else said
-        if isinstance(said, Reply):
-            yield said
+        if callable(turn):
+            turn = turn(request)
+            turn = await turn if inspect.iscoroutine(turn) else turn
+        if isinstance(turn, Reply):
+            yield turn
             return
-        parts = _WORDS.findall(said) if isinstance(said, str) else said if isinstance(said, list | tuple) else [said]
-        heard = _Heard()
+        parts = _WORDS.findall(turn) if isinstance(turn, str) else turn if isinstance(turn, list | tuple) else [turn]
+        builder = _ReplyBuilder()
         for part in parts:
             if isinstance(part, Exception):
                 raise part
             if isinstance(part, str | TextDelta | ReasoningDelta | ToolCallDelta | ToolCall):
-                yield heard.add(part)
+                yield builder.add(part)
             else:
                 await part
-        yield heard.reply(request, self.name)
+        yield builder.reply(request, self.name)
 
 
-class _Heard:
-    """What a turn has said so far."""
+class _ReplyBuilder:
+    """Builds the reply from the parts that were streamed."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -95,12 +95,12 @@ class _Heard:
         return part
 
     def reply(self, request: ModelRequest, model: str) -> Reply:
-        said = self._text + "".join(call.name + call.arguments for call in self._calls)
+        output = self._text + "".join(call.name + call.arguments for call in self._calls)
         return Reply(
             text=self._text,
             reasoning=self._reasoning,
             tool_calls=tuple(self._calls),
-            usage=Usage(sum(map(estimate, request.messages)), estimate_tokens(said)),
+            usage=Usage(sum(map(estimate, request.messages)), estimate_tokens(output)),
             finish_reason="tool_calls" if self._calls else "stop",
             model=model,
         )

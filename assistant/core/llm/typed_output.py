@@ -1,4 +1,4 @@
-"""Typed answers: what a model is asked for, and how its text becomes a value of that type."""
+"""Typed answers: how a type is requested from a model, and how its text becomes a value of that type."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from assistant.toolkit import InvalidArguments, Tool, ToolError
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.arguments import coerce, parse_arguments, unique
-from assistant.toolkit.definition.handwritten import HandWritten
-from assistant.toolkit.schema.json_schema import mistake_in
+from assistant.toolkit.definition.handwritten import HandWritten, closed
+from assistant.toolkit.schema.check import mistake_in
 from assistant.toolkit.validation_errors import sentence
 
 T = TypeVar("T")
@@ -25,14 +25,14 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 class InvalidOutput(ToolError):
-    """The model's answer is not of the type that was asked for; the text says why, for the model to mend it."""
+    """The model's answer is not of the requested type; the text says why, so that the model can repair it."""
 
 
 class OutputType(Generic[T]):
-    """A type that an answer is to have: a pydantic model, a dataclass, a list, a union, or anything pydantic knows.
+    """The type of an answer: a pydantic model, a dataclass, a list, a union, or anything else pydantic validates.
 
-    Providers want an object at the top, so anything else is asked for as `{"value": ...}`, and read without that too
-    where a model leaves it out.
+    Providers require an object at the top level, so any other type is requested as `{"value": ...}`. An answer
+    without this wrapper is accepted, too.
     """
 
     def __init__(self, output_type: type[T]) -> None:
@@ -48,11 +48,11 @@ class OutputType(Generic[T]):
         self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", getattr(output_type, "__name__", "answer"))[:64]
 
     def response_format(self) -> dict[str, Any]:
-        """What a provider with structured output is sent."""
+        """The `response_format` for providers with structured output."""
         return {"type": "json_schema", "json_schema": {"name": self.name, "schema": self.schema}}
 
     def instructions(self) -> str:
-        """What a model without structured output is told."""
+        """The instruction for models without structured output."""
         return f"Answer with one JSON object and nothing else. Its JSON Schema:\n{json.dumps(self.schema)}"
 
     def tool(self) -> Tool:
@@ -70,7 +70,7 @@ class OutputType(Generic[T]):
         )
 
     def parse(self, text: str) -> T:
-        """The value that a text holds, in a code fence or bare. Raises `InvalidOutput`."""
+        """The value in a text, with or without a code fence. Raises `InvalidOutput`."""
         fenced = _FENCE.findall(text)
         if len(fenced) > 1:
             raise InvalidOutput("It has more than one code fence, and may mean either.")
@@ -81,7 +81,7 @@ class OutputType(Generic[T]):
         return self._validate(value)
 
     def parse_partial(self, text: str) -> T | None:
-        """The value as far as the text goes, or None while that is not enough to make one."""
+        """The value of an incomplete text, or None while it is not valid yet."""
         try:
             value = coerce(pydantic_core.from_json(text, allow_partial="trailing-strings"), self.schema, self.schema)
             value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
@@ -90,17 +90,17 @@ class OutputType(Generic[T]):
             return None
 
     def to_json(self, value: T) -> Any:
-        """A value as JSON's kinds."""
+        """The value as JSON values."""
         return self._adapter.dump_python(value, mode="json")
 
     def _validate(self, value: Any) -> T:
-        # Where the strict form of the schema was asked for, null stands for what may be left out.
+        # In the strict form of a schema, null means that an optional field was left out.
         value = coerce(value, self.schema, self.schema)
         is_whole = not self._is_wrapped or (isinstance(value, Mapping) and set(value) == {"value"})
         if self._is_wrapped and is_whole:
             value = value["value"]
         try:
-            # By way of JSON, so that a string is a date and an array a tuple where the type says so.
+            # Through JSON, so that strings become dates and arrays tuples where the type requires it.
             return self._adapter.validate_json(pydantic_core.to_json(value))
         except ValidationError as exc:
             missing = "" if is_whole else 'It is not an object with the one field "value". '
@@ -112,15 +112,15 @@ class OutputType(Generic[T]):
 
 
 class SchemaOutput(OutputType[Any]):
-    """A JSON Schema of an object that an answer is to fit, where the type is known only at run time.
+    """A JSON Schema of an object as the type of an answer, for types that are known only at run time.
 
     Raises:
-        ValueError: it is no schema that can be held to.
+        ValueError: the schema is not valid, or not of an object.
     """
 
     def __init__(self, schema: Mapping[str, Any], name: str = "answer") -> None:
         found = dict(schema) if isinstance(schema, Mapping) else schema
-        mistake = mistake_in(found) if isinstance(found, dict) else "the schema must be an object"
+        mistake = mistake_in(closed(found)) if isinstance(found, dict) else "the schema must be an object"
         if mistake or found.get("type") != "object":
             raise ValueError(mistake or 'the schema must have "type": "object"')
         self.schema = found
@@ -152,12 +152,12 @@ class SchemaOutput(OutputType[Any]):
 
 
 def check_schema(schema: Any) -> dict[str, Any]:
-    """The schema itself, if an answer can be held to it. Raises `ValueError` with what is wrong with it."""
+    """Return the schema if it can be the type of an answer. Raises `ValueError` with what is wrong."""
     return SchemaOutput(schema).schema
 
 
 def output_of(wanted: Any) -> OutputType[Any]:
-    """What an answer is to be: a type, or a JSON Schema as a mapping. Raises `ValueError` for what is no schema."""
+    """The type of an answer, given as a type or as a JSON Schema. Raises `ValueError` for an invalid schema."""
     if isinstance(wanted, OutputType):
         return wanted
     return SchemaOutput(wanted) if isinstance(wanted, Mapping) else OutputType(wanted)

@@ -1,1 +1,1 @@
-"""Writes the events of an answer while it arrives."""
+"""Turns a model's answer into events while it arrives."""

@@ -1,4 +1,4 @@
-"""One answer of a model on its way to who reads the run: through the turn's generators or, if it can be, past them."""
+"""Streams one answer of a model: through the turn's generators or, where possible, directly to a callback."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from assistant.core.values.messages import Reply
 
 
 class AnswerStream:
-    """Tells an answer's deltas.
+    """Streams one answer as events.
 
     Args:
-        writer: makes events of the deltas.
-        transcript: gets an event before `tell` is given it.
-        tell: is given every piece of text that is one event, which is nearly all of them; None if none is to be.
+        writer: turns deltas into events.
+        transcript: applies each event before `on_text` gets it.
+        on_text: called with each delta of text that makes exactly one event, which nearly all do; None to yield all
+            events instead.
     """
 
-    def __init__(self, writer: EventWriter, transcript: Transcript, tell: Callable[[Event], None] | None) -> None:
+    def __init__(self, writer: EventWriter, transcript: Transcript, on_text: Callable[[Event], None] | None) -> None:
         self._writer = writer
         self._transcript = transcript
-        self._tell = tell
+        self._on_text = on_text
         self._failure: Exception | None = None
 
-    def stream(self, model: Model, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
-        """The model's answer; what can be told where it arrives is told there, and does not come."""
-        if self._tell is None or (listened := direct(model)) is None:
+    def open(self, model: Model, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
+        """The model's answer, without the text that is passed to `on_text` as it arrives."""
+        if self._on_text is None or (direct_model := direct(model)) is None:
             return model.stream(request)
-        return listened.stream_to(self._hear, request)
+        return direct_model.stream_to(self._pass_text, request)
 
-    def say(self, delta: Delta) -> Iterable[Event]:
-        """The events of a delta that are not told yet. Raises what `tell` raised, of this delta or an earlier one."""
-        if isinstance(delta, TextDelta) and self._failure is None and self._hear(delta.text):
+    def events(self, delta: Delta) -> Iterable[Event]:
+        """The events of a delta, unless `on_text` takes it. Raises what `on_text` raised, also for an earlier delta."""
+        if isinstance(delta, TextDelta) and self._failure is None and self._pass_text(delta.text):
             return ()
         if self._failure is not None:
             raise self._failure
-        return self._writer.say(delta)
+        return self._writer.write(delta)
 
-    def _hear(self, text: str) -> bool:
-        """Tell more of the answer's text, if that is one event; returns whether it was."""
-        if self._tell is None or (event := self._writer.text(text)) is None:
+    def _pass_text(self, text: str) -> bool:
+        """Pass text to `on_text` if it makes exactly one event; returns whether it did."""
+        if self._on_text is None or (event := self._writer.text_event(text)) is None:
             return False
         try:
             self._transcript.apply(event)
-            self._tell(event)
-        except Exception as exc:  # not to be taken for a failure of the model, in whose code this may be
+            self._on_text(event)
+        except Exception as exc:  # this can run inside the model's code, where it would count as the model's failure
             self._failure = exc
             return False
         return True

@@ -1,4 +1,4 @@
-"""One reply of a model as events: what was streamed, each part opened and ended, and the calls with ids of ours."""
+"""Turns the deltas of one reply into AG-UI events, with a start and an end for each part."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class EventWriter:
     """Turns a reply's deltas into events.
 
     Args:
-        message_id: of the assistant's message that the reply becomes.
-        call_id: gives a call an id that is unique within the thread, from the provider's (which may be empty).
+        message_id: id of the assistant's message that the reply becomes.
+        call_id: makes a call's id, unique within the thread, from the provider's (which may be empty).
     """
 
     def __init__(self, message_id: str, call_id: Callable[[str], str]) -> None:
@@ -34,34 +34,34 @@ class EventWriter:
 
     @property
     def length(self) -> int:
-        """How many characters the model has said so far, its reasoning and its calls' arguments included."""
+        """Characters that the model has sent so far, reasoning and arguments of calls included."""
         return self._text_length + self._reasoning_length + sum(self._argument_lengths.values())
 
-    def say(self, delta: Delta) -> Iterator[Event]:
+    def write(self, delta: Delta) -> Iterator[Event]:
         """The events of one delta."""
         match delta:
             case TextDelta(text=text):
-                yield from self._say_text(text)
+                yield from self._write_text(text)
             case ReasoningDelta(text=text):
-                yield from self._say_reasoning(text)
+                yield from self._write_reasoning(text)
             case _:
-                yield from self._say_call(delta.index, delta.id, delta.name, delta.arguments)
+                yield from self._write_call(delta.index, delta.id, delta.name, delta.arguments)
 
-    def text(self, text: str) -> Event | None:
-        """The event of more text where that is just one, which is the case for nearly every delta."""
+    def text_event(self, text: str) -> Event | None:
+        """The event of more text if it is exactly one, as for nearly every delta; else None."""
         if self._is_text_open and text and not self._is_reasoning_open:
             self._text_length += len(text)
             return events.TextMessageContent(self.message_id, text)
         return None
 
     def finish(self, reply: Reply) -> Iterator[Event]:
-        """What the deltas had left out, and the end of everything that is open."""
-        yield from self._say_reasoning(reply.reasoning[self._reasoning_length :])
-        yield from self._say_text(reply.text[self._text_length :])
+        """The events of what the deltas left out, and the end of every open part."""
+        yield from self._write_reasoning(reply.reasoning[self._reasoning_length :])
+        yield from self._write_text(reply.text[self._text_length :])
         for index, call in enumerate(reply.tool_calls):
-            said = self._argument_lengths.get(index, 0)
-            if index not in self._calls or said < len(call.arguments):
-                yield from self._say_call(index, call.id, call.name, call.arguments[said:])
+            sent = self._argument_lengths.get(index, 0)
+            if index not in self._calls or sent < len(call.arguments):
+                yield from self._write_call(index, call.id, call.name, call.arguments[sent:])
         yield from self._end_texts()
         for index, call_id in self._calls.items():
             if rest := self._arguments[index].finish():
@@ -69,12 +69,12 @@ class EventWriter:
             yield events.ToolCallEnd(call_id)
 
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
-        """The reply's calls with the ids under which they were told."""
+        """The reply's calls with the ids that their events have."""
         return tuple(
             ToolCall(self._calls[index], call.name, call.arguments) for index, call in enumerate(reply.tool_calls)
         )
 
-    def _say_text(self, text: str) -> Iterator[Event]:
+    def _write_text(self, text: str) -> Iterator[Event]:
         if not text:
             return
         yield from self._end_reasoning()
@@ -84,7 +84,7 @@ class EventWriter:
         self._text_length += len(text)
         yield events.TextMessageContent(self.message_id, text)
 
-    def _say_reasoning(self, text: str) -> Iterator[Event]:
+    def _write_reasoning(self, text: str) -> Iterator[Event]:
         if not text:
             return
         if not self._is_reasoning_open:
@@ -94,7 +94,7 @@ class EventWriter:
         self._reasoning_length += len(text)
         yield events.ReasoningMessageContent(self._reasoning_id, text)
 
-    def _say_call(self, index: int, provider_id: str, name: str, arguments: str) -> Iterator[Event]:
+    def _write_call(self, index: int, provider_id: str, name: str, arguments: str) -> Iterator[Event]:
         call_id = self._calls.get(index)
         if call_id is None:
             yield from self._end_texts()
@@ -103,8 +103,8 @@ class EventWriter:
             yield events.ToolCallStart(call_id, name, self.message_id)
         if arguments:
             self._argument_lengths[index] = self._argument_lengths.get(index, 0) + len(arguments)
-            if told := self._arguments[index].add(arguments):
-                yield events.ToolCallArgs(call_id, told)
+            if text := self._arguments[index].add(arguments):
+                yield events.ToolCallArgs(call_id, text)
 
     def _end_texts(self) -> Iterator[Event]:
         yield from self._end_reasoning()

@@ -1,1 +1,1 @@
-"""Runs the tool calls of one reply: admission, batches, call limits, interceptors, tool search."""
+"""Runs the tool calls of a reply: admission, batches, call limits, interceptors, tool search."""

@@ -1,4 +1,4 @@
-"""Whether a call may be run now; if not, what the model reads instead, and what the audit says."""
+"""Decides whether a call may run now; if not, makes the outcome that the model and the audit get instead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistant.toolkit.logs import whose
 
 logger = logging.getLogger(__name__)
 
-# The decision on a call that waited for approval when a new run begins without one.
+# The decision on a call that waits for approval when a new run begins without a person's decision.
 NO_DECISION = Decision(False, reason="there was no answer")
 
 
@@ -28,26 +28,26 @@ def check_call(
     context: ToolContext,
     can_ask: bool = True,
 ) -> PlannedCall | ToolOutcome:
-    """A call that is to be run, or the outcome of one that is not.
+    """Plan a call that may run; for any other return its outcome.
 
     Args:
-        decision: what a person said about a call that waited for approval; None if nobody was asked.
-        can_ask: whether a person can be asked; if not, what needs approval is refused.
+        decision: a person's decision on a call that waited for approval; None if there was no request for one.
+        can_ask: whether a person can be asked; if not, calls that need approval are refused.
     """
     try:
-        judged = _check(call, admission, decision, limiter, context)
+        checked = _check(call, admission, decision, limiter, context)
     except Exception:
         logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=whose(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
-    if isinstance(judged, ToolOutcome) and judged.status == "awaiting_approval" and not can_ask:
+    if isinstance(checked, ToolOutcome) and checked.status == "awaiting_approval" and not can_ask:
         return _not_run(
             call, "refused", f"{call.name!r} needs a person's approval, and nobody can be asked here.", admission
         )
-    return judged
+    return checked
 
 
 def check_client_call(call: ToolCall, admission: Admission) -> ToolOutcome | None:
-    """What becomes of a client's call whose arguments are no JSON object; else None: the client checks the rest."""
+    """The outcome of a client's call whose arguments are not a JSON object; else None: the client checks the rest."""
     try:
         parse_arguments(call.arguments)
     except InvalidArguments as exc:

@@ -1,4 +1,4 @@
-"""One batch of tool calls: admitted, run side by side, recorded, and told in the order of the calls."""
+"""Runs one batch of tool calls concurrently, records the outcomes, and yields results in the order of the calls."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["Admission", "Batch", "CallEnvironment", "Decision", "Journal", "Plan
 
 logger = logging.getLogger(__name__)
 
-# How long a cancelled tool may take to clean up.
+# For a cancelled tool to clean up.
 CANCEL_SECONDS = 5.0
-# What is said of an assistant that was asked and did not come to an answer.
+# The error of a sub-agent that was stopped.
 STOPPED = "Stopped before it had an answer."
 
 
 @dataclass
 class Batch:
-    """The calls of one reply; `run` yields the events, and afterwards the rest says what came of it.
+    """The calls of one reply. `run` yields the events; the other attributes hold the result afterwards.
 
     Args:
-        decisions: what a person decided on calls that waited for approval; None while nobody was asked.
+        decisions: a person's decisions on calls that waited for approval, by call id; None if none was requested.
         undecided: the decision on calls that waited and have none; None to leave them waiting.
-        is_rest: other calls of the reply were answered before.
+        is_rest: other calls of the reply already have results.
     """
 
     calls: Sequence[ToolCall]
@@ -51,7 +51,7 @@ class Batch:
             raise ValueError("Calls of one batch must have different ids.")
         self._planned: list[PlannedCall] = []
         self._queue: asyncio.Queue[Event | ToolOutcome] = asyncio.Queue()
-        self._told: set[str] = set()
+        self._sent: set[str] = set()
         self._is_recorded = False
 
     @property
@@ -61,13 +61,13 @@ class Batch:
 
     @property
     def direct(self) -> list[str] | None:
-        """The results that are the answer: only if every call of the reply was of such a tool, and succeeded.
+        """The results that are the turn's answer: if all tools of the batch are `return_direct`, and all succeeded.
 
-        Nothing but white space is no answer.
+        None otherwise, and where the results are only white space.
         """
         outcomes = self.outcomes.values()
         if self.is_rest or self.client_calls:
-            # A conversation does not tell whether the tools that were answered before succeeded.
+            # A conversation does not show whether the tools with earlier results succeeded.
             return None
         if not outcomes or not all(o.return_direct and o.status == "ok" for o in outcomes):
             return None
@@ -75,7 +75,7 @@ class Batch:
         return results if "".join(results).strip() else None
 
     async def run(self) -> AsyncGenerator[Event, None]:
-        """Run the batch. However it ends, the journal has an outcome of every call that was started."""
+        """Run the batch. However it ends, the journal gets an outcome of every call that was started."""
         note(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
         admissions = await self.environment.toolset.admit(self.calls)
         for call, admission in zip(self.calls, admissions, strict=True):
@@ -84,19 +84,19 @@ class Batch:
         try:
             if self._planned:
                 for outcome in (await self.environment.journal.starting(tuple(self._planned))).values():
-                    self._take(outcome)
+                    self._settle(outcome)
             planned = [work for work in self._planned if work.call.id not in self.outcomes]
             tasks = self._start(planned)
-            for event in self._tell():
+            for event in self._settled():
                 yield event
-            for event in self._in_order():
+            for event in self._results_in_order():
                 yield event
             while len(self.outcomes) + len(self.client_calls) < len(self.calls):
                 item = await self._queue.get()
                 if isinstance(item, ToolOutcome):
-                    self._take(item)
+                    self._settle(item)
                     yield _finished(item)
-                    for event in self._in_order():
+                    for event in self._results_in_order():
                         yield event
                 else:
                     yield item
@@ -110,16 +110,16 @@ class Batch:
             await self._stop(tasks)
 
     def _plan(self, call: ToolCall, admission: Admission) -> None:
-        """Sort a call: to be run, settled already, waiting for a person, or the client's."""
+        """Sort a call: to be run, refused, waiting for approval, or for the client to run."""
         environment = self.environment
         if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
-            if (broken := check_client_call(call, admission)) is None:
+            if (refused := check_client_call(call, admission)) is None:
                 self.client_calls.append(call)
             else:
-                self._take(broken)
+                self._settle(refused)
             return
         decision = None if self.decisions is None else self.decisions.get(call.id, self.undecided)
-        judged = check_call(
+        checked = check_call(
             call,
             admission,
             decision=decision,
@@ -127,10 +127,10 @@ class Batch:
             context=environment.context,
             can_ask=environment.can_ask,
         )
-        if isinstance(judged, PlannedCall):
-            self._planned.append(judged)
+        if isinstance(checked, PlannedCall):
+            self._planned.append(checked)
         else:
-            self._take(judged)
+            self._settle(checked)
 
     def _start(self, planned: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
         limit = asyncio.Semaphore(self.environment.parallel)
@@ -158,83 +158,76 @@ class Batch:
             try:
                 outcome = await run_call(work, blank, self.environment, self._queue.put_nowait)
                 if outcome.media:
-                    outcome = replace(
-                        outcome, files=tuple(await self.environment.journal.keep(work.call, outcome.media))
-                    )
+                    files = await self.environment.journal.keep(work.call, outcome.media)
+                    outcome = replace(outcome, files=tuple(files))
             finally:
                 duration = round((time.perf_counter() - began) * 1000)
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
 
-    def _take(self, outcome: ToolOutcome) -> None:
-        outcome = self._keep(outcome)
-        note(
-            logger,
-            self.environment.context,
-            "Call %s: %s after %d ms",
-            outcome.call.id,
-            outcome.status,
-            outcome.duration_ms,
-        )
+    def _settle(self, outcome: ToolOutcome) -> None:
+        outcome = self._add_outcome(outcome)
+        ending = outcome.call.id, outcome.status, outcome.duration_ms
+        note(logger, self.environment.context, "Call %s: %s after %d ms", *ending)
         if images := tuple(one for one in outcome.media if one.is_image):
             self.environment.transcript.images[outcome.call.id] = images
         if outcome.status != "awaiting_approval":
-            self.environment.transcript.settle(outcome.call.id, outcome.content)
+            self.environment.transcript.record_result(outcome.call.id, outcome.content)
 
-    def _keep(self, outcome: ToolOutcome) -> ToolOutcome:
-        # Half a character or a NUL, from a model's or a person's JSON, could not be stored or sent.
-        kept = replace(outcome, content=clean_text(outcome.content), error=clean_text(outcome.error))
-        self.outcomes[outcome.call.id] = kept
-        return kept
+    def _add_outcome(self, outcome: ToolOutcome) -> ToolOutcome:
+        # Lone surrogates and NUL, which JSON escapes can produce, can neither be stored nor sent.
+        cleaned = replace(outcome, content=clean_text(outcome.content), error=clean_text(outcome.error))
+        self.outcomes[outcome.call.id] = cleaned
+        return cleaned
 
-    def _tell(self) -> list[Event]:
-        """Of the calls that were settled without being run: that they are."""
+    def _settled(self) -> list[Event]:
+        """`tool.finished` of the calls that have an outcome without having run."""
         return [_finished(outcome) for outcome in self.outcomes.values() if outcome.status != "awaiting_approval"]
 
-    def _in_order(self) -> list[Event]:
-        """The results that may be told now: each call's after those before it."""
+    def _results_in_order(self) -> list[Event]:
+        """The results that can be sent now: each call's only after those before it."""
         events: list[Event] = []
         waiting = {call.id for call in self.client_calls}
         for call in self.calls:
             outcome = self.outcomes.get(call.id)
-            if call.id in self._told or call.id in waiting:
+            if call.id in self._sent or call.id in waiting:
                 continue
             if outcome is None:
                 break
             if outcome.status != "awaiting_approval":
-                self._told.add(call.id)
+                self._sent.add(call.id)
                 events.append(ToolCallResult(result_id(call.id), call.id, outcome.content, role="tool"))
         return events
 
     async def _record(self) -> None:
-        """Put the outcomes down, each with what the assistants said that its call asked."""
-        for call_id, asked in self.environment.transcript.asked.by_call().items():
+        """Record the outcomes, each with the transcripts of the sub-agents that its call started."""
+        for call_id, sub_agents in self.environment.transcript.sub_agents.by_call().items():
             if call_id in self.outcomes:
-                self.outcomes[call_id] = replace(self.outcomes[call_id], asked=tuple(asked))
+                self.outcomes[call_id] = replace(self.outcomes[call_id], sub_agents=tuple(sub_agents))
         if self.outcomes:
             await self.environment.journal.finished([self.outcomes[c.id] for c in self.calls if c.id in self.outcomes])
 
     async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
-        """End what still runs, and record what came of it."""
+        """Cancel what still runs, and record the outcomes."""
         if self._is_recorded:
             return
         for task in tasks:
             task.cancel()
         if tasks:
-            # A tool that will not be cancelled is not waited for any longer.
+            # A tool that ignores its cancellation is left running.
             await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
         while not self._queue.empty():
             item = self._queue.get_nowait()
             if isinstance(item, ToolOutcome):
-                outcome = self._keep(item)
+                outcome = self._add_outcome(item)
                 if outcome.status != "cancelled":
-                    self.environment.transcript.settle(outcome.call.id, outcome.content)
+                    self.environment.transcript.record_result(outcome.call.id, outcome.content)
         for work in self._planned:
             self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
-        self.environment.transcript.asked.stop(STOPPED)
+        self.environment.transcript.sub_agents.stop(STOPPED)
         try:
             await self._record()
         except Exception:
-            # What ended the batch must be seen, not this.
+            # Raised, it would hide the exception that ended the batch.
             context = self.environment.context
             logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=whose(context))
 

@@ -1,4 +1,4 @@
-"""Keeps a run's tool calls within limits, and stops a model that calls the same thing again and again."""
+"""Limits a run's tool calls, and ends runs whose model repeats the same call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assistant.core.values.messages import ToolCall, Usage
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.toolkit import Tool
 
-# Identical calls in one run: refused from the third on, and the fifth ends the run.
+# Identical calls in one run: from the third on they are refused, the fifth ends the run.
 REFUSED_REPEAT = 3
 LAST_REPEAT = 5
 
@@ -18,11 +18,13 @@ LAST_REPEAT = 5
 class CallLimiter:
     """Counts the calls of one run.
 
-    `stop` says why the run must end after this batch, once it must, and `code` is the error's.
-
     Args:
         tool_calls: how many calls the run may make; 0 for any number.
         calls_per_tool: how many of one tool; 0 for any number. A tool's own `max_calls` can be lower.
+
+    Attributes:
+        stop: why the run must end after this batch; empty while it need not.
+        code: the run error code for it.
     """
 
     def __init__(self, *, tool_calls: int = 0, calls_per_tool: int = 0) -> None:
@@ -35,7 +37,7 @@ class CallLimiter:
         self._identical: Counter[tuple[str, str]] = Counter()
 
     def admit(self, call: ToolCall, tool: Tool | None) -> str | None:
-        """Count a call; returns why it must not be run, in a sentence to the model, or None."""
+        """Count a call; returns None if it may run, else the reason as a sentence for the model."""
         self._total += 1
         self._by_tool[call.name] += 1
         canonical = call.canonical
@@ -57,8 +59,8 @@ class CallLimiter:
             return f"Not run: {call.name!r} may be called {min(limits)} times in one run. Answer with what you have."
         return None
 
-    def watch(self, spent: Usage, limits: Limits, allowances: Iterable[Allowance]) -> None:
-        """Stop the run if it has used up its tokens or its money, its own or what is left of a shared quota."""
+    def check_budget(self, spent: Usage, limits: Limits, allowances: Iterable[Allowance]) -> None:
+        """Set `stop` once the run has used up its tokens or its cost, its own limits' or those of a shared quota."""
         for own in allowances:
             if _is_over(spent, own):
                 self.stop, self.code = own.sentence, "quota_exceeded"

@@ -1,7 +1,7 @@
-"""What may stand around every tool call and every question to a model: to log, cache, redact, change or refuse.
+"""Interceptors around tool calls and model requests: to log, cache, redact, change or refuse them.
 
-A tool interceptor gets the invocation and the next one in line; it may change the invocation, not go on, go on more
-than once, or change the result. The first in the list is the outermost.
+A tool interceptor gets the invocation and the next handler. It may change the invocation, skip the handler, call it
+more than once, or change the result. The first in the list is the outermost.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A tool about to be run with these arguments, as the model's text or as a mapping."""
+    """A tool that is about to run, with its arguments as the model's text or as a mapping."""
 
     tool: Tool
     arguments: str | Mapping[str, Any]
     context: ToolContext = field(repr=False)
 
     def parsed(self) -> dict[str, Any]:
-        """The arguments as the handler's keywords. Raises `InvalidArguments`."""
+        """The validated arguments as keywords of the handler. Raises `InvalidArguments`."""
         return self.tool.check(self.arguments)
 
 
@@ -46,7 +46,7 @@ ModelInterceptor = Callable[[ModelRequest, AskModel], AsyncIterator[Delta | Repl
 
 
 async def invoke(invocation: Invocation, interceptors: Sequence[ToolInterceptor]) -> ToolResult:
-    """Run a tool with these interceptors around it. Raises what they or the tool raise."""
+    """Run a tool with interceptors around it. Raises what they or the tool raise."""
     call: CallTool = _run
     for interceptor in reversed(interceptors):
         call = partial(_step, interceptor, call)
@@ -62,7 +62,7 @@ async def _step(interceptor: ToolInterceptor, following: CallTool, invocation: I
 
 
 class InterceptedModel:
-    """A model with interceptors around every question to it."""
+    """A model with interceptors around every request."""
 
     def __init__(self, model: Model, interceptors: Sequence[ModelInterceptor]) -> None:
         self._model = model
@@ -78,12 +78,12 @@ class InterceptedModel:
 
     @property
     def well_known_provider(self) -> str:
-        """The provider as telemetry names it."""
+        """The provider's name in OpenTelemetry."""
         return str(getattr(self._model, "well_known_provider", self._model.provider))
 
     @property
     def output_mode(self) -> Mode:
-        """How the model wants to be asked for typed answers."""
+        """How typed answers are requested from the model."""
         mode: Mode = getattr(self._model, "output_mode", "native")
         return mode
 
@@ -99,7 +99,7 @@ def _ask(interceptor: ModelInterceptor, following: AskModel, request: ModelReque
 
 
 async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
-    """Log each call with its tenant, run and duration; never what was said."""
+    """Log each call with its tenant, run and duration; never its arguments or result."""
     began = time.perf_counter()
     ending = "failed"
     try:
@@ -122,35 +122,35 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A result, good for exactly these circumstances."""
+class _CachedResult:
+    """A cached result, valid for exactly these circumstances."""
 
     result: ToolResult
     circumstances: tuple[Any, ...]
-    # While it is kept, nothing else can have the ids of what it runs.
+    # A reference, so that no other object gets the ids that are in the key.
     tool: Tool
 
 
 class Cache:
-    """Remembers what idempotent, read-only calls returned, for each function or method of one object, tenant, user and
-    further context apart.
+    """Caches the results of idempotent, read-only tools, separately for each function (or bound method), tenant, user
+    and further context.
 
     Args:
-        seconds: how long a result is good for.
-        size: how many are kept; the least recently used go first.
+        seconds: how long a result is valid.
+        size: how many results are cached; the least recently used are dropped first.
     """
 
     def __init__(self, seconds: float = 60.0, size: int = 1000) -> None:
-        self._results: TTLCache[tuple[object, ...], _Kept, float] = TTLCache(size, seconds)
+        self._results: TTLCache[tuple[object, ...], _CachedResult, float] = TTLCache(size, seconds)
 
     async def __call__(self, invocation: Invocation, call: CallTool) -> ToolResult:
         tool, context = invocation.tool, invocation.context
         if not (tool.idempotent and tool.read_only):
             return await call(invocation)
-        # Whatever else a tool can see must be the same; plain values of it, such as a tenant's name, are in the key.
+        # Everything a tool can see must be equal; plain values among it, such as a tenant's name, are part of the key.
         circumstances = (dict(context.extra), context.config, dict(context.secrets), tool.parameters)
         plain = frozenset(item for item in context.extra.items() if isinstance(item[1], str | int))
-        # The text, for values that differ may look alike: secrets, long fractions, fields that are left out of `repr`.
+        # The text, since different values can have one `repr`: secrets, long fractions, fields without `repr`.
         arguments = parse_arguments(invocation.arguments).text
         key = (*_identity(tool), context.tenant, context.user, context.assistant, plain, arguments)
         found = self._results.get(key)
@@ -158,25 +158,25 @@ class Cache:
             return found.result
         result = await call(invocation)
         if not result.is_error:
-            self._results[key] = _Kept(result, circumstances, tool)
+            self._results[key] = _CachedResult(result, circumstances, tool)
         return result
 
 
 def _identity(tool: Tool) -> tuple[int, ...]:
-    """What a tool runs, and what it makes of the result: two tools may have one name, and two methods one function."""
+    """Identifies what a tool runs and how its result is converted; names and functions alone can be equal."""
     handler = tool.handler
     function, owner = getattr(handler, "__func__", handler), getattr(handler, "__self__", None)
     return id(function), id(owner), id(tool.result_converter)
 
 
 class Redact:
-    """Hides what matches a pattern, such as card numbers, in whatever a call comes to, for model, page and audit.
+    """Replaces matches of patterns, such as card numbers, in results before the model, the page or the audit see them.
 
-    Errors, structured values and names of files are looked through, too; what is in files is not.
+    Covers error messages, structured values, and names and descriptions of files, but not the files' content.
 
     Args:
         patterns: regular expressions.
-        mark: what stands in the place of a match.
+        mark: the replacement.
     """
 
     def __init__(self, *patterns: str, mark: str = "[hidden]") -> None:
@@ -210,7 +210,7 @@ class Redact:
         return text
 
     def _hidden_within(self, value: Any) -> Any:
-        """A value of JSON's kinds with its texts and numbers hidden; any other as it is, for it is nobody's to read."""
+        """A JSON value with matches in its strings and numbers replaced; values of other types are never shown."""
         if isinstance(value, dict):
             return {self._hidden_within(key): self._hidden_within(item) for key, item in value.items()}
         if isinstance(value, list | tuple):

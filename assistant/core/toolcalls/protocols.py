@@ -1,4 +1,4 @@
-"""What the loop asks of whoever hands out tools and keeps the books, and the values that pass between them."""
+"""The `Toolset` and `Journal` protocols, the values they exchange with the loop, and plain implementations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from assistant.core.conversation.sub_agent_transcripts import Asked
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import InvalidTool, Media, Registry, Tool, ToolContext
 from assistant.toolkit.validation_errors import sentence
@@ -21,11 +21,15 @@ Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_app
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What may be done with one call now; `rule` is a sentence that says which rule decided.
+    """The policy for one call at this moment.
 
-    `tool` is None if there is none of that name; `callable_names` are those that may be called instead, as far as
-    their `tools` say themselves that they are available. `outage` is a sentence for whoever could use the tool, if it
-    did not stand still.
+    Attributes:
+        tool: None if there is none of that name.
+        rule: the rule that decided, as a sentence for the audit.
+        config: the tool's settings.
+        callable_names: the tools that may be called instead, if they are available.
+        tools: the tools of these names; each decides itself whether it is available.
+        outage: why a permitted tool cannot be used at present, as a sentence for the model; empty if it can.
     """
 
     tool: Tool | None
@@ -40,9 +44,12 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person said about a call that waited for approval.
+    """A person's decision on a call that waited for approval.
 
-    `edited_arguments` run in place of the model's; `response` is the result in the tool's place, which is then not run.
+    Attributes:
+        edited_arguments: replace the model's.
+        reason: why the call was declined; the model reads it.
+        response: the result of the call; the tool is then not run.
     """
 
     approved: bool
@@ -53,9 +60,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call that is about to be run, with `arguments` (a person may have edited the model's).
+    """A call that is about to run.
 
-    `agent` is the assistant that made it within the run; empty for the run's own.
+    Attributes:
+        arguments: the model's text, or a mapping if a person edited them.
+        agent: the sub-agent that made the call; empty for the run's own assistant.
     """
 
     call: ToolCall
@@ -81,12 +90,19 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What came of one call.
+    """The outcome of one call.
 
-    `content` is what the model reads, `display` what a page shows, `full` the whole of a content that was cut;
-    `error` is for the audit. `ends_run`: the tool chose that its failure ends the run. `media` are the files it gave,
-    `files` how clients get them (`name`, `mediaType`, `size`, `url`). `asked` are the assistants that it asked.
-    `quota` is why it was not run, if no more calls may be made for now, which ends the run.
+    Attributes:
+        content: what the model reads.
+        display: what a page shows.
+        error: what went wrong, for the audit.
+        full: the whole text of a `content` that was cut.
+        ends_run: the failure ends the run, as the tool's `on_error` demands.
+        media: the files that the tool returned.
+        files: how clients get them (`name`, `mediaType`, `size`, `url`).
+        agent: the sub-agent that made the call; empty for the run's own assistant.
+        sub_agents: the runs of sub-agents that the call started.
+        quota: why the call was not run, if a quota is used up; this ends the run.
     """
 
     call: ToolCall
@@ -104,43 +120,44 @@ class ToolOutcome:
     media: tuple[Media, ...] = field(default=(), repr=False)
     files: tuple[Mapping[str, Any], ...] = ()
     agent: str = ""
-    asked: tuple[Asked, ...] = field(default=(), repr=False)
+    sub_agents: tuple[SubAgentRun, ...] = field(default=(), repr=False)
     quota: str = ""
 
 
 class Toolset(Protocol):
-    """Hands out tools."""
+    """The tools of a run, and the policy for calling them."""
 
     async def offered(self) -> Sequence[Tool]:
-        """The tools to offer; asked before every question to the model."""
+        """The tools to offer; called before every request to the model."""
 
     async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        """What may be done with each call, in their order; asked again for every batch."""
+        """The policy for each call, in their order; called for every batch."""
 
 
 class Journal(Protocol):
-    """Keeps the books on tool calls."""
+    """Records tool calls."""
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        """Note calls before they run.
+        """Record calls before they run.
 
-        Returns, by call id, the outcomes of those that are not to be run: they ran before, or there were too many.
+        Returns:
+            By call id, the outcomes of those that must not run: they ran before, or a quota is used up.
         """
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
-        """Keep the files of a call that has just ended; returns how clients get them."""
+        """Store the files of a call that has just ended; returns how clients get them."""
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        """Note what came of a batch, the calls that were not run included."""
+        """Record the outcomes of a batch, including calls that were not run."""
 
 
 def describe_media(media: Sequence[Media]) -> list[dict[str, Any]]:
-    """What clients are told of files, without where they are."""
+    """Files as clients see them, without a URL."""
     return [{"name": one.name, "mediaType": one.media_type, "size": len(one.data)} for one in media]
 
 
 class NullJournal:
-    """Keeps no books."""
+    """Records nothing."""
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         return {}
@@ -153,14 +170,14 @@ class NullJournal:
 
 
 class FixedToolset:
-    """The same tools throughout, all switched on.
+    """A toolset that never changes, with all tools switched on.
 
     Args:
         configs: the settings of tools, by tool name, as values or mappings; default each tool's own defaults.
         secrets: the secrets that tools declare, by tool name and then by secret name.
 
     Raises:
-        InvalidTool: a tool's settings are not as it declares them.
+        InvalidTool: settings do not fit the tool's declaration.
     """
 
     def __init__(
@@ -202,5 +219,5 @@ def _config(tool: Tool, given: Any) -> Any:
 
 
 def is_available(tool: Tool, context: ToolContext) -> bool:
-    """Whether the tool itself wants to be used in these circumstances."""
+    """Whether the tool makes itself available in this context."""
     return tool.for_context(context) is not None

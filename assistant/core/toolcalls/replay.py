@@ -1,4 +1,4 @@
-"""Whether a call that was begun before runs again: it does only where that changes nothing more."""
+"""Decides whether a call that was started before may run again after an interruption."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ EFFECT_UNKNOWN = (
 
 
 def replayed(work: PlannedCall, earlier: ToolOutcome | None) -> ToolOutcome | None:
-    """What is told of a call in place of running it; None if it is to be run.
+    """The outcome of a call that is not run again; None if it is to run.
 
-    A call that had ended keeps its outcome. One that was cut off runs again if its tool is idempotent or changes
-    nothing; else the model is told that nobody knows whether it took effect.
+    A call that ended keeps its outcome. One that was interrupted runs again if its tool is idempotent or read-only;
+    otherwise the model reads that its effect is unknown.
 
     Args:
-        earlier: what came of the same call (by run and call id) before; "cancelled" if it never ended.
+        earlier: the outcome of the same call (by run and call id) before; "cancelled" if it never ended.
     """
     if earlier is None or earlier.status == "awaiting_approval":
         return None

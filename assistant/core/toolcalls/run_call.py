@@ -1,4 +1,4 @@
-"""Runs one tool call that was let in, within its time, with its context; whatever happens becomes an outcome."""
+"""Runs one admitted tool call within its timeout; whatever happens becomes an outcome."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ Emit = Callable[[Event], None]
 class CallEnvironment:
     """What all tool calls of one run share.
 
-    `default_timeout` is in seconds, for tools that name none; `parallel` is how many calls run at once. `observe` is
-    `Plan`'s. `asked` are the run's messages from before the transcript's: what the user asked.
+    Attributes:
+        parallel: how many calls run at once.
+        default_timeout: in seconds, for tools that set none.
+        can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
+        turn_messages: the user's message and what followed it before this run; the transcript has the rest.
     """
 
     toolset: Toolset
@@ -51,12 +54,12 @@ class CallEnvironment:
     interceptors: tuple[ToolInterceptor, ...] = ()
     on_error: Literal["model", "raise"] = "model"
     observe: Callable[[Model], Model] | None = None
-    asked: tuple[Message, ...] = ()
+    turn_messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
 class ParentRun:
-    """Where the code below a running tool finds the run: sub-agents speak and count their tokens through it."""
+    """The run that a running tool belongs to; sub-agents send their events and count their tokens through it."""
 
     emit: Emit
     environment: CallEnvironment
@@ -69,11 +72,11 @@ async def run_call(work: PlannedCall, blank: ToolOutcome, environment: CallEnvir
     """Run one tool once.
 
     Args:
-        blank: the outcome's fields that are known beforehand.
-        emit: where the tool's progress goes.
+        blank: an outcome with the fields that are known beforehand.
+        emit: called with the events of the tool's progress.
 
     Raises:
-        CancelledError: somebody cancelled it.
+        CancelledError: the call was cancelled.
     """
     tool = work.tool
     seconds = min(
@@ -107,7 +110,7 @@ async def run_call(work: PlannedCall, blank: ToolOutcome, environment: CallEnvir
 
 
 def _shown(result: ToolResult) -> Any:
-    """What a page shows of a result that the model reads with a note before it."""
+    """What a page shows of a result to which the model reads a note about edited arguments."""
     try:
         return pydantic_core.from_json(result.content)
     except ValueError:
@@ -137,12 +140,12 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment
 
 
 def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
-    """What a page is to show, as JSON values."""
+    """The tool's `display` as JSON values; None if it has none or cannot be serialised."""
     if display is None:
         return None
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
-    except Exception:  # the value's own `__str__` may raise anything
+    except Exception:  # a value's `__str__` may raise anything
         logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=whose(context))
         return None
 
@@ -163,7 +166,7 @@ def _context(work: PlannedCall, environment: CallEnvironment, seconds: float, em
         tool_call_id=call_id,
         idempotency_key=f"{environment.context.thread_id}:{call_id}",
         deadline=datetime.now(UTC) + timedelta(seconds=seconds) if math.isfinite(seconds) else None,
-        history=(*environment.asked, *environment.transcript.messages),
+        history=(*environment.turn_messages, *environment.transcript.messages),
         config=work.admission.config,
         secrets=work.admission.secrets,
         progress=report,

@@ -1,4 +1,4 @@
-"""Tool search: of a large catalogue the model sees one tool that finds the others, and those it found."""
+"""Tool search: with a large catalogue the model is offered a search tool, and the tools that it has found."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from assistant.toolkit.logs import note
 logger = logging.getLogger(__name__)
 
 SEARCH_TOOL = "search_tools"
-# Scripts that write without spaces, or attach other words to a word: Chinese, Japanese, Korean, Thai, Khmer, ...
+# Scripts without spaces between words, or with words attached to others: Chinese, Japanese, Korean, Thai, Khmer, ...
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W\d_{_UNSPACED}]+|\d+")
 _LETTER = re.compile(f"[{_UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ENDINGS = ("ings", "ing", "ies", "es", "ed", "s", "y")
-# Letters by which words of other alphabets are known: what follows is mostly inflection.
+# Words of other alphabets are compared by so many letters: the rest is mostly inflection.
 _STEM = 5
 
 
 class SearchingToolset:
-    """Another toolset, of which only what was found is offered once it is large; for one run.
+    """Wraps a toolset for one run; once it is large, only tools that were searched for are offered.
 
-    What may be called is for the other one to say: search opens no door.
+    The wrapped toolset still decides which calls are allowed: search gives no permission.
 
     Args:
-        threshold: up to this many tools all are offered, and there is nothing to search.
-        most: how many tools one search finds.
-        always: names of tools that are offered anyway.
+        threshold: up to this many tools all are offered, without a search tool.
+        limit: how many tools one search finds.
+        always: names of tools that are offered without a search.
     """
 
-    def __init__(self, toolset: Toolset, *, threshold: int = 30, most: int = 6, always: Sequence[str] = ()) -> None:
+    def __init__(self, toolset: Toolset, *, threshold: int = 30, limit: int = 6, always: Sequence[str] = ()) -> None:
         self._toolset = toolset
         self._threshold = threshold
-        self._most = most
+        self._limit = limit
         self._shown: set[str] = set(always)
         self._catalogue: Sequence[Tool] = ()
         self._search: Tool | None = None
@@ -76,7 +76,7 @@ class SearchingToolset:
         )
 
     async def _find(self, query: str, context: ToolContext) -> str:
-        found = find_tools(query, self._catalogue, most=self._most)
+        found = find_tools(query, self._catalogue, limit=self._limit)
         note(logger, context, "A search found %d of %d tools", len(found), len(self._catalogue))
         if not found:
             return "No tool does that. Try other words."
@@ -85,8 +85,8 @@ class SearchingToolset:
         return f"These tools can be called from now on:\n{lines}"
 
 
-def find_tools(query: str, tools: Sequence[Tool], *, most: int = 6) -> list[Tool]:
-    """The tools whose names, descriptions and parameters fit the words best, best first; rare words weigh more."""
+def find_tools(query: str, tools: Sequence[Tool], *, limit: int = 6) -> list[Tool]:
+    """The tools whose names, descriptions and parameters match the query best, best first; rare words weigh more."""
     documents = [_words_of(tool) for tool in tools]
     in_how_many = Counter(word for document in documents for word in document)
     scores = [
@@ -96,16 +96,16 @@ def find_tools(query: str, tools: Sequence[Tool], *, most: int = 6) -> list[Tool
         for document in documents
     ]
     ranked = sorted(range(len(tools)), key=lambda place: -scores[place])
-    return [tools[place] for place in ranked[:most] if scores[place] > 0]
+    return [tools[place] for place in ranked[:limit] if scores[place] > 0]
 
 
 def _words_of(tool: Tool) -> dict[str, float]:
-    """A tool's words with their weights."""
+    """The words of a tool's name, description and parameters, with their weights."""
     weights: dict[str, float] = {}
     sources = ((" ".join(tool.parameters.get("properties", {})), 0.5), (tool.description, 1.0), (tool.name, 2.0))
     for text, weight in sources:
         weights.update(dict.fromkeys(_words(text), weight))
-        # A question may be one character alone.
+        # A query may consist of one character.
         weights.update(dict.fromkeys(_LETTER.findall(_folded(text)), weight))
     return weights
 
@@ -121,7 +121,7 @@ def _words(text: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    """The text without case, and without the marks on its letters, which many leave out as they type."""
+    """The text in lower case and without diacritics, which people often leave out."""
     if text.isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())

@@ -1,4 +1,4 @@
-"""An assistant as a tool of another: its own prompt, model, tools and limits; the same tenant, user, run and books."""
+"""Sub-agents: an assistant as a tool of another, with its own prompt, model, tools and limits in the same run."""
 
 from __future__ import annotations
 
@@ -31,34 +31,37 @@ from assistant.toolkit.logs import note
 
 logger = logging.getLogger(__name__)
 
-# How deep assistants may ask each other, the first one not counted.
+# How deep sub-agents may be nested below the run's own assistant.
 MAX_DEPTH = 3
-# With a bound on how much of its own turn the model is sent; old tool results are left out first.
+# A sub-agent's own turn can exceed the model's context, too; old tool results are left out first.
 DEFAULT_SETTINGS = AssistantSettings(history_tokens=24_000)
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where in the tree of agents the code runs: those on the way here, and the innermost one's run."""
+class _AgentChain:
+    """The agents from the run's own assistant to the one at work, and the innermost sub-agent's run id."""
 
     names: tuple[str, ...] = ()
     run_id: str | None = None
 
 
-_TOP = _Place()
-_place: ContextVar[_Place] = ContextVar("agent_place", default=_TOP)
+_NO_CHAIN = _AgentChain()
+_chain: ContextVar[_AgentChain] = ContextVar("agent_chain", default=_NO_CHAIN)
 
 
 @dataclass(frozen=True)
 class Agent:
-    """An assistant that others can ask.
+    """An assistant that other assistants can call as a tool.
 
-    `name` is a tool's name, and `title` what people call it: the same, unless another is given. So is `slug`, by which
-    a run knows it as its own assistant (`context.assistant`). `input_type` is a pydantic model, a dataclass or a JSON
-    Schema (as a mapping) that the task has to fit; without one it is a text. `output_type` is what the answer has to
-    be, likewise; without one it is a text, too. `toolset` decides for the same user as everywhere, so that asking an
-    agent opens no door. Of `settings`, `on_error` is that of the run, and the schemas are `input_type` and
-    `output_type`.
+    Attributes:
+        name: the name of its tool.
+        toolset: decides for the run's own user, so that calling an agent gives no further permission.
+        input_type: type of the task: a pydantic model, a dataclass or a JSON Schema (as a mapping); None for a text.
+        output_type: type of the answer, likewise; None for a text.
+        title: the name for people; default `name`.
+        slug: its `context.assistant` in runs of its own; default `name`.
+        settings: `on_error` and the schemas in them are not used: the run's `on_error`, `input_type` and `output_type`
+            hold instead.
     """
 
     name: str
@@ -73,7 +76,7 @@ class Agent:
     settings: AssistantSettings = DEFAULT_SETTINGS
 
     def as_tool(self) -> Tool:
-        """The agent as a tool: ask it, and its answer is the result."""
+        """The agent as a tool whose argument is the task and whose result is the answer."""
         agent = self
 
         async def ask(task: str, context: ToolContext) -> Any:
@@ -100,14 +103,14 @@ class Agent:
         )
 
     async def ask(self, task: str, context: ToolContext) -> Any:
-        """Give the agent a task, from within a running tool; returns its answer.
+        """Give the agent a task from within a running tool; returns its answer.
 
         Raises:
-            ToolError: it failed, or the agents ask each other in a circle or too deep.
+            ToolError: the agent failed, is already at work further up, or would be nested too deep.
         """
-        place, parent = _place.get(), current_parent.get()
-        # At the top nobody has been asked yet, and the run's own assistant is at work.
-        names = place.names or (context.assistant,)
+        chain, parent = _chain.get(), current_parent.get()
+        # Empty while the run's own assistant is at work.
+        names = chain.names or (context.assistant,)
         own = self.slug or self.name
         if own in names:
             raise ToolError(f"{self.name!r} is already at work on this; it cannot be asked again from within.")
@@ -115,8 +118,8 @@ class Agent:
             raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
         run_id = new_id()
         note(logger, context, "Asking %s, %d deep", self.name, len(names))
-        token = _place.set(_Place((*names, own), run_id))
-        parent.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, place.run_id))
+        token = _chain.set(_AgentChain((*names, own), run_id))
+        parent.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, chain.run_id))
         try:
             answer = await self._answer(task, context, parent, run_id)
         except asyncio.CancelledError:
@@ -126,7 +129,7 @@ class Agent:
             parent.emit(events.SubagentError(run_id, str(exc)))
             raise
         finally:
-            _place.reset(token)
+            _chain.reset(token)
         note(logger, context, "%s has answered", self.name)
         parent.emit(events.SubagentFinished(run_id))
         return answer
@@ -135,7 +138,7 @@ class Agent:
         messages = [Message("user", task)]
         if self.system:
             messages.insert(0, Message("system", self.system))
-        return await self._play(self._plan(messages, context, parent), parent, run_id)
+        return await self._run_turn(self._plan(messages, context, parent), parent, run_id)
 
     def _plan(self, messages: list[Message], context: ToolContext, parent: ParentRun) -> Plan:
         observe = parent.environment.observe
@@ -166,12 +169,12 @@ class Agent:
             output_mode=getattr(self.model, "output_mode", "native"),
         )
 
-    async def _play(self, plan: Plan, parent: ParentRun, run_id: str) -> Any:
-        """Play one turn of the agent within the run of the one that asked; returns its answer."""
+    async def _run_turn(self, plan: Plan, parent: ParentRun, run_id: str) -> Any:
+        """Run one turn of the agent within the parent's run; returns its answer."""
         transcript = Transcript()
         try:
-            async with aclosing(run_turn(plan, transcript)) as played:
-                async for event in played:
+            async with aclosing(run_turn(plan, transcript)) as turn:
+                async for event in turn:
                     if not isinstance(event, RunStarted | RunFinished | RunError):
                         parent.emit(_attributed(event, run_id))
         except asyncio.CancelledError:
@@ -187,7 +190,7 @@ class Agent:
 
 
 class _AgentJournal:
-    """The books of the run, in which an agent's calls stand under its name."""
+    """The run's journal, with a sub-agent's calls recorded under its name."""
 
     def __init__(self, journal: Journal, agent: str) -> None:
         self._journal = journal
@@ -200,14 +203,14 @@ class _AgentJournal:
         return await self._journal.keep(call, media)
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
-        # What deeper ones said is kept with the call of the run's own assistant, which all of this stands under.
+        # Transcripts of nested sub-agents are stored with the call of the run's own assistant.
         await self._journal.finished(
-            [replace(outcome, agent=outcome.agent or self._agent, asked=()) for outcome in outcomes]
+            [replace(outcome, agent=outcome.agent or self._agent, sub_agents=()) for outcome in outcomes]
         )
 
 
 def _attributed(event: Event, run_id: str) -> Event:
-    """An event that says which agent it comes from; what deeper agents said does so already."""
+    """The event with its sub-agent's run id; events of nested sub-agents have one already."""
     if getattr(event, "subagent_run_id", run_id) is None:
         return msgspec.structs.replace(event, subagent_run_id=run_id)
     return event

@@ -1,4 +1,4 @@
-"""One turn: ask the model, run the tools it calls, tell it the results, until it answers or a limit is reached."""
+"""One turn: ask the model, run the tools it calls, return their results, until it answers or a limit is reached."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ __all__ = ["Limits", "Plan", "run_turn"]
 
 logger = logging.getLogger(__name__)
 
-# A provider's call id that is longer is replaced; ids are stored, and sent back, with every later question.
+# Longer call ids of a provider are replaced: ids are stored, and sent with every later request.
 MAX_CALL_ID = 64
 
 
 async def run_turn(
-    plan: Plan, transcript: Transcript | None = None, tell: Callable[[Event], None] | None = None
+    plan: Plan, transcript: Transcript | None = None, on_text: Callable[[Event], None] | None = None
 ) -> AsyncGenerator[Event, None]:
     """Run one turn and yield all of its events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.
 
-    Every event is in `transcript`, if there is one, before it is yielded. Pieces of text, which are nearly all of the
-    events, are given to `tell` instead if there is one, in their place among the others: it costs less.
+    Each event is applied to `transcript` before it is yielded. With `on_text`, text deltas (nearly all events) go to
+    this callback instead of being yielded, in order with the other events: it costs less.
 
-    A cancelled task, or a closed generator, stops the provider's request and the tools, and leaves the transcript as it
-    is: the caller then uses `transcript.close`.
+    A cancelled task, or a closed generator, stops the provider's request and the tools, and leaves the transcript open:
+    the caller then uses `transcript.close`.
     """
     transcript = Transcript() if transcript is None else transcript
     note(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
@@ -52,8 +52,8 @@ async def run_turn(
     seconds = plan.settings.limits.seconds
     deadline = Deadline(seconds)
     try:
-        async with aclosing(_Turn(plan, transcript, deadline, tell).play()) as played:
-            async for event in played:
+        async with aclosing(_Turn(plan, transcript, deadline, on_text).run()) as turn:
+            async for event in turn:
                 transcript.apply(event)
                 yield event
         return
@@ -61,8 +61,8 @@ async def run_turn(
         failure = TurnFailed(f"This run has reached its limit of {seconds:g} seconds.", "limit_reached")
     except ModelError as exc:
         error_id = uuid.uuid4().hex[:12]
-        told = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
-        logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *told, extra=whose(plan.context))
+        details = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
+        logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=whose(plan.context))
         failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
     except TurnFailed as exc:
         failure = exc
@@ -83,13 +83,13 @@ async def run_turn(
 
 
 class _Turn:
-    """One turn as it is played."""
+    """A running turn."""
 
     def __init__(
-        self, plan: Plan, transcript: Transcript, deadline: Deadline, tell: Callable[[Event], None] | None
+        self, plan: Plan, transcript: Transcript, deadline: Deadline, on_text: Callable[[Event], None] | None
     ) -> None:
-        # An answer that is to be of a type is looked at as it grows.
-        self._tell = tell if plan.output is None else None
+        # Typed answers are parsed as they grow, which needs all their events.
+        self._on_text = on_text if plan.output is None else None
         self._plan = plan
         self._transcript = transcript
         self._deadline = deadline
@@ -97,7 +97,7 @@ class _Turn:
         self._rounds = 0
         self._call_ids: set[str] | None = None
         self._calls: tuple[ToolCall, ...] = ()
-        self._said = self._message_id = ""
+        self._text = self._message_id = ""
         self._answer = TypedAnswer(plan.output, plan.output_mode) if plan.output is not None else None
         self._settings, limits = plan.settings, plan.settings.limits
         self._has_budget = bool(limits.tokens or limits.cost or plan.allowances)
@@ -116,33 +116,33 @@ class _Turn:
             on_error=plan.settings.on_error,
             observe=plan.observe,
             can_ask=plan.can_ask,
-            asked=current_turn_messages(plan.messages),
+            turn_messages=current_turn_messages(plan.messages),
         )
 
-    async def play(self) -> AsyncGenerator[Event, None]:
+    async def run(self) -> AsyncGenerator[Event, None]:
         plan = self._plan
         calls = unanswered_calls(plan.messages)
         decisions = plan.decisions if calls else None
         is_rest = bool(calls) and len(calls) < len(last_calls(plan.messages))
         if len({call.id for call in calls}) < len(calls):
             raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
-        self._transcript.expect(calls)
+        self._transcript.expect_results(calls)
         while True:
             if not calls:
                 try:
-                    async with aclosing(self._ask()) as asked:
-                        async for event in asked:
+                    async with aclosing(self._ask()) as answer:
+                        async for event in answer:
                             yield event
-                            if self._answer is not None and (grown := self._answer.watched(event)) is not None:
-                                yield grown
+                            if self._answer is not None and (value := self._answer.partial_event(event)) is not None:
+                                yield value
                 except NoTypedAnswers:
-                    if self._answer is None or not self._answer.degrade():
+                    if self._answer is None or not self._answer.fall_back():
                         raise
                     self._rounds -= 1
                     continue
                 calls = self._calls
-                if not calls and (wrong := self._wrong(self._said, self._message_id)) is not None:
-                    yield wrong
+                if not calls and (invalid := self._invalid_answer(self._text, self._message_id)) is not None:
+                    yield invalid
                     continue
                 if not calls or not plan.execute_tools:
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
@@ -158,26 +158,26 @@ class _Turn:
                     return
 
     async def _ask(self) -> AsyncGenerator[Event, None]:
-        """One question to the model, streamed; what it called is in `_calls` afterwards."""
+        """Send one request to the model and yield its events; sets `_calls`, `_text` and `_message_id`."""
         request = await self._request()
         plan = self._plan
         writer = EventWriter(plan.new_id(), self._call_id)
         reply: Reply | None = None
-        answer_stream = AnswerStream(writer, self._transcript, self._tell)
-        stream = answer_stream.stream(plan.model, request)
-        is_text_yielded = self._tell is None  # looked at here: nearly all deltas are text, and a call is saved for each
+        answer_stream = AnswerStream(writer, self._transcript, self._on_text)
+        stream = answer_stream.open(plan.model, request)
+        yields_text = self._on_text is None  # saves a call for each text delta
         try:
             while reply is None:
                 with self._deadline:
                     item = await anext(stream, None)
-                if is_text_yielded and isinstance(item, TextDelta) and (event := writer.text(item.text)) is not None:
+                if yields_text and isinstance(item, TextDelta) and (event := writer.text_event(item.text)) is not None:
                     yield event
                 elif isinstance(item, Reply):
                     reply = item
                 elif item is None:
                     raise ModelError("The model's answer broke off before its end.")
                 else:
-                    for event in answer_stream.say(item):
+                    for event in answer_stream.events(item):
                         yield event
         except BaseException as exc:
             self._count_cut(request, reply, writer.length, exc)
@@ -186,13 +186,13 @@ class _Turn:
             await _close(stream)
         for event in writer.finish(reply):
             yield event
-        self._calls, self._said, self._message_id = writer.calls(reply), reply.text, writer.message_id
+        self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
         self._count(request, reply)
         if (cut := cut_short(reply, writer.message_id)) is not None:
             yield cut
 
     async def _request(self) -> ModelRequest:
-        """The next question. Raises `TurnFailed` when there were too many."""
+        """The next request to the model. Raises `TurnFailed` if there were too many."""
         plan = self._plan
         self._rounds += 1
         rounds = self._settings.limits.rounds
@@ -203,10 +203,7 @@ class _Turn:
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
-            sentence = (
-                f"No tool may be named {OUTPUT_TOOL!r} where an answer is to have a type: it is given by that name."
-            )
-            raise TurnFailed(sentence, "invalid_input")
+            raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
         request = ModelRequest(
             messages=trim(
@@ -220,17 +217,16 @@ class _Turn:
             tool_choice=plan.tool_choice,
             response_format=plan.response_format,
         )
-        counts = len(request.messages), len(conversation), len(tools)
-        asked = self._rounds, plan.model.name
-        note(logger, plan.context, "Question %d to %s: %d of %d messages, %d tools", *asked, *counts)
-        return request if self._answer is None else self._answer.shape(request)
+        counts = self._rounds, plan.model.name, len(request.messages), len(conversation), len(tools)
+        note(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
+        return request if self._answer is None else self._answer.apply_to(request)
 
-    def _wrong(self, text: str, message_id: str) -> Event | None:
-        """What is told of an answer that is not of the type that was asked for; None if it is, or none was."""
-        return None if self._answer is None else self._answer.take(text, message_id, self._transcript)
+    def _invalid_answer(self, text: str, message_id: str) -> Event | None:
+        """The event of an answer that is not of the requested type; None if it is, or no type was requested."""
+        return None if self._answer is None else self._answer.check(text, message_id, self._transcript)
 
     def _count(self, request: ModelRequest, reply: Reply) -> None:
-        """Count the tokens; past the limit no tool is run any more. Providers that count none are estimated."""
+        """Count the tokens of an answer; once they reach a limit, no further tool runs."""
         model = self._plan.model
         spent = self._settings.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
@@ -239,16 +235,16 @@ class _Turn:
         self._transcript.finish_reason = reply.finish_reason
         if self._has_budget:
             spent = sum(self._transcript.usage.values(), Usage())
-            self._limiter.watch(spent, self._settings.limits, self._plan.allowances)
+            self._limiter.check_budget(spent, self._settings.limits, self._plan.allowances)
 
-    def _count_cut(self, request: ModelRequest, reply: Reply | None, said: int, exc: BaseException) -> None:
-        """Count an answer that was cut off after `said` characters, if it was: as the provider did, or estimated."""
+    def _count_cut(self, request: ModelRequest, reply: Reply | None, characters: int, exc: BaseException) -> None:
+        """Count the tokens of an answer that broke off after `characters` (nothing to do if there was a `reply`)."""
         model = self._plan.model
-        if reply is None and (spent := usage_of_cut(request, said, exc)) is not None:
+        if reply is None and (spent := usage_of_cut(request, characters, exc)) is not None:
             self._transcript.add_usage(model.provider, model.name, self._settings.prices.priced(spent, model.name))
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
-        """How the turn ends after a batch, if it does. Raises `TurnFailed`."""
+        """The events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""
         for outcome in batch.outcomes.values():
             if outcome.quota:
                 raise TurnFailed(outcome.quota, "quota_exceeded")
@@ -269,7 +265,7 @@ class _Turn:
             yield events.TextMessageStart(message_id, "assistant")
             yield events.TextMessageContent(message_id, text)
             yield events.TextMessageEnd(message_id)
-            yield self._wrong(text, message_id) or self._finished(events.Success())
+            yield self._invalid_answer(text, message_id) or self._finished(events.Success())
 
     def _finished(self, outcome: events.Outcome) -> RunFinished:
         note(logger, self._plan.context, "The turn ends: %s", type(outcome).__name__)
@@ -278,7 +274,7 @@ class _Turn:
         return RunFinished(self._plan.thread_id, self._plan.run_id, outcome, result, usage)
 
     def _call_id(self, provider_id: str) -> str:
-        """The provider's id of a call if it is new to the thread and usable, else one of our own."""
+        """The provider's id of a call if it is short and unique in the thread, else a new one."""
         if self._call_ids is None:
             self._call_ids = {call.id for message in self._plan.messages for call in message.tool_calls}
         is_new = provider_id and len(provider_id) <= MAX_CALL_ID and provider_id not in self._call_ids

@@ -1,4 +1,4 @@
-"""Everything a turn needs to know beforehand, as one frozen value."""
+"""Everything that a turn is run with, as one frozen value."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything a turn needs.
+    """Everything that a turn is run with.
 
     Attributes:
         messages: the conversation so far, the system prompt first.
-        settings: the assistant's; `output`, not `answer_schema`, is what the answer has to be.
-        allowances: what is left of the quotas that the run shares with others.
-        client_tools: offered to the model, and run by the client.
+        settings: the assistant's; its `answer_schema` is not used: `output` is the type of the answer.
+        allowances: what is left of quotas that the run shares with others.
+        client_tools: offered to the model and run by the client.
         execute_tools: whether tools are run; if not, the turn ends with the model's calls.
-        decisions: answers to the calls of the last assistant message that wait for approval, by call id.
+        decisions: on the calls of the last assistant message that wait for approval, by call id.
         parallel: how many tools run at once.
-        default_timeout: seconds for a tool that sets no timeout.
+        default_timeout: in seconds, for tools that set none.
         output: the type of the answer, requested in `output_mode` or, where the provider refuses that, a plainer one.
-        keep_call_ids: use the provider's ids of calls where they are new to `messages`, which must then be the whole
-            thread: many providers count from 0 in every answer. Otherwise all ids are generated here.
+        keep_call_ids: use the provider's call ids that are unique in `messages`, which must then be the whole thread:
+            many providers count from 0 in every answer. Otherwise all ids are generated.
         can_ask: whether a person can be asked for approvals, with `approval_seconds` to answer (0 for any time).
         interceptors: called around every tool call.
-        observe: wraps the model of an assistant that is called as a tool.
+        observe: wraps the models of sub-agents.
     """
 
     model: Model

@@ -1,4 +1,4 @@
-"""The answer of a turn as a value of a type: how it is asked for, watched as it grows, checked and mended."""
+"""Typed answers of a turn: requested from the model, parsed while they grow, validated and repaired."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from assistant.core.values.events import (
 from assistant.core.values.messages import Message, ToolCall
 from assistant.toolkit import Tool
 
-# How often a model may mend an answer that is not of the type that was asked for.
+# How often a model may repair an answer that is not of the requested type.
 REPAIRS = 2
-# A partial value is looked for whenever the text has grown by this much, and by this share of itself.
+# The text is parsed again after so many further characters, and after this share of its length.
 STEP = 16
 STEP_SHARE = 0.1
-# Answers that no mending helps, however whole they look: what is said of them, and the error's code.
+# Finish reasons after which an answer cannot be repaired: the error's sentence and code.
 _UNFINISHED = {
     "length": ("The model used up its limit of tokens before its answer was whole.", "limit_reached"),
     "content_filter": ("The provider's content filter cut the answer short.", "provider_error"),
@@ -37,26 +37,26 @@ _NEXT_MODE: dict[Mode, Mode] = {"native": "tool", "tool": "prompt"}
 
 
 class PartialAnswer:
-    """A typed answer as it grows, seen from the events of a turn; of sub-agents' answers nothing is taken."""
+    """Parses a typed answer while a turn's events arrive; events of sub-agents are ignored."""
 
     def __init__(self, output: OutputType[Any]) -> None:
         self._output = output
-        self.begin()
+        self.reset()
 
-    def begin(self) -> None:
-        """Another reply begins."""
+    def reset(self) -> None:
+        """Start over with a new reply."""
         self._text, self._looked_at, self._last, self._call_id = "", 0, None, ""
 
-    def grown(self, event: Event) -> Any:
-        """The value so far if this event has made it grow, else None."""
+    def update(self, event: Event) -> Any:
+        """The partial value if this event changed it, else None."""
         if getattr(event, "subagent_run_id", None) is not None:
             return None
         match event:
             case TextMessageStart():
-                self.begin()
+                self.reset()
                 return None
             case ToolCallStart(tool_call_name=name) if name == OUTPUT_TOOL:
-                self.begin()
+                self.reset()
                 self._call_id = event.tool_call_id
                 return None
             case ToolCallArgs() if event.tool_call_id == self._call_id:
@@ -76,17 +76,17 @@ class PartialAnswer:
 
 
 class TypedAnswer:
-    """What one turn knows of its answer's type."""
+    """Requests and validates the typed answer of one turn."""
 
     def __init__(self, output: OutputType[Any], mode: Mode) -> None:
         self.output = output
         self.mode = mode
-        self._left = REPAIRS
-        self._said_why: dict[str, str] = {}
-        self._growing = PartialAnswer(output)
+        self._repairs_left = REPAIRS
+        self._repair_reasons: dict[str, str] = {}
+        self._partial = PartialAnswer(output)
 
-    def shape(self, request: ModelRequest) -> ModelRequest:
-        """The question, put so that the answer has the type."""
+    def apply_to(self, request: ModelRequest) -> ModelRequest:
+        """The request with what makes the model answer in the type."""
         messages = [one for message in request.messages for one in self._with_reason(message)]
         match self.mode:
             case "native":
@@ -99,36 +99,38 @@ class TypedAnswer:
 
     def _with_reason(self, message: Message) -> Iterator[Message]:
         yield message
-        if message.role == "assistant" and message.id in self._said_why:
-            yield Message("user", self._said_why[message.id])
+        if message.role == "assistant" and message.id in self._repair_reasons:
+            yield Message("user", self._repair_reasons[message.id])
 
-    def degrade(self) -> bool:
-        """Ask in a plainer way from now on, as the provider refuses this one. False if there is none."""
+    def fall_back(self) -> bool:
+        """Switch to a simpler mode after the provider refused this one. Returns False if there is none."""
         following = _NEXT_MODE.get(self.mode)
         self.mode = following or self.mode
         return following is not None
 
-    def watched(self, event: Event) -> Event | None:
-        """The `output.partial` that follows an event, if the value has grown."""
-        value = self._growing.grown(event)
+    def partial_event(self, event: Event) -> Event | None:
+        """The `output.partial` event that follows another event, if the value has changed."""
+        value = self._partial.update(event)
         return None if value is None else Custom("output.partial", {"value": self.output.to_json(value)})
 
-    def take(self, text: str, message_id: str, transcript: Transcript) -> Event | None:
-        """Check the whole answer: None if it is of the type, else what is told of it, and the model is to mend it.
+    def check(self, text: str, message_id: str, transcript: Transcript) -> Event | None:
+        """Validate the complete answer: None if it is of the type, else the event that marks it as invalid.
+
+        An invalid answer is followed by another request, which tells the model what to repair.
 
         Raises:
-            TurnFailed: it was mended too often, was cut short, or is a refusal.
+            TurnFailed: there were too many repairs, or the answer was cut short or is a refusal.
         """
         if transcript.finish_reason in _UNFINISHED:
             raise TurnFailed(*_UNFINISHED[transcript.finish_reason])
         try:
             value = self.output.parse(text)
         except InvalidOutput as exc:
-            if not self._left:
+            if not self._repairs_left:
                 raise TurnFailed(f"The model gave no valid {self.output.name}. {exc}", "provider_error") from exc
-            self._left -= 1
-            reason = f"This answer is not of the form that was asked for. {exc} Answer again, in that form."
-            self._said_why[message_id] = f"{reason} {self.output.instructions()}"
+            self._repairs_left -= 1
+            reason = f"This answer is not of the required form. {exc} Answer again, in that form."
+            self._repair_reasons[message_id] = f"{reason} {self.output.instructions()}"
             return cut_message(message_id, "invalid_form")
         transcript.output = value
         transcript.result = self.output.to_json(value)
@@ -136,7 +138,7 @@ class TypedAnswer:
 
 
 class ToolsetWithTool:
-    """A toolset with one more tool, which needs nobody's leave."""
+    """A toolset with one more tool, which is always allowed."""
 
     def __init__(self, toolset: Toolset, tool: Tool) -> None:
         self._toolset = toolset

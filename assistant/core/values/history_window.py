@@ -113,10 +113,10 @@ def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
             cleared.append(smaller)
         else:
             cleared.append(message)
-    return _shrunk(cleared, newest, tokens) if excess > 0 else cleared
+    return _shorten_results(cleared, newest, tokens) if excess > 0 else cleared
 
 
-def _shrunk(messages: Sequence[Message], newest: int, tokens: int) -> list[Message]:
+def _shorten_results(messages: Sequence[Message], newest: int, tokens: int) -> list[Message]:
     """The same with the results of the newest rounds cut, so that together they take half of the room at most."""
     places = {place for place, message in enumerate(messages) if message.role == "tool" and place >= newest}
     share = max(MIN_RESULT_TOKENS, tokens // (2 * len(places) or 1))

@@ -18,12 +18,12 @@ Role = Literal["system", "user", "assistant", "tool"]
 MAX_EXACT = 2**53
 
 
-def _same_numbers(value: Any) -> Any:
+def _normalize_numbers(value: Any) -> Any:
     """The value with 1.0 as 1."""
     if isinstance(value, dict):
-        return {key: _same_numbers(item) for key, item in value.items()}
+        return {key: _normalize_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_same_numbers(item) for item in value]
+        return [_normalize_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT else value
 
 
@@ -42,7 +42,7 @@ class ToolCall:
     def canonical(self) -> tuple[str, str]:
         """The name, and the arguments in one spelling if they are JSON: equal for identical calls."""
         try:
-            value = _same_numbers(load_json(self.arguments, loads=msgspec.json.decode))
+            value = _normalize_numbers(load_json(self.arguments, loads=msgspec.json.decode))
             return self.name, msgspec.json.encode(value, order="deterministic").decode()
         except ValueError:
             return self.name, self.arguments.strip()

@@ -93,7 +93,7 @@ class ProgressBar:
         self._drawn_at = 0.0
         self._said = 0
 
-    def say(self, sentence: str) -> None:
+    def message(self, sentence: str) -> None:
         self._out.write(sentence)
         self._out.flush()
 
@@ -109,6 +109,6 @@ class ProgressBar:
                 self._out.flush()
         elif int(share * 10) > self._said:
             self._said = int(share * 10)
-            self.say(f"  {share:.0%} of {total / 1e6:,.0f} MB")
+            self.message(f"  {share:.0%} of {total / 1e6:,.0f} MB")
         if done == total:
             self._said = 0

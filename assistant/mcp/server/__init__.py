@@ -1,1 +1,1 @@
-"""The tenant's tools, prompts and documents as an MCP server, for whoever has a key with the scope `tools`."""
+"""Serves a tenant's tools, prompts and documents over MCP, to callers with an API key that has the scope `tools`."""

@@ -1,4 +1,4 @@
-"""The door: what comes to `/mcp/` is let in by its host, origin and key, before the protocol sees any of it."""
+"""The ASGI application at `/mcp/`: checks host, origin and API key before the MCP SDK sees a request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from assistant.services.callers.doors import Door, aadmit
-from assistant.services.errors import OUTAGE_ERRORS, note_failure
+from assistant.services.errors import OUTAGE_ERRORS, log_failure
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
 from assistant.toolkit.lazy_module import Late
@@ -21,12 +21,12 @@ PATH = "/mcp/"
 METADATA = "/.well-known/oauth-protected-resource"
 SCOPE = "tools"
 MCP = Door(frozenset({CredentialKind.API_KEY}), limits_members=True)
-# The module that imports the SDK, which takes a third of a process's start.
+# Imported with the first request, because importing the SDK takes a third of a process's start.
 _answering = Late("assistant.mcp.server.dispatch")
 
 
 def is_mcp(path: str) -> bool:
-    """Whether an address is answered here, and not by the site."""
+    """Return whether `application` answers a path, rather than the site."""
     return path in {PATH, PATH.rstrip("/")} or path.removeprefix(METADATA) in {"", PATH, PATH.rstrip("/")}
 
 
@@ -51,7 +51,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
-    """A page of another site, or a name that is not ours, learns nothing (DNS rebinding)."""
+    """Refuse other host names, which prevents DNS rebinding, pages of other sites, and keys sent without TLS."""
     if not is_allowed_host(headers.get("host", "")):
         return _error(421, "invalid_host", "This host name is not served here.")
     if "origin" in headers and not is_allowed_origin(headers):
@@ -62,14 +62,14 @@ def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
 
 
 def _unavailable(exc: Exception) -> Response:
-    failure = note_failure(logger, exc, "An MCP request failed")
+    failure = log_failure(logger, exc, "An MCP request failed")
     answer = _error(failure.status, failure.code, failure.message)
     answer.headers.update(failure.headers)
     return answer
 
 
 def _refuse_caller(scope: Scope, headers: dict[str, str], denied: AccessDenied) -> Response:
-    """The answer to a caller who is not admitted, with the challenge of RFC 9728 where a key is the matter."""
+    """Answer a caller who is not admitted, with the challenge of RFC 9728 for a missing, bad or insufficient key."""
     where = f'resource_metadata="{_origin(scope, headers)}{METADATA}{PATH}"'
     if denied.reason == "too_many_requests":
         answer = _error(429, "too_many_requests", str(denied))
@@ -83,7 +83,7 @@ def _refuse_caller(scope: Scope, headers: dict[str, str], denied: AccessDenied) 
 
 
 def _metadata(scope: Scope, headers: dict[str, str]) -> Response:
-    """What RFC 9728 wants to be known of a protected resource. Keys are given out in the admin, by no OAuth server."""
+    """Return the metadata of RFC 9728. It names no authorization server, because keys are made in the admin."""
     origin = _origin(scope, headers)
     about: dict[str, Any] = {
         "resource": f"{origin}{PATH}",

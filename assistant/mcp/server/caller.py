@@ -1,4 +1,4 @@
-"""Who is calling over MCP: put into the ASGI scope by our own authentication, and read from nowhere else."""
+"""Passes the authenticated member through the MCP SDK to the handlers, in the ASGI scope."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ Context = ServerRequestContext[Any, Any]
 
 
 def with_member(scope: Mapping[str, Any], member: Member) -> dict[str, Any]:
-    """The scope of a request that this member sent; the SDK gives a session to none but who has opened it."""
+    """Return the ASGI scope with the member in it. The SDK checks by its user that only they use their sessions."""
     token = AccessToken(token="", client_id=principal(member), scopes=sorted(member.scopes))  # nosec B106
-    # Servers leave the white space around values, which HTTP says does not count.
+    # Servers do not strip header values, although HTTP says that surrounding white space does not count.
     headers = [(name, value.strip()) for name, value in scope["headers"]]
     return {**scope, "headers": headers, _MEMBER: member, "user": AuthenticatedUser(token)}
 
 
 def member_of(context: Context) -> Member:
-    """The member who sent a request, whose tenant's rows alone the handler sees from here on.
+    """Return the member who sent a request, and enter their tenant: the handler then sees that tenant's rows alone.
 
-    Raises `LookupError` if it did not come through our own door.
+    Raises:
+        LookupError: the request did not come through `with_member`.
     """
     if context.request is None:
         raise LookupError("the request has no scope")
@@ -38,5 +39,5 @@ def member_of(context: Context) -> Member:
 
 
 def principal(member: Member) -> str:
-    """Names a member together with the key that speaks for them."""
+    """Return an id for the member and the API key that they use."""
     return f"{member.tenant_id}:{member.user_id}:{member.key_id}"

@@ -1,4 +1,4 @@
-"""`tools/list` and `tools/call`: the tools that this member may use now, and one call of one of them."""
+"""`tools/list` and `tools/call`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from mcp_types import (
 
 from assistant.mcp.server.caller import Context, member_of
 from assistant.mcp.server.cancellation import cancellable
-from assistant.mcp.server.elicitation import CALLER, Caller, InputNeeded, Unanswerable, can_be_asked, until_answered
+from assistant.mcp.server.elicitation import CALLER, CannotAsk, InputNeeded, McpCaller, accepts, run_with_input
 from assistant.mcp.server.paging import page
-from assistant.mcp.server.progress import Teller
+from assistant.mcp.server.progress import ProgressReporter
 from assistant.mcp.server.tool_results import describe, failed, result_of
 from assistant.services.db.threads import in_database
 from assistant.services.toolcalls.direct_call import Decision, ToolCall, TooManyCalls, call_tool, tools_for
@@ -35,29 +35,29 @@ SHOWN_ARGUMENTS = 2000
 
 
 async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-    """What the member may use, decided now."""
+    """List the tools that the member may use now."""
     tools, cursor = page(await tools_for(member=member_of(context)), params, lambda tool: tool.name)
     return ListToolsResult(tools=[describe(tool) for tool in tools], next_cursor=cursor)
 
 
 async def call(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-    """Call a tool; its caller may first be asked for an approval, or for what the tool itself needs to know.
+    """Call a tool, after asking the client for an approval, or for input that the tool needs.
 
     Raises:
-        MCPError: the member has no such tool, or has cancelled the call.
+        MCPError: the member has no such tool, or the call was cancelled.
     """
 
-    async def step(caller: Caller) -> CallToolResult | InputNeeded:
+    async def step(caller: McpCaller) -> CallToolResult | InputNeeded:
         return await _step(context, params, caller)
 
     try:
         with cancellable(context):
-            return await until_answered(context, step, answers=params.input_responses, state=params.request_state)
-    except (Unanswerable, TooManyCalls) as exc:
+            return await run_with_input(context, step, answers=params.input_responses, state=params.request_state)
+    except (CannotAsk, TooManyCalls) as exc:
         return failed(str(exc))
 
 
-async def _step(context: Context, params: CallToolRequestParams, caller: Caller) -> CallToolResult | InputNeeded:
+async def _step(context: Context, params: CallToolRequestParams, caller: McpCaller) -> CallToolResult | InputNeeded:
     state = _read_state(caller.state)
     call_id = state.get("waiting") or f"mcp_{uuid.uuid4().hex}"
     decision = None
@@ -71,11 +71,11 @@ async def _step(context: Context, params: CallToolRequestParams, caller: Caller)
             return failed("Not run: this question was answered before, or has expired. Call the tool again.")
     called = await call_tool(
         member=member_of(context),
-        call=ToolCall(call_id, clean_text(params.name), _written(params.arguments)),
+        call=ToolCall(call_id, clean_text(params.name), _arguments_json(params.arguments)),
         decision=decision,
-        can_ask=can_be_asked(context, "elicitation/create"),
-        extra={CALLER: Caller(caller.capabilities, caller.answers, state.get("tool", ""))},
-        on_progress=Teller(context, params.name),
+        can_ask=accepts(context, "elicitation/create"),
+        extra={CALLER: McpCaller(caller.capabilities, caller.answers, state.get("tool", ""))},
+        on_progress=ProgressReporter(context, params.name),
     )
     if called.tool is None and called.outage:
         return failed(called.outage)
@@ -91,19 +91,19 @@ async def _step(context: Context, params: CallToolRequestParams, caller: Caller)
     return result_of(called)
 
 
-def _written(arguments: dict[str, Any] | None, indent: int | None = None) -> str:
-    """A call's arguments as JSON that can be stored and sent: JSON may hold halves of characters, escaped."""
+def _arguments_json(arguments: dict[str, Any] | None, indent: int | None = None) -> str:
+    """Return a call's arguments as JSON text without lone surrogates, which JSON can hold but databases cannot."""
     return clean_text(json.dumps(arguments or {}, ensure_ascii=False, indent=indent))
 
 
 def _read_state(text: str) -> dict[str, str]:
-    """What an earlier round of this call has left; it was sealed, so it is as we wrote it."""
+    """Return the state of an earlier round. It is sealed by the SDK, so that the client cannot have changed it."""
     state: dict[str, str] = json.loads(text) if text else {}
     return state
 
 
 def _ask_for_approval(params: CallToolRequestParams, call_id: str) -> InputNeeded:
-    arguments = _written(params.arguments, indent=2)
+    arguments = _arguments_json(params.arguments, indent=2)
     if len(arguments) > SHOWN_ARGUMENTS:
         arguments = f"{arguments[:SHOWN_ARGUMENTS]}\n[{len(arguments) - SHOWN_ARGUMENTS} more characters]"
     schema: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""Calls that end before their time: their client cancels them, or loses the right to be here.
+"""Cancels calls when their client asks for it, or loses access.
 
-A client without a session cancels by a notice of its own, which arrives apart from the call's request.
-Since 2026-07-28 a client closes the stream instead, and on a session the SDK knows which request is meant.
+A client of an older protocol without a session cancels with a notification in a request of its own. Since 2026-07-28
+clients close the stream instead, and on a session the SDK finds the request itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _running: defaultdict[tuple[str, RequestId], list[anyio.CancelScope]] = defaultd
 
 @contextmanager
 def cancellable(context: Context) -> Iterator[None]:
-    """Let the block be ended by its client's notice, or with its client's key. Raises `MCPError` if it was."""
+    """Let the client's notification, or the end of its access, cancel the block. Raises `MCPError` if one did."""
     assert context.request_id is not None  # noqa: S101 - a request has one  # nosec B101
     member = member_of(context)
     key = (principal(member), context.request_id)
@@ -41,7 +41,7 @@ def cancellable(context: Context) -> Iterator[None]:
 
 
 async def cancel(context: Context, params: CancelledNotificationParams) -> None:
-    """End the request of that id, if this process runs it; if two clients share a key and an id, neither is ended."""
+    """Cancel the request with that id in this process. If two clients share a key and an id, cancel neither."""
     if params.request_id is None:
         return
     scopes = _running.get((principal(member_of(context)), params.request_id), [])

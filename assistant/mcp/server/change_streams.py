@@ -1,4 +1,4 @@
-"""The streams on which clients hear of changes: `subscriptions/listen` since 2026-07-28, GET before."""
+"""Streams of change notifications: `subscriptions/listen` since protocol 2026-07-28, GET before."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from starlette.types import Receive, Scope, Send
 
 from assistant.mcp.server.caller import Context, member_of, principal
 from assistant.mcp.server.list_changes import LISTS, MAX_STREAMS, TooManyStreams, Watch, watching
-from assistant.mcp.server.sessions import HEADER, MAX_WATCHED, session_memory
+from assistant.mcp.server.sessions import HEADER, MAX_WATCHED, session_settings
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.origins import headers_of
 
 KEEP_ALIVE_SECONDS = 15.0
 _FULL = {
     "code": "too_many_requests",
-    "message": f"You listen on {MAX_STREAMS} streams, which is as many as you may. Close one first.",
+    "message": f"You have {MAX_STREAMS} streams open, which is the limit. Close one first.",
 }
-# Of a client that went without a word, the stream has been written to by then, and has ended.
+# By then a keep-alive has been written to the stream of a client that disconnected, which ends it.
 _RETRY_AFTER = int(KEEP_ALIVE_SECONDS)
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -41,7 +41,7 @@ _HEADERS = [
 
 
 async def listen(context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-    """Serve one stream until its client goes, or is no longer welcome."""
+    """Serve one stream until its client disconnects or loses access."""
     wanted = params.notifications
     uris = list(wanted.resource_subscriptions or ())[:MAX_WATCHED]
     honored = SubscriptionFilter(
@@ -68,15 +68,15 @@ async def listen(context: Context, params: SubscriptionsListenRequestParams) -> 
 
 
 async def stream_changes(scope: Scope, receive: Receive, send: Send, member: Member) -> None:
-    """Answer the GET of a client older than 2026-07-28; with a session, also of the resources that it watches."""
+    """Answer the GET of an older client. On a session, also send changes of the resources it has subscribed to."""
     headers = headers_of(scope)
     if "text/event-stream" not in headers.get("accept", "") and "*/*" not in headers.get("accept", ""):
         await PlainTextResponse("This stream is text/event-stream.", 406)(scope, receive, send)
         return
     session_id = headers.get(HEADER)
-    memory = session_memory(principal(member), session_id) if session_id else None
+    settings = session_settings(principal(member), session_id) if session_id else None
     try:
-        async with watching(member, list(LISTS), lambda: memory.watched if memory else ()) as watch:
+        async with watching(member, list(LISTS), lambda: settings.watched if settings else ()) as watch:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             await _send_events(watch, receive, send)
     except TooManyStreams:
@@ -84,7 +84,7 @@ async def stream_changes(scope: Scope, receive: Receive, send: Send, member: Mem
 
 
 async def _send_events(watch: Watch, receive: Receive, send: Send) -> None:
-    gone = asyncio.create_task(_until_gone(receive, watch), name="mcp-stream-client")
+    gone = asyncio.create_task(_watch_disconnect(receive, watch), name="mcp-stream-client")
     iterator = aiter(watch)
     try:
         while True:
@@ -92,8 +92,10 @@ async def _send_events(watch: Watch, receive: Receive, send: Send) -> None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(KEEP_ALIVE_SECONDS):
                     event = await anext(iterator)
-                    told = event_to_notification(event, {}).model_dump(by_alias=True, mode="json", exclude_none=True)
-                    line = JSONRPCNotification(jsonrpc="2.0", **told).model_dump_json(exclude_none=True)
+                    notification = event_to_notification(event, {}).model_dump(
+                        by_alias=True, mode="json", exclude_none=True
+                    )
+                    line = JSONRPCNotification(jsonrpc="2.0", **notification).model_dump_json(exclude_none=True)
                     frame = f"event: message\ndata: {line}\n\n".encode()
             await send({"type": "http.response.body", "body": frame, "more_body": True})
     except StopAsyncIteration:
@@ -103,7 +105,7 @@ async def _send_events(watch: Watch, receive: Receive, send: Send) -> None:
         gone.cancel()
 
 
-async def _until_gone(receive: Receive, watch: Watch) -> None:
+async def _watch_disconnect(receive: Receive, watch: Watch) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     watch.close()

@@ -1,4 +1,4 @@
-"""Behind the door: what a caller who was let in asks goes to the protocol that their client speaks."""
+"""Hands requests of authenticated members to the MCP SDK."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.services.tenancy.origins import headers_of
 
 
 async def answer(scope: Scope, receive: Receive, send: Send, member: Member) -> None:
-    """Answer one HTTP request of this member's."""
+    """Answer one HTTP request of a member."""
     is_modern = headers_of(scope).get("mcp-protocol-version") in MODERN_PROTOCOL_VERSIONS
     if scope["method"] == "GET" and not is_modern:
         await stream_changes(scope, receive, send, member)

@@ -1,4 +1,8 @@
-"""What a tool or prompt must ask of its caller: as an input-required result, or on the session of an older client."""
+"""Asks clients for input that a tool or prompt needs.
+
+Since protocol 2026-07-28 the questions are a result, and the client repeats the request with its answers. Older clients
+are asked on their session.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +37,9 @@ from assistant.mcp.server.caller import Context
 Question = CreateMessageRequest | ElicitRequest | ListRootsRequest
 R = TypeVar("R", bound=BaseModel)
 
-# Where a tool finds its caller in `context.extra`.
+# The key of the `McpCaller` in `context.extra`.
 CALLER = "mcp_caller"
-# How often one request may ask its caller, on a session.
+# How often one request may ask on a session.
 MAX_ROUNDS = 8
 
 _NEEDED: Mapping[str, ClientCapabilities] = {
@@ -53,10 +57,10 @@ _ANSWERS: Mapping[str, type[BaseModel]] = {
 
 @dataclass(frozen=True, slots=True)
 class InputNeeded:
-    """Returned by a tool, or by a source of prompts, that must first ask its caller something.
+    """Returned by a tool, or by a source of prompts, that needs input from the client.
 
-    It is called again with the answers in `context.extra["mcp_caller"].answers`, by the same keys, and with its
-    `state`, which the caller can neither read nor change.
+    It is called again with the answers in `context.extra["mcp_caller"].answers`, by the keys of `questions`, and with
+    `state`, which the client can neither read nor change.
     """
 
     questions: Mapping[str, Question]
@@ -64,24 +68,24 @@ class InputNeeded:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """What a tool may know of the client: what it can be asked, and what it has answered so far."""
+class McpCaller:
+    """What a tool knows about the client: which questions it accepts, and its answers so far."""
 
     capabilities: frozenset[str] = frozenset()
     answers: Mapping[str, Any] = field(default_factory=dict)
     state: str = ""
 
 
-class Unanswerable(Exception):
-    """The caller cannot be asked; the message may be shown to them."""
+class CannotAsk(Exception):
+    """The client cannot be asked for input; the message is safe to show."""
 
 
-def can_be_asked(context: Context, method: str) -> bool:
-    """Whether the caller's client takes this kind of question, now and on this connection; an elicitation by a form."""
-    return _can_be_asked(context, _NEEDED[method])
+def accepts(context: Context, method: str) -> bool:
+    """Return whether the client accepts requests of this method on this connection; elicitations: as a form."""
+    return _accepts(context, _NEEDED[method])
 
 
-def _can_be_asked(context: Context, needed: ClientCapabilities) -> bool:
+def _accepts(context: Context, needed: ClientCapabilities) -> bool:
     is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     if not is_modern and not context.session.can_send_request:
         return False
@@ -95,34 +99,36 @@ def _declares(context: Context, needed: ClientCapabilities) -> bool:
     if declared is None or declared.elicitation is None:
         return False
     has_urls = declared.elicitation.url is not None
-    # An empty object means forms, by the specification.
+    # By the specification an empty object means forms.
     return has_urls if needed.elicitation.url is not None else declared.elicitation.form is not None or not has_urls
 
 
-def _needed_for(question: Question) -> ClientCapabilities:
+def _capabilities_for(question: Question) -> ClientCapabilities:
     is_url = isinstance(question, ElicitRequest) and isinstance(question.params, ElicitRequestURLParams)
     return _NEEDED_FOR_URLS if is_url else _NEEDED[question.method]
 
 
-def caller_of(context: Context, answers: Mapping[str, Any] | None, state: str) -> Caller:
-    capabilities = frozenset(method.partition("/")[0] for method in _NEEDED if can_be_asked(context, method))
-    return Caller(capabilities, answers or {}, state)
+def mcp_caller(context: Context, answers: Mapping[str, Any] | None, state: str) -> McpCaller:
+    capabilities = frozenset(method.partition("/")[0] for method in _NEEDED if accepts(context, method))
+    return McpCaller(capabilities, answers or {}, state)
 
 
-async def until_answered(
+async def run_with_input(
     context: Context,
-    step: Callable[[Caller], Awaitable[R | InputNeeded]],
+    step: Callable[[McpCaller], Awaitable[R | InputNeeded]],
     *,
     answers: Mapping[str, Any] | None,
     state: str | None,
 ) -> R | InputRequiredResult:
-    """Take a step; if it must ask, ask: in the result (2026-07-28), or at once and go on (older, with a session).
+    """Run a step, and return its result or the questions that the client has to answer first.
+
+    Clients older than 2026-07-28 are asked on their session, and the step is run again with the answers.
 
     Raises:
-        MCPError: the client has not declared that it takes such questions.
-        Unanswerable: the connection cannot carry a question.
+        MCPError: the client has not declared that it accepts such questions.
+        CannotAsk: it cannot be asked on this connection, or was asked too often.
     """
-    made = await step(caller_of(context, answers, state or ""))
+    made = await step(mcp_caller(context, answers, state or ""))
     if not isinstance(made, InputNeeded):
         return made
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -130,24 +136,24 @@ async def until_answered(
         return InputRequiredResult(input_requests=dict(made.questions), request_state=made.state or None)
     for _ in range(MAX_ROUNDS):
         given = {name: await _ask(context, question) for name, question in made.questions.items()}
-        made = await step(caller_of(context, given, made.state))
+        made = await step(mcp_caller(context, given, made.state))
         if not isinstance(made, InputNeeded):
             return made
-    raise Unanswerable("This call has asked too many questions.")
+    raise CannotAsk("This call has asked too many questions.")
 
 
 def _refuse_unless_declared(context: Context, asked: InputNeeded) -> None:
     for question in asked.questions.values():
-        needed = _needed_for(question)
+        needed = _capabilities_for(question)
         if not _declares(context, needed):
             wanted = {"requiredCapabilities": needed.model_dump(by_alias=True, mode="json", exclude_none=True)}
             raise MCPError(
-                MISSING_REQUIRED_CLIENT_CAPABILITY, f"This needs a client that takes {question.method}.", wanted
+                MISSING_REQUIRED_CLIENT_CAPABILITY, f"This needs a client that accepts {question.method}.", wanted
             )
 
 
 async def _ask(context: Context, question: Question) -> BaseModel:
-    if not _can_be_asked(context, _needed_for(question)):
-        raise Unanswerable(f"This needs {question.method}, which this client or connection does not take.")
+    if not _accepts(context, _capabilities_for(question)):
+        raise CannotAsk(f"This needs {question.method}, which this client or connection does not accept.")
     related = ServerMessageMetadata(related_request_id=context.request_id)
     return await context.session.send_request(question, _ANSWERS[question.method], metadata=related)

@@ -1,7 +1,7 @@
-"""Notices when what a member would be listed has changed, whoever changed it and in whichever process.
+"""Detects changes of the lists that a member sees, whatever caused them and in whichever process.
 
-While somebody listens, the member's lists are made anew now and then, at once after a switch was turned in this
-process, and compared with what they were. So switches, permissions, prompts, documents and outside servers all count.
+While a client listens, the member's lists are built every few seconds, and at once after a switch was changed in this
+process, and compared with the previous ones. This covers switches, permissions, prompts, documents and other servers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mcp.shared.subscriptions import (
 )
 from pydantic import BaseModel
 
-from assistant.mcp.server.tenant_sources import every_source
+from assistant.mcp.server.tenant_sources import all_sources
 from assistant.mcp.server.tool_results import describe
 from assistant.services.callers.connections import while_access_lasts
 from assistant.services.connections import shutdown
@@ -36,9 +36,9 @@ from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
-# How soon a change in another process is noticed.
-SWEEP_SECONDS = 2.0
-# Streams that a member may keep open to this process.
+# A change in another process is noticed after so long.
+CHECK_SECONDS = 2.0
+# Streams that a member may have open in this process.
 MAX_STREAMS = 16
 
 LISTS: Mapping[str, ServerEvent] = {
@@ -50,14 +50,14 @@ Snapshot = dict[str, str]
 
 
 class TooManyStreams(Exception):
-    """The member listens on as many streams as they may already."""
+    """The member has `MAX_STREAMS` open already."""
 
 
 @dataclass(eq=False, slots=True)
 class Watch:
-    """One stream that listens: iterate over it for what has changed, until the member is no longer welcome.
+    """The changes for one stream: iterate over it until the member loses access.
 
-    `lists` are of "tools", "prompts" and "resources"; `watched` gives the addresses of single resources.
+    `lists` are some of "tools", "prompts" and "resources"; `watched` returns the URIs of single resources.
     """
 
     member: Member
@@ -78,30 +78,30 @@ class Watch:
     def close(self) -> None:
         self.queue.put_nowait(None)
 
-    async def look(self) -> None:
-        """Make the lists anew, and tell what has changed; what was not watched before is only remembered."""
+    async def check(self) -> None:
+        """Build the lists and queue what has changed. What was not watched before is only remembered."""
         with tenant_scope(self.member.tenant_id):
-            now = await _picture(self)
+            now = await _snapshot(self)
         for name, made in now.items():
             if self.seen.get(name, made) != made:
                 self.queue.put_nowait(LISTS.get(name) or ResourceUpdated(uri=name))
         self.seen = now
 
 
-async def _picture(watch: Watch) -> Snapshot:
-    member, picture = watch.member, Snapshot()
+async def _snapshot(watch: Watch) -> Snapshot:
+    member, snapshot = watch.member, Snapshot()
     if "tools" in watch.lists:
-        picture["tools"] = _digest(map(describe, await tools_for(member=member)))
-    return picture | await in_database(_rows, member, watch.lists, list(watch.watched()))
+        snapshot["tools"] = _digest(map(describe, await tools_for(member=member)))
+    return snapshot | await in_database(_rows, member, watch.lists, list(watch.watched()))
 
 
 def _rows(member: Member, lists: Collection[str], watched: Iterable[str]) -> Snapshot:
-    picture, sources = Snapshot(), every_source()
+    snapshot, sources = Snapshot(), all_sources()
     if "prompts" in lists:
-        picture["prompts"] = _digest(prompt for source in sources for prompt in source.prompts(member))
+        snapshot["prompts"] = _digest(prompt for source in sources for prompt in source.prompts(member))
     if "resources" in lists:
-        picture["resources"] = _digest(row for source in sources for row in source.resources(member))
-    return picture | {uri: "".join(source.version(member, uri) for source in sources) for uri in watched}
+        snapshot["resources"] = _digest(row for source in sources for row in source.resources(member))
+    return snapshot | {uri: "".join(source.version(member, uri) for source in sources) for uri in watched}
 
 
 def _digest(values: Iterable[BaseModel]) -> str:
@@ -112,62 +112,62 @@ def _digest(values: Iterable[BaseModel]) -> str:
 
 
 @dataclass(slots=True)
-class _Room:
-    watches: set[Watch] = field(default_factory=set)
+class _Watches:
+    open: set[Watch] = field(default_factory=set)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    sweeper: asyncio.Task[None] | None = None
+    checker: asyncio.Task[None] | None = None
 
 
-_rooms = PerLoop(_Room)
+_watches_by_loop = PerLoop(_Watches)
 
 
 @asynccontextmanager
 async def watching(
     member: Member, lists: Collection[str], watched: Callable[[], Iterable[str]] = tuple
 ) -> AsyncIterator[Watch]:
-    """Notice every change from now on.
+    """Watch for changes, to the end of the block.
 
     Raises:
         TooManyStreams: the member listens on `MAX_STREAMS` already.
     """
-    room = _rooms.get()
-    mine = [one for one in room.watches if one.member.user == member.user and one.member.tenant == member.tenant]
+    watches = _watches_by_loop.get()
+    mine = [one for one in watches.open if one.member.user == member.user and one.member.tenant == member.tenant]
     if len(mine) >= MAX_STREAMS:
         raise TooManyStreams
     watch = Watch(member, lists, watched)
-    # Before anything is awaited: of those that come at once, each is to count the others.
-    room.watches.add(watch)
+    # Before anything is awaited, so that simultaneous requests count each other.
+    watches.open.add(watch)
     try:
         with while_access_lasts(Caller(member), watch.close):
-            await watch.look()
-            if room.sweeper is None or room.sweeper.done():
-                room.sweeper = asyncio.create_task(_sweep(room), name="mcp-changes")
+            await watch.check()
+            if watches.checker is None or watches.checker.done():
+                watches.checker = asyncio.create_task(_check_all(watches), name="mcp-changes")
             yield watch
     finally:
-        room.watches.discard(watch)
+        watches.open.discard(watch)
 
 
-async def _sweep(room: _Room) -> None:
+async def _check_all(watches: _Watches) -> None:
     loop = asyncio.get_running_loop()
-    stop_listening = change_notices.add_listener(lambda: loop.call_soon_threadsafe(room.wake.set))
-    stop_awaiting = shutdown.add_listener(room.wake.set)
+    stop_listening = change_notices.add_listener(lambda: loop.call_soon_threadsafe(watches.wake.set))
+    stop_awaiting = shutdown.add_listener(watches.wake.set)
     try:
-        while room.watches:
+        while watches.open:
             try:
-                async with asyncio.timeout(SWEEP_SECONDS):
-                    await room.wake.wait()
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await watches.wake.wait()
             except TimeoutError:
                 pass
-            room.wake.clear()
-            if shutdown.is_shutting_down():  # the server waits for open streams, and tells them nothing of it
-                for watch in room.watches:
+            watches.wake.clear()
+            if shutdown.is_shutting_down():  # the server waits for open streams to end
+                for watch in watches.open:
                     watch.close()
                 return
-            for watch in list(room.watches):
+            for watch in list(watches.open):
                 try:
-                    await watch.look()
-                except Exception:  # one member's outside server must not end the others' streams
-                    logger.warning("The lists of an MCP client could not be looked at", exc_info=True)
+                    await watch.check()
+                except Exception:  # a failing server of one member must not end the others' streams
+                    logger.warning("The lists of an MCP client could not be checked", exc_info=True)
     finally:
         stop_listening()
         stop_awaiting()

@@ -1,4 +1,4 @@
-"""Pages of a list in the order of its names: a cursor is the last name shown, and says nothing of whose list it is."""
+"""Splits lists into pages, ordered by name. A cursor is the last name of a page."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ T = TypeVar("T")
 def page(
     items: Iterable[T], params: PaginatedRequestParams | None, name_of: Callable[[T], str]
 ) -> tuple[list[T], str | None]:
-    """One page, and the cursor of the next one; a list that changes in between is neither cut short nor repeated.
+    """Return one page and the cursor of the next one.
+
+    If the list changes in between, no item is skipped or repeated.
 
     Raises:
-        MCPError: the cursor is none that was given.
+        MCPError: the cursor is not one of ours.
     """
     after = _read(params.cursor) if params is not None and params.cursor is not None else None
     ordered = sorted(items, key=name_of)

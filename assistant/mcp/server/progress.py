@@ -1,4 +1,4 @@
-"""What a running tool tells its caller: progress where it was asked for, else its sentences as log messages."""
+"""Reports the progress of tools: as progress notifications if the client wants them, else as log messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mcp_types import LoggingLevel
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from assistant.mcp.server.caller import Context
-from assistant.mcp.server.sessions import memory_of
+from assistant.mcp.server.sessions import settings_of
 
 # Clients of protocols before 2026-07-28 still read log messages.
 warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=r"assistant\.mcp\.")
@@ -17,8 +17,8 @@ warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=r"assis
 LEVELS: tuple[LoggingLevel, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-class Teller:
-    """Passes a tool's reports on, in their order, on the stream of the request that called it."""
+class ProgressReporter:
+    """Sends a tool's progress reports, in order, on the stream of the request that called it."""
 
     def __init__(self, context: Context, tool: str) -> None:
         self._context = context
@@ -32,8 +32,8 @@ class Teller:
             await session.send_log_message("info", message, self._tool, self._context.request_id)
 
     def _wants_log(self) -> bool:
-        """Since 2026-07-28 the request says so, which the SDK keeps; before, the session has set a level."""
+        """Since 2026-07-28 the SDK filters by the level in the request; older sessions have set a level here."""
         if self._context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return True
-        memory = memory_of(self._context)
-        return memory is not None and LEVELS.index(memory.level) <= LEVELS.index("info")
+        settings = settings_of(self._context)
+        return settings is not None and LEVELS.index(settings.level) <= LEVELS.index("info")

@@ -1,4 +1,4 @@
-"""`prompts/...`, `resources/...` and `completion/complete`: asked of every source in turn."""
+"""`prompts/...`, `resources/...` and `completion/complete`, answered from all sources."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from assistant.mcp.server.caller import Context, member_of
-from assistant.mcp.server.elicitation import Caller, InputNeeded, Unanswerable, until_answered
+from assistant.mcp.server.elicitation import CannotAsk, InputNeeded, McpCaller, run_with_input
 from assistant.mcp.server.paging import page
 from assistant.mcp.server.sources import Source
-from assistant.mcp.server.tenant_sources import every_source
+from assistant.mcp.server.tenant_sources import all_sources
 from assistant.services.db.threads import in_database
 
-# What protocols before 2026-07-28 answer for a resource that is not there.
+# The error code for a missing resource before 2026-07-28.
 RESOURCE_NOT_FOUND = -32002
 MAX_COMPLETIONS = 100
 
@@ -45,10 +45,10 @@ async def list_prompts(context: Context, params: PaginatedRequestParams | None) 
 
 
 async def get_prompt(context: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
-    """A prompt by its name. Raises `MCPError` if the member has none of that name."""
+    """Return a prompt by its name. Raises `MCPError` if the member has no such prompt."""
     member = member_of(context)
 
-    async def step(caller: Caller) -> GetPromptResult | InputNeeded:
+    async def step(caller: McpCaller) -> GetPromptResult | InputNeeded:
         made: GetPromptResult | InputNeeded | None = await _first(
             lambda source: source.prompt(member, params.name, params.arguments or {}, caller)
         )
@@ -57,8 +57,8 @@ async def get_prompt(context: Context, params: GetPromptRequestParams) -> GetPro
         return made
 
     try:
-        return await until_answered(context, step, answers=params.input_responses, state=params.request_state)
-    except Unanswerable as exc:
+        return await run_with_input(context, step, answers=params.input_responses, state=params.request_state)
+    except CannotAsk as exc:
         raise MCPError(INVALID_PARAMS, str(exc)) from exc
 
 
@@ -76,7 +76,7 @@ async def list_templates(context: Context, params: PaginatedRequestParams | None
 
 
 async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-    """A resource by its address. Raises `MCPError` if the member has none there."""
+    """Return a resource by its URI. Raises `MCPError` if the member has no such resource."""
     member, uri = member_of(context), str(params.uri)
     found = await _first(lambda source: source.read(member, uri))
     if found is None:
@@ -86,7 +86,7 @@ async def read_resource(context: Context, params: ReadResourceRequestParams) -> 
 
 
 async def complete(context: Context, params: CompleteRequestParams) -> CompleteResult:
-    """How the argument of a prompt or resource template could go on."""
+    """Return completions of an argument of a prompt or resource template."""
     member, argument = member_of(context), params.argument
     found = await _all(lambda source: source.complete(member, params.ref, argument.name, argument.value))
     return CompleteResult(
@@ -95,8 +95,8 @@ async def complete(context: Context, params: CompleteRequestParams) -> CompleteR
 
 
 async def _all(part: Callable[[Source], Sequence[T]]) -> list[T]:
-    return await in_database(lambda: list(chain.from_iterable(map(part, every_source()))))
+    return await in_database(lambda: list(chain.from_iterable(map(part, all_sources()))))
 
 
 async def _first(part: Callable[[Source], T | None]) -> T | None:
-    return await in_database(lambda: next((found for found in map(part, every_source()) if found is not None), None))
+    return await in_database(lambda: next((found for found in map(part, all_sources()) if found is not None), None))

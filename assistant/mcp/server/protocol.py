@@ -1,4 +1,4 @@
-"""The MCP server itself: the SDK's low-level one, with our answers to each method."""
+"""Builds the MCP server: the SDK's low-level server with a handler for each method."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ INSTRUCTIONS = (
     "The tools, prompts and documents of one organisation, as its member may use them. "
     "Whose they are follows from the key alone; no argument chooses it."
 )
-# How long a client may hold on to a list; a change is also announced to those who listen.
+# How long clients may cache a list. Clients that listen are also notified of changes.
 LIST_MILLISECONDS = 5_000
-# How long a question to the caller may wait for its answer.
+# How long a question to the client waits for its answer.
 QUESTION_SECONDS = 600.0
 
 
 class TenantServer(Server[dict[str, Any]]):
-    """A server that announces changes to older clients too."""
+    """A server that declares change notifications to older clients too."""
 
     def create_initialization_options(
         self,
@@ -47,10 +47,10 @@ class TenantServer(Server[dict[str, Any]]):
 
 
 def build_server(*, with_sessions: bool) -> TenantServer:
-    """The server of all tenants; each request says whose it is.
+    """Build the server for all tenants; each request carries its member.
 
     Args:
-        with_sessions: whether clients older than 2026-07-28 get a session, on which they can be asked and can set
+        with_sessions: give clients older than 2026-07-28 a session, on which they can be asked for input and can set
             their log level.
     """
     private: dict[Any, CacheHint] = {
@@ -79,7 +79,7 @@ def build_server(*, with_sessions: bool) -> TenantServer:
         server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, sessions.unwatch)
     else:
         server.add_notification_handler("notifications/cancelled", CancelledNotificationParams, cancellation.cancel)
-    # What a client must bring back unchanged is sealed, and good for the key that it was given to.
+    # State that clients send back is encrypted, and only valid with the API key that it was given to.
     security = RequestStateSecurity(
         keys=settings.FIELD_ENCRYPTION_KEYS,
         ttl=QUESTION_SECONDS,
@@ -90,6 +90,6 @@ def build_server(*, with_sessions: bool) -> TenantServer:
 
 
 def _schema_of(name: str) -> dict[str, Any] | None:
-    """Where the SDK reads which arguments stand in headers too (`x-mcp-header`)."""
+    """Return a tool's schema, from which the SDK reads the arguments that are repeated in headers (`x-mcp-header`)."""
     registry = catalogue.registry()
     return registry.get(name).parameters if name in registry else None

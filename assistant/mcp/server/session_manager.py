@@ -1,4 +1,4 @@
-"""Keeps the SDK's session manager running in a task of its own, under any server, from the first request on."""
+"""Runs the SDK's session manager in a task of its own, from the first request on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from assistant.mcp.server.protocol import build_server
 from assistant.toolkit.per_loop import PerLoop
 
-# Of one request's body: arguments, never files.
+# Bodies hold arguments, not files.
 MAX_BODY = 1024 * 1024
 MAX_SESSIONS = 2000
 
 
 class _Runner:
-    """The manager of one event loop; its task group must be entered and left by one task."""
+    """The manager of one event loop. Its task group has to be entered and left in the same task."""
 
     def __init__(self) -> None:
         self.ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
@@ -38,7 +38,7 @@ _runners = PerLoop(_Runner)
 
 
 async def get_manager() -> StreamableHTTPSessionManager:
-    """The manager of the running event loop, which ends with the loop."""
+    """Return the manager of the running event loop."""
     if _runners.get().task.done():
         _runners.reset()
     return await asyncio.shield(_runners.get().ready)

@@ -1,4 +1,4 @@
-"""What a session of a client older than 2026-07-28 has set: its log level, and the resources that it watches."""
+"""The settings of older clients' sessions: log level and subscribed resources."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ MAX_WATCHED = 100
 
 
 @dataclass(slots=True)
-class SessionMemory:
+class SessionSettings:
     """The settings of one session."""
 
     level: LoggingLevel = "info"
     watched: set[str] = field(default_factory=set)
 
 
-_sessions: LRUCache[tuple[str, str], SessionMemory] = LRUCache(MAX_SESSIONS)
+_sessions: LRUCache[tuple[str, str], SessionSettings] = LRUCache(MAX_SESSIONS)
 
 
-def session_memory(owner: str, session_id: str) -> SessionMemory:
-    """The memory of a session of that principal's; the least used are forgotten."""
-    return _sessions.setdefault((owner, session_id), SessionMemory())
+def session_settings(owner: str, session_id: str) -> SessionSettings:
+    """Return the settings of a session of `owner`, a `principal`. The least recently used are dropped."""
+    return _sessions.setdefault((owner, session_id), SessionSettings())
 
 
-def memory_of(context: Context) -> SessionMemory | None:
-    """The memory of the session that a request came on; None without one."""
+def settings_of(context: Context) -> SessionSettings | None:
+    """Return the settings of the session that a request came on, or None if it has none."""
     session_id = context.request.headers.get(HEADER) if context.request is not None else None
-    return session_memory(principal(member_of(context)), session_id) if session_id else None
+    return session_settings(principal(member_of(context)), session_id) if session_id else None
 
 
 async def set_level(context: Context, params: SetLevelRequestParams) -> EmptyResult:
-    """From which level on the session wants log messages."""
-    if memory := memory_of(context):
-        memory.level = params.level
+    """Set the lowest level of log messages that the session gets."""
+    if settings := settings_of(context):
+        settings.level = params.level
     return EmptyResult()
 
 
 async def watch(context: Context, params: SubscribeRequestParams) -> EmptyResult:
-    """Tell the session's stream when this resource changes."""
-    memory = memory_of(context)
-    if memory is not None and len(memory.watched) < MAX_WATCHED:
-        memory.watched.add(str(params.uri))
+    """Send the session's stream changes of this resource."""
+    settings = settings_of(context)
+    if settings is not None and len(settings.watched) < MAX_WATCHED:
+        settings.watched.add(str(params.uri))
     return EmptyResult()
 
 
 async def unwatch(context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
-    """Tell it no longer."""
-    if memory := memory_of(context):
-        memory.watched.discard(str(params.uri))
+    """Stop sending changes of this resource."""
+    if settings := settings_of(context):
+        settings.watched.discard(str(params.uri))
     return EmptyResult()

@@ -1,4 +1,4 @@
-"""Where prompts and resources come from: the tenant's own rows, and whatever an installed app adds."""
+"""The interface of sources of prompts and resources, to which installed apps can add their own."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from mcp_types import (
 )
 from mcp_types import Prompt as PromptDescription
 
-from assistant.mcp.server.elicitation import Caller, InputNeeded
+from assistant.mcp.server.elicitation import InputNeeded, McpCaller
 from assistant.services.tenancy.members import Member
 
 
 class Source:
-    """Prompts and resources for members; each method sees who asks, and gives nothing of other tenants.
+    """Prompts and resources for members. Subclasses override what they have.
 
-    What it does not have it leaves as it is here. Methods run in a database thread.
+    Each method gets the member who asks, and must return nothing of other tenants. It is called in a database thread.
     """
 
     def prompts(self, member: Member) -> Sequence[PromptDescription]:
         return ()
 
     def prompt(
-        self, member: Member, name: str, arguments: Mapping[str, str], caller: Caller
+        self, member: Member, name: str, arguments: Mapping[str, str], caller: McpCaller
     ) -> GetPromptResult | InputNeeded | None:
-        """A prompt; None if there is none of that name."""
+        """Return a prompt, or None if there is none of that name."""
         return None
 
     def resources(self, member: Member) -> Sequence[Resource]:
@@ -40,17 +40,17 @@ class Source:
         return ()
 
     def read(self, member: Member, uri: str) -> ReadResourceResult | None:
-        """A resource; None if there is none of that address."""
+        """Return a resource, or None if there is none at that URI."""
         return None
 
     def version(self, member: Member, uri: str) -> str:
-        """Changes whenever the resource does; empty if there is none."""
+        """Return a text that changes with the resource, empty if there is none at that URI."""
         return ""
 
     def complete(
         self, member: Member, reference: PromptReference | ResourceTemplateReference, argument: str, begun: str
     ) -> Sequence[str]:
-        """How an argument that was begun could go on."""
+        """Return completions of the argument whose first characters are `begun`."""
         return ()
 
 
@@ -58,5 +58,5 @@ ADDED: list[Source] = []
 
 
 def add_source(source: Source) -> None:
-    """Serve one more source; an app calls this when it is ready."""
+    """Add a source. Call this in `AppConfig.ready`."""
     ADDED.append(source)

@@ -16,7 +16,7 @@ from mcp_types import (
 )
 from mcp_types import Prompt as PromptDescription
 
-from assistant.mcp.server.elicitation import Caller, InputNeeded
+from assistant.mcp.server.elicitation import InputNeeded, McpCaller
 from assistant.mcp.server.sources import ADDED, Source
 from assistant.models import PromptVersion
 from assistant.models.knowledge import Document
@@ -34,13 +34,13 @@ class PublishedPrompts(Source):
             PromptDescription(
                 name=row.assistant.slug,
                 title=row.assistant.name,
-                description=row.assistant.description or f"What {row.assistant.name} is told (version {row.number}).",
+                description=row.assistant.description or f"The prompt of {row.assistant.name}, version {row.number}.",
             )
             for row in _published(member)
         ]
 
     def prompt(
-        self, member: Member, name: str, arguments: Mapping[str, str], caller: Caller
+        self, member: Member, name: str, arguments: Mapping[str, str], caller: McpCaller
     ) -> GetPromptResult | InputNeeded | None:
         row = _published(member).filter(assistant__slug=name).first()
         if row is None:
@@ -102,9 +102,9 @@ def _documents(member: Member, uri: str) -> QuerySet[Document]:
     return Document.objects.filter(tenant_id=member.tenant_id, pk=int(number))
 
 
-OWN_SOURCES = (PublishedPrompts(), KnowledgeDocuments())
+TENANT_SOURCES = (PublishedPrompts(), KnowledgeDocuments())
 
 
-def every_source() -> tuple[Source, ...]:
-    """The tenant's own rows first, then what apps have added."""
-    return (*OWN_SOURCES, *ADDED)
+def all_sources() -> tuple[Source, ...]:
+    """Return the sources of the tenant's rows, and those that apps have added."""
+    return (*TENANT_SOURCES, *ADDED)

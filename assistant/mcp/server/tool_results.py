@@ -1,4 +1,4 @@
-"""A tool and what came of its call, in the words of MCP."""
+"""Converts tools and their results to MCP's types."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from assistant.toolkit import Media, Tool, ToolResult
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.json_values import more
 from assistant.toolkit.calls.results import MAX_KEPT, cut
-from assistant.toolkit.schema.json_schema import JsonSchema, holds_to, resolve
+from assistant.toolkit.schema.check import fits_on_loop
+from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
-# Protocols before 2026-07-28 know only objects as structured results: anything else stands under this name.
+# Structured results were objects before 2026-07-28, so that other values are wrapped under this name.
 RESULT = "result"
-_TOO_LONG = "The result is too long to be given whole, as this tool's output schema asks. Ask for less."
+_TOO_LONG = "The result is too long to be returned complete, as this tool's output schema requires. Ask for less."
 
 
 def describe(tool: Tool) -> Description:
-    """A tool as it is listed."""
+    """Return the description of a tool for `tools/list`."""
     return Description(
         name=tool.name,
         title=tool.title or " ".join(filter(None, tool.name.split("_"))).capitalize(),
@@ -50,7 +51,7 @@ def describe(tool: Tool) -> Description:
 
 
 def output_schema(tool: Tool) -> JsonSchema | None:
-    """The schema of a tool's structured result, an object; None if it has none, or none that its text would follow."""
+    """Return the schema of a tool's structured result, or None if it has none that its text would match."""
     schema = tool.output_schema
     if schema is None or tool.result_converter is not None:
         return None
@@ -67,25 +68,25 @@ def output_schema(tool: Tool) -> JsonSchema | None:
 
 
 def result_of(called: CalledTool) -> CallToolResult:
-    """What came of a call, as its caller gets it: text, files, and the value itself where the schema tells its form."""
+    """Return the result of a call: text, files, and the value itself if the tool has an output schema."""
     outcome, result = called.outcome, called.result
     if outcome.status != "ok" or result is None or called.tool is None:
-        return failed(outcome.content or "The call did not end well.")
+        return failed(outcome.content or "The call failed.")
     content: list[ContentBlock] = [TextContent(text=outcome.content)] if outcome.content or not result.media else []
     content += [_block(media) for media in result.media]
     schema = output_schema(called.tool)
     if schema is None:
         return CallToolResult(content=content)
     structured = _structured(result.full or result.content, called.tool.output_schema or {})
-    if structured is None or not holds_to(structured, schema):
-        structured = _outside(result)
-    if structured is None or not holds_to(structured, schema):
+    if structured is None or not fits_on_loop(structured, schema):
+        structured = _remote_value(result)
+    if structured is None or not fits_on_loop(structured, schema):
         return failed(_TOO_LONG)
     return CallToolResult(content=content, structured_content=structured)
 
 
 def failed(sentence: str) -> CallToolResult:
-    """A call that did not end well: the model reads the sentence, and may try again."""
+    """Return an error result; the model reads the sentence and can try again."""
     return CallToolResult(content=[TextContent(text=sentence)], is_error=True)
 
 
@@ -94,7 +95,7 @@ def _is_object(schema: JsonSchema) -> bool:
 
 
 def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
-    """The tool's value, read back from its own text, which holds no more than its caller may see; None if it is cut."""
+    """Parse the tool's value from its text, which holds no more than the caller may see; None if the text is cut."""
     try:
         value = load_json(text)
     except ValueError:
@@ -106,8 +107,8 @@ def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
     return {RESULT: value}
 
 
-def _outside(result: ToolResult) -> dict[str, Any] | None:
-    """The value of an outside server's tool, whose text may well say something else than its JSON."""
+def _remote_value(result: ToolResult) -> dict[str, Any] | None:
+    """Return the value of another server's tool, whose text need not be its value as JSON."""
     try:
         text = json.dumps(result.value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):

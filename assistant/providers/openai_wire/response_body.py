@@ -31,7 +31,7 @@ READABLE = (
 )
 
 
-class _Layers:
+class _HttpxReader:
     """Reads through all that httpx2 and the openai package put before the socket; they bound each wait."""
 
     def __init__(self, response: httpx2.Response) -> None:
@@ -45,7 +45,7 @@ class _Layers:
         await self._bytes.aclose()
 
 
-class _Direct:
+class _AiohttpReader:
     """Reads from aiohttp itself: each token that comes alone would pass through six generators else."""
 
     def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
@@ -143,11 +143,11 @@ class _Flow:
             self.over.exception()  # whoever was cancelled in the same moment does not ask for it
 
 
-def _source_of(response: httpx2.Response, seconds: float) -> _Direct | _Layers:
+def _source_of(response: httpx2.Response, seconds: float) -> _AiohttpReader | _HttpxReader:
     source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
     if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
-        return _Layers(response)
-    return _Direct(source, seconds)
+        return _HttpxReader(response)
+    return _AiohttpReader(source, seconds)
 
 
 class Body:
@@ -193,14 +193,14 @@ class Body:
             return events.close()
         return self._chunks(data)
 
-    async def flow(self, hear: Callable[[str], bool]) -> Sequence[Delta]:
-        """Let `hear` take the answer's text as it arrives, until something else comes: returns the deltas of that.
+    async def flow(self, on_text: Callable[[str], bool]) -> Sequence[Delta]:
+        """Let `on_text` take the answer's text as it arrives, until something else comes: returns the deltas of that.
 
         Goes on from where `read` has come to. Raises what that raises.
         """
         source, self._deltas = self._source, ()
-        if isinstance(source, _Direct) and self._is_flowing:
-            await source.flow(partial(self._hear, hear))
+        if isinstance(source, _AiohttpReader) and self._is_flowing:
+            await source.flow(partial(self._pass_text, on_text))
         return self._deltas
 
     @property
@@ -209,11 +209,11 @@ class Body:
         events = self._events
         return not (self._is_over or events.is_done or events.failure or self._assembler.is_ended)
 
-    def _hear(self, hear: Callable[[str], bool], data: bytes) -> bool:
+    def _pass_text(self, on_text: Callable[[str], bool], data: bytes) -> bool:
         for chunk in self._chunks(data):
             self._assembler.feed(chunk)
         deltas = self._assembler.take()
-        is_heard = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and hear(deltas[0].text)
+        is_heard = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and on_text(deltas[0].text)
         self._deltas = () if is_heard else deltas
         return not self._deltas and self._is_flowing
 

@@ -48,7 +48,10 @@ async def summarise_if_long(
 
     try:
         shorter = await summarise(
-            model, [*summary_message(conversation.summary), *history], tokens=int(tokens * SUMMARISE_ABOVE), spend=spend
+            model,
+            [*summary_message(conversation.summary), *history],
+            tokens=int(tokens * SUMMARISE_ABOVE),
+            on_usage=spend,
         )
     except ModelError as exc:
         logger.warning(

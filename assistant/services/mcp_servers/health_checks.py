@@ -60,7 +60,8 @@ async def examine(*, tenant_id: int, server_id: int, user_id: UserId, by_operato
         async with connect(connection.endpoint, on_tools=on_tools) as session:
             name = f" It calls itself {session.server_name}." if session.server_name else ""
             count = "1 tool" if len(session.tools) == 1 else f"{len(session.tools)} tools"
-            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}"
+            unusable = f" It also lists what cannot be used: {session.left_out}." if session.left_out else ""
+            sentence = f"It lists {count}, over MCP {session.protocol_version}.{name}{unusable}"
     except RemoteFailure as exc:
         # Without a connection the server was not asked, unless its address is refused.
         if connection is not None or exc.kind == "unreachable":

@@ -1,4 +1,4 @@
-"""Tool calls that wait for a person: found, and answered by an operator in the member's place."""
+"""Tool calls that wait for approval: look-ups, and answers of an operator on a member's behalf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistant.toolkit.context import UserId
 
 
 def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[int, list[Approval]]:
-    """All calls that wait in the runs of these calls, by run: a run goes on when each of them is answered."""
+    """Return all waiting calls of the runs of these calls, by run: a run continues once all of them are answered."""
     wanted = Approval.objects.filter(pk__in=list(calls), tenant_id__in=list(tenant_ids))
     rows = Approval.objects.filter(run__in=wanted.values("run"), tenant_id__in=list(tenant_ids)).select_related(
         "run", "run__tenant", "run__assistant", "run__user", "run__conversation"
@@ -29,10 +29,10 @@ def pending_of_runs(*, tenant_ids: Iterable[int], calls: Iterable[int]) -> dict[
 
 
 async def answer_for_member(*, calls: list[Approval], answers: Sequence[Resume], decided_by: UserId) -> OpenedRun:
-    """Answer all waiting calls of one run as an operator; the run goes on as the member's.
+    """Answer all waiting calls of one run as an operator, and continue the run as the member.
 
     Raises:
-        Refused: somebody was faster, or the member or assistant is gone.
+        Refused: the calls were answered already, or the member or assistant does not exist any more.
     """
     run = calls[0].waiting_run
     member = await in_database(_member_of, calls[0])
@@ -53,7 +53,7 @@ def _member_of(call: Approval) -> Member | None:
 
 
 def pending_of_member(*, member: Member, run_id: str = "") -> list[Approval]:
-    """A member's own calls that wait for their answer, the oldest first; with `run_id`, those of that run."""
+    """Return a member's calls that wait for approval, oldest first; with `run_id`, only those of that run."""
     rows = Approval.objects.filter(tenant_id=member.tenant_id, run__user_id=member.user_id)
     if run_id:
         rows = rows.filter(run__run_id=run_id)

@@ -1,4 +1,4 @@
-"""Runs of those who may not be here any more are cancelled, wherever they run."""
+"""Cancels running runs, in whichever process they run, whose tenant, user or assistant has lost access."""
 
 from __future__ import annotations
 
@@ -12,15 +12,23 @@ from django.utils import timezone
 from assistant.models import Membership, Run
 from assistant.services.runs.leases import mark_for_cancel
 
-# A process hears of it when it stores the answer so far, or keeps house: within five seconds. Then tools are ended.
-STOP_SECONDS = 15.0
+# A process notices a cancellation within five seconds, with a checkpoint or its housekeeping. Then tools have to end.
+CANCEL_WAIT_SECONDS = 15.0
 
 
 def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
-    """Ask to cancel those of a process's `runs` whose tenant, user, membership or assistant has ended; their keys."""
-    places = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
+    """Mark for cancellation those runs of a process whose tenant, user or assistant is inactive or membership ended.
+
+    Args:
+        owner: the process.
+        runs: the primary keys of its runs.
+
+    Returns:
+        The primary keys of the marked runs.
+    """
+    memberships = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
     ended = Run.objects.filter(
-        Q(tenant__is_active=False) | Q(user__is_active=False) | Q(assistant__is_active=False) | ~Exists(places),
+        Q(tenant__is_active=False) | Q(user__is_active=False) | Q(assistant__is_active=False) | ~Exists(memberships),
         pk__in=runs,
         lease_owner=owner,
         status=Run.Status.RUNNING,
@@ -32,9 +40,12 @@ def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
 
 
 def cancel_runs_and_wait(**whose: Any) -> None:
-    """Cancel the running runs that fit, and wait until their processes have ended them; those of dead ones stay."""
+    """Cancel the running runs of this filter, and wait for up to `CANCEL_WAIT_SECONDS` until they have ended.
+
+    It does not wait for runs of dead processes, whose lease has expired.
+    """
     running = Run.objects.filter(**whose, status=Run.Status.RUNNING)
     mark_for_cancel(running)
-    until = time.monotonic() + STOP_SECONDS
+    until = time.monotonic() + CANCEL_WAIT_SECONDS
     while running.filter(lease_until__gt=timezone.now()).exists() and time.monotonic() < until:
         time.sleep(0.2)

@@ -1,7 +1,7 @@
-"""Stores the answers of running runs so far, those of all runs of this process together.
+"""Stores the partial answers of all runs of this process together.
 
-A crossing into a database thread and a commit cost more than the update between them, and two hundred answers that
-stream at once come due two hundred and fifty times a second.
+Crossing into a database thread and committing cost more than the update itself, and 200 streaming answers are due 250
+times a second.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from assistant.services.tenancy.row_scope import tenant_scope
 
 logger = logging.getLogger(__name__)
 
-# What comes due within this time goes along. PostgreSQL stores all of a tenant's by one statement: of more of them each
-# costs less.
+# Checkpoints that are due within this time are stored together. It is longer on PostgreSQL, where one statement stores
+# all of a tenant and each costs less the more there are.
 GATHER_SECONDS = 0.2 if connection.vendor == "postgresql" else 0.05
 
-# Fewer of them cost more together than alone, each without a transaction around it.
-_WORTHWHILE = 4
+# Fewer checkpoints of a tenant cost more in one statement than one by one, without a transaction.
+_MIN_BATCH = 4
 
 
 class CheckpointWriter:
-    """Of the runs of one event loop."""
+    """Collects the checkpoints of the runs of one event loop, and stores them."""
 
     def __init__(self) -> None:
         self._due: list[tuple[Checkpoint, asyncio.Future[bool]]] = []
         self._storing: asyncio.Task[None] | None = None
 
-    async def keep(self, checkpoint: Checkpoint) -> bool:
-        """Store it and renew the run's lease; returns whether somebody asked to cancel the run.
+    async def store(self, checkpoint: Checkpoint) -> bool:
+        """Store a checkpoint and renew the run's lease. Return whether the run is to be cancelled.
 
         Raises:
             LostRun: another process has taken the run over.
-            DatabaseError, InterfaceError: it could not be stored.
+            DatabaseError, InterfaceError: the checkpoint could not be stored.
         """
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._due.append((checkpoint, future))
         if self._storing is None:
-            # In a context of its own: it works for all tenants, not for the one that came first.
+            # An empty context: the task must not inherit the tenant of the run that starts it.
             self._storing = asyncio.create_task(self._store(), name="checkpoints", context=contextvars.Context())
         return await future
 
@@ -53,7 +53,7 @@ class CheckpointWriter:
         try:
             while self._due:
                 await asyncio.sleep(GATHER_SECONDS)
-                # Who was cancelled meanwhile has ended, and stores its end.
+                # Those of runs that were cancelled meanwhile are left out: these store their end.
                 batch = [one for one in self._due if not one[1].done()]
                 self._due.clear()
                 await self._store_batch(batch)
@@ -75,36 +75,46 @@ class CheckpointWriter:
 
 
 def store_checkpoints(checkpoints: Sequence[Checkpoint]) -> list[bool | Exception]:
-    """What `checkpoint_run` returns for each, or raises; one that cannot be stored keeps no other from it."""
-    together = _stored_on_postgresql if connection.vendor == "postgresql" else _stored_on_sqlite
-    found = together(checkpoints) if len(checkpoints) > 1 else {}
+    """Store checkpoints; one that fails does not affect the others.
+
+    Returns:
+        For each what `checkpoint_run` returns, or the exception that it raises.
+    """
+    store_batch = _stored_on_postgresql if connection.vendor == "postgresql" else _stored_on_sqlite
+    found = store_batch(checkpoints) if len(checkpoints) > 1 else {}
     return [found[one.key.pk] if one.key.pk in found else _stored_alone(one) for one in checkpoints]
 
 
 def _stored_on_sqlite(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exception]:
-    """By run what became of those that were stored together: of all or of none. SQLite's cost is the commit."""
+    """Store all checkpoints in one transaction, because the commit is what costs most. Return the results by run.
+
+    If one fails, none is stored and there are no results.
+    """
     try:
         with transaction.atomic():
             return {one.key.pk: _stored(one) for one in checkpoints}
     except Exception:
-        logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
+        logger.debug("Storing checkpoints one by one, because one of them failed", exc_info=True)
         return {}
 
 
 def _stored_on_postgresql(checkpoints: Sequence[Checkpoint]) -> dict[int, bool | Exception]:
-    """The same, of each tenant's by themselves; runs that are cancelled or lost are not among them."""
+    """Store the checkpoints of each tenant with one statement. Return the results by run.
+
+    There are none for runs that are cancelled or lost, nor for tenants whose statement failed.
+    """
     of_tenant: dict[int, list[Checkpoint]] = defaultdict(list)
     for one in checkpoints:
         of_tenant[one.key.tenant_id].append(one)
     found: dict[int, bool | Exception] = {}
     for tenant_id, own in of_tenant.items():
-        if len(own) < _WORTHWHILE:
+        if len(own) < _MIN_BATCH:
             continue
         try:
             with tenant_scope(tenant_id):
                 found |= dict.fromkeys(checkpoint_runs(tenant_id=tenant_id, checkpoints=own), False)
         except Exception:
-            logger.debug("Checkpoints are stored one by one, as one cannot be", exc_info=True)
+            logger.debug("Storing checkpoints one by one, because one of them failed", exc_info=True)
     return found
 
 

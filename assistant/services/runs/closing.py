@@ -1,4 +1,4 @@
-"""Closes a run: one transaction that stores what it said, did and took, and whom to tell."""
+"""Closes a run: stores its messages, usage, ending and webhook events in one transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assistant.services.webhooks.events import record_run_event
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended; `event` is its last event as clients see it (camelCase), without its number."""
+    """How a run ended. `event` is its last event with AG-UI's names, without its number."""
 
     status: str
     event: Mapping[str, Any]
@@ -66,20 +66,23 @@ def close_run(
     position: int | None = None,
     has_webhooks: bool = True,
 ) -> None:
-    """Store a run's messages, usage and ending, whose event has the number `last_seq`.
+    """Store a run's messages, usage and ending.
 
-    `position` is where its first message stands in the conversation, if the caller knows: while a run is open, nobody
-    else adds any. Without `has_webhooks` nobody is told, and nobody is looked for.
+    Args:
+        last_seq: the number of the ending's event.
+        position: the position of the run's first message in the conversation, if known. While a run is open, nothing
+            else adds messages.
+        has_webhooks: whether the tenant has webhooks; if not, none are looked up.
 
     Raises:
-        LostRun: `key.owner` no longer holds the run.
+        LostRun: `key.owner` does not hold the run any more.
     """
     if position is None:
         counts = _conversation(pk=key.conversation_id, tenant_id=key.tenant_id).values_list("message_count", flat=True)
-        position = (counts.first() or 0) + _given_messages(key)
+        position = (counts.first() or 0) + _count_input_messages(key)
     now, total = timezone.now(), sum(usage.values(), Usage())
     settle_usage(key=key, total=total)
-    # The conversation's row first: two that close runs in it must not wait for each other.
+    # The conversation's row first, in every transaction, so that two that close runs in it cannot deadlock.
     _COUNT.update(
         to={"run_count": key.number, "message_count": position + len(messages), "updated_at": now},
         pk=key.conversation_id,
@@ -116,8 +119,8 @@ def close_run(
         )
 
 
-def _given_messages(key: RunKey) -> int:
-    """How many messages the run was opened with: those are stored, and counted when it ends."""
+def _count_input_messages(key: RunKey) -> int:
+    """Count the messages that the run was opened with, which are stored but not yet in the conversation's count."""
     return MessageRow.objects.filter(
         conversation=key.conversation_id, conversation__tenant_id=key.tenant_id, run_id=key.pk
     ).count()

@@ -1,6 +1,6 @@
-"""Assistants that may ask others: each other assistant is a tool, with its own prompt, model, tools and limits.
+"""Assistants as tools of others, each with its own prompt, model, tools and limits.
 
-An asked assistant works for the same member: its tools are decided for that member, by the one policy function.
+An assistant that is called works for the same member, whose tools the policy function decides.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assistant.toolkit.context import UserId
 
 @dataclass(frozen=True, slots=True)
 class Delegate:
-    """An assistant that another may ask, as it is now."""
+    """An assistant that another may call, read from its row."""
 
     assistant_id: int
     tool_name: str
@@ -39,16 +39,16 @@ class Delegate:
 
 
 def tool_name_of(slug: str) -> str:
-    """The name under which a model knows an assistant as a tool."""
+    """Return the tool name of an assistant."""
     return f"ask_{slug.replace('-', '_')}"[:64]
 
 
 def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
-    """The active assistants of the same tenant that this one may ask, now; one query."""
+    """Return the active assistants of the tenant that this one may call, with one query."""
     rows = with_prompt(
         Assistant.objects.filter(tenant_id=tenant_id, delegators=assistant_id, is_active=True).order_by("slug")
     )
-    # Slugs that differ in a dash and an underscore alone would be one tool.
+    # Slugs that differ only in dashes and underscores have the same tool name; the first one is used.
     named = {tool_name_of(row.slug): row for row in reversed(rows)}
     return [
         Delegate(
@@ -67,7 +67,12 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
 
 
 class DelegatingToolset:
-    """A member's tools for one assistant, and the assistants that it may ask; `narrowing` holds for their tools too."""
+    """A member's tools for one assistant, and the assistants that it may call.
+
+    Args:
+        narrowing: the names of the only tools allowed, here and for the assistants that are called; None for all.
+        initial: the tools that have been decided already, for the first offer.
+    """
 
     def __init__(
         self,

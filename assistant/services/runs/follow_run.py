@@ -1,4 +1,4 @@
-"""Reads one run's events to their end, wherever the run is worked on; a reader that goes away ends only this."""
+"""Reads the events of one run to its end, in whichever process it runs."""
 
 from __future__ import annotations
 
@@ -22,28 +22,33 @@ from assistant.services.tenancy.members import Member
 
 
 async def run_entries(
-    *, key: RunKey, after: int = 0, patience: float = 15.0, member: Member | None = None
+    *, key: RunKey, after: int = 0, idle_seconds: float = 15.0, member: Member | None = None
 ) -> AsyncGenerator[Entry | None]:
-    """The run's events after number `after`, to its end; None whenever nothing has come for `patience` seconds or less.
+    """Yield the run's events after number `after`, to its last one.
 
-    If events in between are no longer in the log, `member`, whose run it is, gets a fresh picture in their place: all
-    its frames but the last have number 0, for a reader must have all of them. Without a member only the end is told.
+    Closing the generator does not affect the run.
+
+    Args:
+        idle_seconds: None is yielded when no event has come for so long, or earlier.
+        member: the owner of the run, for whom a snapshot takes the place of events that the log does not have any more.
+            All frames of a snapshot but the last have number 0, because a reader needs all of them or none. Without a
+            member, only the run's last event takes their place.
     """
     log = await get_runs().log.open(key.thread)
     position = Position(key.number, after)
-    # Whoever asks for what comes after the end has seen it. But if Redis lost data, the end may have a number that
-    # something else had before, which the reader has seen.
+    # A reader who asks for events after the last one has seen it. But after a loss of data in Redis, the last event may
+    # have the number of another event that the reader has seen.
     may_have_seen_end = True
     with log.watching() as changed:
         while True:
             changed.clear()
-            entries, is_painted = log.read(position), False
+            entries, is_snapshot = log.read(position), False
             if not log.holds(position if entries else Position(key.number, 0)):
                 ending = await in_database(run_ending, key=key)
                 if ending is not None and ending[0] == position.seq and may_have_seen_end:
                     return
                 if ending is not None or (member is not None and entries):
-                    entries, is_painted = await _news(key, ending, member, position), True
+                    entries, is_snapshot = await _newer_entries(key, ending, member, position), True
             for entry in entries:
                 if entry.number != key.number:
                     return
@@ -51,43 +56,45 @@ async def run_entries(
                 position, may_have_seen_end = entry.position, False
                 if entry.is_end:
                     return
-            if is_painted:
+            if is_snapshot:
                 if not log.holds(position):
                     await asyncio.sleep(SNAPSHOT_RETRY_SECONDS)
                     yield None
                 continue
             try:
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(idle_seconds):
                     await changed.wait()
             except TimeoutError:
                 end = await append_missing_end(key=key, log=get_runs().log)
                 if end is not None and not log.read(position):
-                    # The reader has seen its end already, or as much of the run as was kept, or more.
+                    # The reader has seen the end, or at least as much of the run as was stored.
                     is_seen = end.position == position and may_have_seen_end
-                    for entry in [] if is_seen else await _shown(key, (end.seq, end.frame), member):
+                    for entry in [] if is_seen else await _replacement(key, (end.seq, end.frame), member):
                         yield entry
                     return
                 may_have_seen_end = False
                 yield None
 
 
-async def _picture(member: Member, key: RunKey) -> Snapshot:
+async def _snapshot(member: Member, key: RunKey) -> Snapshot:
     state = await in_database(run_state, key=key)
     thread_id = state.run.conversation_id
     stored = await in_database(stored_thread, member=member, thread_id=thread_id, until=key.number)
     return build_snapshot(state=state, log=await get_runs().log.open(key.thread), stored=stored)
 
 
-async def _news(key: RunKey, ending: tuple[int, str] | None, member: Member | None, position: Position) -> list[Entry]:
-    """What is shown to a reader who has come so far, in the place of events that are gone; nothing if it is no more."""
-    shown = await _shown(key, ending, member)
-    return shown if shown[-1].is_end or shown[-1].position > position else []
+async def _newer_entries(
+    key: RunKey, ending: tuple[int, str] | None, member: Member | None, position: Position
+) -> list[Entry]:
+    """Return the replacement of missing events, or nothing if it ends before the reader's position."""
+    entries = await _replacement(key, ending, member)
+    return entries if entries[-1].is_end or entries[-1].position > position else []
 
 
-async def _shown(key: RunKey, ending: tuple[int, str] | None, member: Member | None) -> list[Entry]:
-    """What stands for events that are not there any more: a picture, or, if there is no member, the run's end alone."""
+async def _replacement(key: RunKey, ending: tuple[int, str] | None, member: Member | None) -> list[Entry]:
+    """Return the entries in place of missing events: a snapshot, or without a member the run's last event."""
     if member is None:
         return [Entry(key.number, *ending)] if ending is not None else []
-    picture = await _picture(member, key)
-    *frames, last = picture.frames
-    return [*(Entry(key.number, 0, frame) for frame in frames), Entry(*picture.position, last)]
+    snapshot = await _snapshot(member, key)
+    *frames, last = snapshot.frames
+    return [*(Entry(key.number, 0, frame) for frame in frames), Entry(*snapshot.position, last)]

@@ -1,4 +1,4 @@
-"""Requests that are sent again: the first one's answer is kept for a day, and given to whoever repeats it."""
+"""Idempotency keys: a repeated request gets the answer of the first one, which is stored for a day."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from assistant.services.tenancy.members import Member
 from assistant.toolkit.context import UserId
 
 LIFETIME = timedelta(hours=24)
-# A request that has started no run in this time, and has no answer: its process died.
-ABANDONED = timedelta(seconds=60)
+# A request without an answer or a run after this time is taken for one whose process died.
+ABANDONED_AFTER = timedelta(seconds=60)
 _KEY = re.compile(r"[!-~]{1,255}")
 
 
 class KeyReused(Exception):
-    """The key was sent before, with another request or while its first is still being answered."""
+    """The key was sent before with another request, or its first request is still being answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A request with an idempotency key: the answer that it got before, or the right to answer it now."""
+    """A request's claim of its key. `status` and `body` are the stored answer; `status` is None without one."""
 
     pk: int
     status: int | None = None
@@ -38,16 +38,17 @@ class Claim:
 
 
 def fingerprint(*, method: str, path: str, body: Any) -> str:
-    """What tells two requests apart: SHA-256 of the method, the address and the body's values."""
+    """Return the SHA-256 of a request's method, path and JSON body."""
     canonical = json.dumps([method, path, body], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def claim(*, member: Member, key: str, fingerprint: str, run_id: str = "") -> Claim:
-    """Take a key for a request, or find the answer that the same request got before.
+    """Claim a key for a request, or find the answer that the same request got before.
 
-    `run_id` is that of the run which the request starts, the same each time it is sent: once that has ended, whoever
-    sends the request again need not wait for a process that died before it answered.
+    Args:
+        run_id: the id of the run that the request starts, the same for each repetition. If that run has ended without
+            an answer being stored, the request can be repeated without waiting for `ABANDONED_AFTER`.
 
     Raises:
         ValueError: the key is not 1 to 255 printable ASCII characters without spaces.
@@ -55,39 +56,39 @@ def claim(*, member: Member, key: str, fingerprint: str, run_id: str = "") -> Cl
     """
     if not _KEY.fullmatch(key):
         raise ValueError("Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.")
-    _forget_old(member.tenant_id, member.user_id)
+    _delete_expired(member.tenant_id, member.user_id)
     try:
         with transaction.atomic():
             row = IdempotentAnswer.objects.create(
                 tenant_id=member.tenant_id, user_id=member.user_id, key=key, fingerprint=fingerprint
             )
     except IntegrityError:
-        return _known(member, key, fingerprint, run_id)
+        return _repeated(member, key, fingerprint, run_id)
     return Claim(row.pk)
 
 
 def claim_form(*, tenant_id: int, user_id: UserId, nonce: str) -> bool:
-    """Take a form's nonce; False if it was taken before, in the last `LIFETIME`.
+    """Claim the nonce of a form; return False if it was claimed within the last `LIFETIME`.
 
-    To be called in the transaction of what the form makes.
+    Call it in the transaction that handles the form.
     """
-    _forget_old(tenant_id, user_id)
-    # The space keeps it apart from the keys of requests, which have none.
+    _delete_expired(tenant_id, user_id)
+    # The keys of requests contain no space.
     _, is_new = IdempotentAnswer.objects.get_or_create(tenant_id=tenant_id, user_id=user_id, key=f"form {nonce}")
     return is_new
 
 
 def is_form_claimed(*, tenants: QuerySet[Tenant], user_id: UserId, nonce: str) -> bool:
-    """Whether the nonce was taken for one of these tenants."""
+    """Whether the nonce was claimed for one of these tenants."""
     return IdempotentAnswer.objects.filter(tenant__in=tenants, user_id=user_id, key=f"form {nonce}").exists()
 
 
-def _forget_old(tenant_id: int, user_id: UserId) -> None:
+def _delete_expired(tenant_id: int, user_id: UserId) -> None:
     own = IdempotentAnswer.objects.filter(tenant_id=tenant_id, user_id=user_id)
     own.filter(created_at__lt=timezone.now() - LIFETIME).delete()
 
 
-def _known(member: Member, key: str, fingerprint: str, run_id: str) -> Claim:
+def _repeated(member: Member, key: str, fingerprint: str, run_id: str) -> Claim:
     row = IdempotentAnswer.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, key=key).first()
     if row is not None and row.fingerprint != fingerprint:
         raise KeyReused("This Idempotency-Key was sent before, with another request.")
@@ -97,21 +98,21 @@ def _known(member: Member, key: str, fingerprint: str, run_id: str) -> Claim:
 
 
 def _is_abandoned(member: Member, row: IdempotentAnswer, run_id: str) -> bool:
-    """Whether nobody works on a request any more; if somebody does after all, both find the same run."""
+    """Whether the process of a request has probably died. If it has not, both requests find the same run."""
     own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id)
     status = own.values_list("status", flat=True).first() if run_id else None
     if status is None:
-        return row.created_at < timezone.now() - ABANDONED
+        return row.created_at < timezone.now() - ABANDONED_AFTER
     return status != Run.Status.RUNNING
 
 
-def keep(*, member: Member, claim: Claim, status: int, body: Mapping[str, Any] | None) -> None:
-    """Keep a successful answer for whoever repeats the request."""
+def store_answer(*, member: Member, claim: Claim, status: int, body: Mapping[str, Any] | None) -> None:
+    """Store a successful answer for repetitions of the request."""
     _claimed(member, claim).update(status=status, body=body)
 
 
-def release(*, member: Member, claim: Claim) -> None:
-    """Nothing was done: the key may be used again."""
+def release_claim(*, member: Member, claim: Claim) -> None:
+    """Let the key be used again, because the request had no effect."""
     _claimed(member, claim).delete()
 
 

@@ -1,4 +1,4 @@
-"""Who works on a run: leases, checkpoints, cancel requests, and runs whose process died."""
+"""Leases of runs, checkpoints, cancel requests, and taking over runs whose process died."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from assistant.services.db.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 
-# A run whose process has not renewed its lease for this long is taken for dead.
+# The process of a run that has not renewed its lease for this long is taken for dead.
 LEASE = timedelta(seconds=15)
-# Finishing a dead run takes milliseconds; whoever dies over it too must not make its reader wait for as long again.
+# Shorter, because recovering a run takes milliseconds, and if that process dies too, readers wait for the next.
 RECOVERY_LEASE = timedelta(seconds=5)
 
 
 class LostRun(Exception):
-    """The run was taken over by another process; nothing of it may be written here any more."""
+    """Another process has taken the run over, and this one must not write to it any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A run's answer so far, as `Transcript.to_state` has it, and the number of its last event."""
+    """A run's partial answer, from `Transcript.to_state`, and the number of its last event."""
 
     key: RunKey
     partial: Mapping[str, Any]
@@ -40,10 +40,10 @@ def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
     return held_by(pk=pk, tenant_id=tenant_id, owner=owner).filter(cancel_requested_at=None)
 
 
-# Of every running answer, every second or few.
+# Prepared, because it is run for every answer in progress, every few seconds at least.
 _CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_until", pk=int, tenant_id=int, owner=str)
 
-# The same of many runs of one tenant on PostgreSQL: Django's own way to it, CASE by CASE, costs more than one by one.
+# For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than one by one.
 _CHECKPOINTS = """
 UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
 FROM (VALUES {rows}) new (pk, owner, partial, seq)
@@ -52,12 +52,12 @@ WHERE run.tenant_id = %s AND run.id = new.pk AND run.lease_owner = new.owner AND
 RETURNING run.id
 """
 _ROW = "(%s::bigint, %s::text, %s::jsonb, %s::integer)"
-# Whoever holds one of these runs may want another of them: we give way before PostgreSQL looks for deadlocks (1 s).
+# Another transaction may lock these rows in another order. Gives up before PostgreSQL looks for deadlocks, after 1 s.
 _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '100ms'"
 
 
 def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool:
-    """Keep the answer so far and renew the lease. Returns whether somebody asked to cancel the run.
+    """Store a partial answer and renew the lease. Return whether the run is to be cancelled.
 
     Raises:
         LostRun: another process has taken the run over.
@@ -65,20 +65,20 @@ def checkpoint_run(*, key: RunKey, partial: Mapping[str, Any], seq: int) -> bool
     kept = {"partial": dict(partial), "checkpoint_seq": seq, "lease_until": timezone.now() + LEASE}
     if _CHECKPOINT.update(to=kept, pk=key.pk, tenant_id=key.tenant_id, owner=key.owner):
         return False
-    if not held(key).update(**kept):
+    if not held_run(key).update(**kept):
         raise LostRun(key.run_id)
     return True
 
 
 @transaction.atomic
 def checkpoint_runs(*, tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set[int]:
-    """The same for many runs of one tenant, by one statement, on PostgreSQL.
+    """Store checkpoints of many runs of one tenant with one statement, on PostgreSQL.
 
     Returns:
-        The keys of the runs whose answers were kept; runs that are lost or to be cancelled are not among them.
+        The primary keys of the runs that were updated. Runs that are lost or to be cancelled are not.
 
     Raises:
-        OperationalError: somebody else held one of the runs for 100 ms; nothing was kept.
+        OperationalError: another transaction locked one of the runs for 100 ms; nothing was stored.
     """
     partial = Run._meta.get_field("partial")
     values: list[Any] = [timezone.now() + LEASE]
@@ -91,14 +91,14 @@ def checkpoint_runs(*, tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set
         return {pk for (pk,) in cursor.fetchall()}
 
 
-def release(*, key: RunKey) -> None:
-    """Give up a run that was never begun: the next look for dead runs ends it."""
-    # No owner's any more, lest a renewal that is under way keeps it.
-    held(key).update(lease_owner="", lease_until=timezone.now())
+def release_run(*, key: RunKey) -> None:
+    """Give up a run that could not be started, so that the next recovery ends it."""
+    # Without an owner, so that a renewal in progress does not extend the lease.
+    held_run(key).update(lease_owner="", lease_until=timezone.now())
 
 
 def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
-    """Say that this process still works on its runs; returns those that somebody asked to cancel."""
+    """Renew the leases of a process's runs. Return the primary keys of those that are to be cancelled."""
     mine = Run.objects.filter(pk__in=runs, lease_owner=owner, status=Run.Status.RUNNING)
     mine.update(lease_until=timezone.now() + LEASE)
     return list(mine.exclude(cancel_requested_at=None).values_list("pk", flat=True))
@@ -106,7 +106,7 @@ def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class DeadRun:
-    """A run whose process died, now held by us: its checkpoint and the last event in that."""
+    """A run taken over from a dead process, with its last checkpoint and the number of the last event in it."""
 
     key: RunKey
     partial: Mapping[str, Any] | None
@@ -118,16 +118,20 @@ def _leases() -> QuerySet[Run, datetime | None]:
     return running.order_by("lease_until").values_list("lease_until", flat=True)[:1]
 
 
-# Asked every few seconds by every process, and nearly always all there is to ask.
+# Run every few seconds by every process; usually it shows that there is nothing to recover.
 _OLDEST_LEASE = PreparedQuery(_leases)
 
 
 def take_over_dead_runs(
     *, owner: str, alive: Collection[int] = (), by: datetime | None = None, limit: int = 20
 ) -> list[DeadRun]:
-    """Take runs whose lease had run out `by` then, or by now; of all tenants: it is the deployment's own housekeeping.
+    """Take over runs of all tenants whose lease has expired.
 
-    Not those that are `alive`: this process, `owner`, knows that it works on them, however late it says so.
+    Args:
+        owner: the process that takes them over.
+        alive: primary keys of the process's own runs, which are in progress even if their leases have expired.
+        by: when the leases have to have expired; None for now.
+        limit: the most runs to take over.
     """
     oldest, by = _OLDEST_LEASE.first(), by or timezone.now()
     return [] if oldest is None or oldest >= by else _take_over(owner, alive, by, limit)
@@ -143,7 +147,8 @@ def _take_over(owner: str, alive: Collection[int], by: datetime, limit: int) -> 
     if not runs:
         return []
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(lease_owner=owner, lease_until=now + RECOVERY_LEASE)
-    # An approved call runs in the row of the run that asked, and of a conversation one run runs at a time.
+    # By conversation, not by run: an approved call belongs to the earlier run that asked for approval. A conversation
+    # has one running run at a time.
     threads = [run.conversation_id for run in runs]
     ToolCall.objects.filter(run__conversation__in=threads, status=ToolCall.Status.RUNNING).update(
         status=ToolCall.Status.INTERRUPTED, error="The server stopped while the tool was running."
@@ -152,7 +157,11 @@ def _take_over(owner: str, alive: Collection[int], by: datetime, limit: int) -> 
 
 
 def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id: int | None = None) -> list[int]:
-    """Mark a member's running runs of that id, with one assistant or any, as to be cancelled; returns their keys."""
+    """Mark a member's running runs with an id as to be cancelled. Return their primary keys.
+
+    Args:
+        assistant_id: only runs with this assistant; None for any.
+    """
     running = Run.objects.filter(tenant_id=tenant_id, user_id=user_id, run_id=run_id, status=Run.Status.RUNNING)
     if assistant_id is not None:
         running = running.filter(assistant_id=assistant_id)
@@ -163,15 +172,15 @@ def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id
 
 
 def mark_for_cancel(runs: QuerySet[Run]) -> None:
-    """Mark these as to be cancelled: their processes hear of it when they store the answer so far, or keep house."""
+    """Mark runs as to be cancelled. Their processes notice it with a checkpoint or when they renew leases."""
     runs.filter(cancel_requested_at=None).update(cancel_requested_at=timezone.now())
 
 
-def held(key: RunKey) -> QuerySet[Run]:
-    """The run, as long as `key.owner` holds it; whoever writes goes through this."""
+def held_run(key: RunKey) -> QuerySet[Run]:
+    """Return the queryset of a run, empty unless `key.owner` holds it. All writes to a running run use it."""
     return held_by(pk=key.pk, tenant_id=key.tenant_id, owner=key.owner)
 
 
 def held_by(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
-    """The same by its parts."""
+    """Return the queryset of a run, empty unless it is running and `owner` holds it."""
     return Run.objects.filter(pk=pk, tenant_id=tenant_id, status=Run.Status.RUNNING, lease_owner=owner)

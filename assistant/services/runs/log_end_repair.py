@@ -1,4 +1,4 @@
-"""The end of a stored run, told to its readers where the log lacks it."""
+"""Appends the last event of stored runs to the event log where it is missing."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from assistant.services.runs.thread_snapshot import run_before, run_ending
 
 
 async def append_missing_end(*, key: RunKey, log: EventLog) -> Entry | None:
-    """Put a stored run's last event into the log if it is missing there; returns it, or None while the run is running.
+    """Append a stored run's last event to the log if it is missing. Return it; None while the run is running.
 
-    A process can be killed after it has stored a run and before it has told of that. Nobody finishes such a run again.
-    And Redis can lose events that were shown: whoever finished the run then did so before them.
+    It is missing if the process was killed between storing the run and writing the event, or if Redis has lost data.
     """
     ending = await in_database(run_ending, key=key)
     if ending is None:
@@ -26,16 +25,16 @@ async def append_missing_end(*, key: RunKey, log: EventLog) -> Entry | None:
     if thread_log.last is None or thread_log.last < end.position:
         writer = log.writer(key.thread, lambda: None)
         writer.write(end)
-        with suppress(Fenced):  # it was told in this moment
+        with suppress(Fenced):  # another process has just appended it
             await writer.flush()
     return end
 
 
 async def append_missing_end_before_run(*, key: RunKey, log: EventLog, thread_log: ThreadLog) -> None:
-    """Before a run begins: put the end of the run before it into the log if it is missing there.
+    """Append the last event of the run before `key`'s if it is missing. Called before a run starts.
 
-    A run is stored before its end is told, and the next one can be opened in between. Nothing is told of a run any more
-    once the log has events of the next one.
+    A run is stored before its last event is written, and the next run can be opened in between. Once the log has events
+    of the next run, the event could not be appended any more.
     """
     if thread_log.lacks_end_of(key.number - 1):
         before = await in_database(run_before, key=key)

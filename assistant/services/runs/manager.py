@@ -1,4 +1,4 @@
-"""The process's runs: opens and starts them, cancels them, and keeps house over leases and dead runs."""
+"""Opens, starts and cancels the runs of this process, renews their leases, and recovers runs of dead processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
-from assistant.services.runs.leases import release, renew_leases, request_cancel
+from assistant.services.runs.leases import release_run, renew_leases, request_cancel
 from assistant.services.runs.log_end_repair import append_missing_end_before_run
 from assistant.services.runs.opening import OpenedRun, RunSetup, open_run
 from assistant.services.runs.plan_builder import plan_of
@@ -41,7 +41,7 @@ from assistant.services.runs.run_input import RunInput
 from assistant.services.runs.run_task import RunTask
 from assistant.services.runs.stateless import open_stateless_run
 from assistant.services.runs.stateless_input import StatelessInput
-from assistant.services.runs.warm_up import warm
+from assistant.services.runs.warm_up import warm_up
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
@@ -51,29 +51,29 @@ from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
-# Leases last three of these, so two missed turns do not cost a run.
+# How often leases are renewed. They last three times as long, so a run survives two missed renewals.
 HOUSEKEEPING_SECONDS = 5.0
-# How often runs whose process died are looked for in that time: whoever finishes one may die over it too.
-RECOVERIES_PER_ROUND = 2
-# Approvals wait for a day, and who answers one is asked how old it is.
-EXPIRY_SECONDS = 60.0
-# A log that is longer in the way than this has failed; until then it was tried again and again.
-BEGIN_SECONDS = 60.0
-# How long a process that is asked to end waits for its runs.
+# Dead runs are looked for more often than that: the process that recovers one may die too.
+RECOVERIES_PER_RENEWAL = 2
+# How often expired approvals are marked. Answering one checks its age anyway.
+APPROVAL_EXPIRY_SECONDS = 60.0
+# The time to prepare the event log for a run, including its retries.
+START_TIMEOUT_SECONDS = 60.0
+# How long a process that is shutting down waits for its runs.
 DRAIN_SECONDS = 10.0
 
 
 class Runs:
-    """Everything that runs in this process on one event loop."""
+    """The runs of one event loop, and the services that they share."""
 
     def __init__(self) -> None:
         self.owner = uuid.uuid4().hex
         self._tasks: dict[int, RunTask] = {}
-        self._beginning: set[int] = set()
+        self._starting: set[int] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._housekeeping: asyncio.Task[None] | None = None
         self._recovery: asyncio.Task[None] | None = None
-        self._warming: asyncio.Task[object] | None = None
+        self._warm_up: asyncio.Task[object] | None = None
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
         self._webhook_sender = WebhookSender()
@@ -82,13 +82,13 @@ class Runs:
         )
 
     async def start(self) -> None:
-        """Begin to keep house; the second call does nothing."""
+        """Start the background tasks; later calls do nothing."""
         if self._housekeeping is None:
-            # In a context of its own: what it does belongs to no request, not to the one that came first either.
+            # An empty context: the task must not inherit the tenant of the request that starts it.
             self._housekeeping = asyncio.create_task(
-                self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
+                self._run_housekeeping(), name="runs-housekeeping", context=contextvars.Context()
             )
-            self._warming = asyncio.create_task(asyncio.to_thread(warm), name="warming")
+            self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
                 self._webhook_sender.start()
@@ -103,9 +103,9 @@ class Runs:
         decided_by: UserId | None = None,
         is_counted: bool = False,
     ) -> OpenedRun:
-        """Open a run and start it, or find the one with this id; raises `Refused`. See `open_run`.
+        """Open and start a run, or find the one with this id, as `open_run` does. Raises `Refused`.
 
-        A caller who goes away meanwhile leaves it to finish: a stored run is always worked on.
+        If the caller is cancelled meanwhile, the run is still started, because it may be stored already.
         """
         return await self._start(
             member,
@@ -121,14 +121,14 @@ class Runs:
         )
 
     async def open_stateless(self, *, member: Member, assistant_slug: str, given: StatelessInput) -> OpenedRun:
-        """Open and start a run whose caller keeps the history; raises `Refused`. See `open_stateless_run`."""
+        """Open and start a run as `open_stateless_run` does. Raises `Refused`."""
         return await self._start(
             member,
             partial(open_stateless_run, member=member, assistant_slug=assistant_slug, given=given, owner=self.owner),
         )
 
     async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
-        return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="opening-a-run"))
+        return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="open-run"))
 
     async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
         await self.start()
@@ -140,21 +140,21 @@ class Runs:
             raise
         if opened.setup is not None:
             try:
-                run = await self._begin(opened.key, opened.setup, member)
+                run = await self._create_task(opened.key, opened.setup, member)
             except Exception:
-                # The run is stored, and would keep its thread busy until its lease ends.
-                await in_database(release, key=opened.key)
+                # The stored run would keep its thread busy until its lease expires.
+                await in_database(release_run, key=opened.key)
                 raise
             self._tasks[opened.key.pk] = run
             task = run.start()
             self._work.add(task)
-            task.add_done_callback(lambda done: self._forget(run, done))
+            task.add_done_callback(lambda done: self._on_done(run, done))
         return opened
 
-    async def _begin(self, key: RunKey, setup: RunSetup, member: Member) -> RunTask:
-        self._beginning.add(key.pk)
+    async def _create_task(self, key: RunKey, setup: RunSetup, member: Member) -> RunTask:
+        self._starting.add(key.pk)
         try:
-            async with asyncio.timeout(BEGIN_SECONDS):
+            async with asyncio.timeout(START_TIMEOUT_SECONDS):
                 thread_log = await self.log.start_run(key.thread, key.number)
                 await append_missing_end_before_run(key=key, log=self.log, thread_log=thread_log)
             return RunTask(
@@ -167,10 +167,10 @@ class Runs:
                 is_stateless=setup.is_stateless,
             )
         finally:
-            self._beginning.discard(key.pk)
+            self._starting.discard(key.pk)
 
     async def cancel(self, *, member: Member, run_id: str) -> bool:
-        """Stop a member's running run, wherever it runs. Returns whether there was one."""
+        """Cancel a member's running run, in whichever process it runs. Return whether there is one."""
         pks = await in_database(
             request_cancel,
             tenant_id=member.tenant_id,
@@ -184,12 +184,12 @@ class Runs:
         return bool(pks)
 
     async def stop(self) -> None:
-        """End this process's part: runs get a while to finish, the rest is stored as interrupted."""
+        """Wait up to `DRAIN_SECONDS` for runs to finish, store the others as interrupted, and close connections."""
         if self._work:
             await asyncio.wait(self._work, timeout=DRAIN_SECONDS)
-        for keeping in (self._housekeeping, self._recovery):
-            if keeping is not None:
-                keeping.cancel()
+        for task in (self._housekeeping, self._recovery):
+            if task is not None:
+                task.cancel()
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -198,18 +198,18 @@ class Runs:
         await self.connection_limiter.close()
         await self.log.close()
 
-    def _forget(self, run: RunTask, task: asyncio.Task[None]) -> None:
+    def _on_done(self, run: RunTask, task: asyncio.Task[None]) -> None:
         self._tasks.pop(run.key.pk, None)
         self._work.discard(task)
         if not task.cancelled() and task.exception() is not None:
             logger.error("The task of run %s failed", run.key.run_id, exc_info=task.exception())
         elif run.is_finished:
-            tidying = asyncio.create_task(run.tidy(), name=f"tidy-{run.key.pk}")
-            self._work.add(tidying)
-            tidying.add_done_callback(self._work.discard)
+            summary = asyncio.create_task(run.summarise(), name=f"summary-{run.key.pk}")
+            self._work.add(summary)
+            summary.add_done_callback(self._work.discard)
 
-    def _alive(self) -> list[int]:
-        return [*self._tasks, *self._beginning]
+    def _own_runs(self) -> list[int]:
+        return [*self._tasks, *self._starting]
 
     def _cancel_here(self, pk: int) -> None:
         if pk in self._tasks:
@@ -220,62 +220,62 @@ class Runs:
         if verb == "cancel" and argument.isdigit():
             self._cancel_here(int(argument))
 
-    async def _keep_house(self) -> None:
-        # Of all tenants: this is the deployment's own housekeeping.
+    async def _run_housekeeping(self) -> None:
+        # For all tenants: this is the deployment's own work.
         set_all_tenants()
-        expiries_at = 0.0
+        next_expiry_at = 0.0
         for turn in itertools.count():
             try:
-                began, is_due = timezone.now(), turn % RECOVERIES_PER_ROUND == 0
-                if alive := self._alive():
+                began, is_due = timezone.now(), turn % RECOVERIES_PER_RENEWAL == 0
+                if own_runs := self._own_runs():
                     if is_due:
-                        for pk in await in_database(renew_leases, owner=self.owner, runs=alive):
+                        for pk in await in_database(renew_leases, owner=self.owner, runs=own_runs):
                             self._cancel_here(pk)
-                    for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=alive):
+                    for pk in await in_database(cancel_runs_without_access, owner=self.owner, runs=own_runs):
                         self._cancel_here(pk)
                 if self._recovery is None or self._recovery.done():
                     self._recovery = asyncio.create_task(self._recover(began), name="runs-recovery")
-                # Where Redis is away this takes longer than leases last.
-                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
-                if time.monotonic() >= expiries_at:
+                # With a timeout, because without Redis a recovery takes longer than leases last.
+                await asyncio.wait([self._recovery], timeout=HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
+                if time.monotonic() >= next_expiry_at:
                     await in_database(expire_approvals)
-                    expiries_at = time.monotonic() + EXPIRY_SECONDS
+                    next_expiry_at = time.monotonic() + APPROVAL_EXPIRY_SECONDS
                 if is_due:
                     await self.connection_limiter.renew()
             except (DatabaseError, OSError):
                 logger.warning("Housekeeping could not reach the database", exc_info=True)
             except Exception:
                 logger.exception("Housekeeping failed")
-            await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_ROUND)
+            await asyncio.sleep(HOUSEKEEPING_SECONDS / RECOVERIES_PER_RENEWAL)
 
     async def _recover(self, began: datetime) -> None:
-        """End the runs of processes that died, and let go of events that nobody reads."""
+        """Recover the runs of dead processes, and drop idle threads of the event log."""
         try:
-            # On a busy machine the renewal may be longer ago than a lease, and more runs may have been opened.
-            await recover_dead_runs(log=self.log, owner=self.owner, alive=self._alive(), by=began)
+            # Not this process's own runs: on a busy machine their leases may have expired before the next renewal.
+            await recover_dead_runs(log=self.log, owner=self.owner, alive=self._own_runs(), by=began)
             await self.log.drop_idle_threads()
         except (*OUTAGE_ERRORS, DatabaseError, OSError):
-            logger.warning("Dead runs could not be ended", exc_info=True)
+            logger.warning("Dead runs could not be recovered", exc_info=True)
         except Exception:
-            logger.exception("The look for dead runs failed")
+            logger.exception("Recovering dead runs failed")
 
 
 _runs = PerLoop(Runs)
 
 
-def _held(which: int) -> int:
-    return sum(runs.log.size()[which] for runs in _runs.values())
+def _log_size(index: int) -> int:
+    return sum(runs.log.size()[index] for runs in _runs.values())
 
 
 metrics.watch(
     "assistant_running_runs",
-    "Runs that this process works on.",
+    "Runs in progress in this process.",
     lambda: sum(len(runs._tasks) for runs in _runs.values()),
 )
-metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _held(0))
-metrics.watch("assistant_event_log_bytes", "What the events held in memory take.", lambda: _held(1))
+metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _log_size(0))
+metrics.watch("assistant_event_log_bytes", "Bytes of the events held in memory.", lambda: _log_size(1))
 
 
 def get_runs() -> Runs:
-    """The runs of the event loop that is running."""
+    """Return the runs of the running event loop."""
     return _runs.get()

@@ -1,4 +1,4 @@
-"""What of a member's input is new to its conversation: a message, results of client-side calls, decisions."""
+"""The new parts of a run's input: the message, results of client-side tools, and decisions on approvals."""
 
 from __future__ import annotations
 
@@ -23,18 +23,21 @@ from assistant.toolkit.context import UserId
 def extract_new_input(
     given: RunInput, history: Sequence[Message], decided_by: UserId, conversation: Conversation, *, has_message: bool
 ) -> tuple[list[Message], dict[str, Decision]]:
-    """Messages to store, and decisions on calls that wait for approval by the calls' ids.
+    """Return the messages to store, and by call id the decisions on calls that wait for approval.
 
-    `history` is what the conversation's model is shown of it; `has_message`: the input's message is stored already.
+    Args:
+        history: the messages of the conversation that the model is sent.
+        decided_by: the user who decides on approvals.
+        has_message: whether the input's message is stored already.
 
     Raises:
-        Refused: `invalid_input`, when an approval cannot be answered (any more), or nothing is new.
+        Refused: `invalid_input`, if an approval cannot be answered (any more), or nothing is new.
     """
     pending = open_calls(history)
     new = _answers(given, pending, {message.id for message in history}, conversation)
     decisions = _decide(given, pending, decided_by, conversation)
-    is_doubled = given.message is not None and given.message.id in {message.id for message in new}
-    if given.message is not None and not is_doubled and not has_message:
+    is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
+    if given.message is not None and not is_tool_answer and not has_message:
         new.append(Message("user", given.message.text, id=given.message.id))
     last = history[-1] if history and not pending else None
     is_unanswered = last is not None and (last.role != "assistant" or last.is_partial)
@@ -44,9 +47,15 @@ def extract_new_input(
 
 
 def check_edits(decisions: Mapping[str, Decision], history: Sequence[Message], tools: Iterable[EffectiveTool]) -> None:
-    """Raise `Refused` if a person's own arguments do not fit the tool: the approval is not used up by them.
+    """Check the arguments that a person has edited, before the approval is used up.
 
-    `history` ends with the calls that wait; a tool that is gone is refused when the call is run.
+    A tool that is not available any more is refused when the call is run.
+
+    Args:
+        history: ends with the calls that wait.
+
+    Raises:
+        Refused: edited arguments do not fit the tool's parameters.
     """
     pending, offered = open_calls(history), {one.tool.name: one.tool for one in tools}
     for call_id, decision in decisions.items():
@@ -61,7 +70,7 @@ def check_edits(decisions: Mapping[str, Decision], history: Sequence[Message], t
 
 
 def _answers(given: RunInput, pending: Mapping[str, Any], known: set[str], conversation: Conversation) -> list[Message]:
-    """Results of client-side calls, one each; a call of the server's tools is answered by the server alone."""
+    """Return the new results of client-side calls, one for each. Results for the server's tools are ignored."""
     if not given.tool_answers or not pending:
         return []
     own = ToolCall.objects.filter(
@@ -90,7 +99,7 @@ def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> 
 def _decide(
     given: RunInput, pending: Mapping[str, Any], decided_by: UserId, conversation: Conversation
 ) -> dict[str, Decision]:
-    """Settle approvals, each once: whoever finds the row still waiting has decided it."""
+    """Record decisions on approvals. Of several answers to one, the first to update the waiting row counts."""
     decisions: dict[str, Decision] = {}
     for answer in given.resume:
         asked = ToolCall.objects.filter(
@@ -103,7 +112,7 @@ def _decide(
             status=status, decided_by_id=decided_by, decided_at=timezone.now()
         )
         if not decided and asked.exclude(pk__in=in_time).exists():
-            raise Refused("invalid_input", "This question has expired. Ask again, and the assistant may ask you anew.")
+            raise Refused("invalid_input", "This approval has expired. Send your message again to be asked again.")
         if not decided:
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")
         decisions[answer.interrupt_id] = Decision(

@@ -1,4 +1,4 @@
-"""Opens a run: one transaction from a member's input to everything that the loop needs."""
+"""Opens a run: stores its row and messages, and reads all that it needs, in one transaction."""
 
 from __future__ import annotations
 
@@ -34,18 +34,26 @@ from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
-# How often a run is tried to be opened while others open runs of the same thread.
-ATTEMPTS = 3
+# How often opening is tried if another run of the same thread is opened at the same time.
+MAX_ATTEMPTS = 3
 _RUNS, _CONVERSATIONS = PreparedInsert(Run), PreparedInsert(Conversation)
 
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """What a new run is made of: everything that the loop's plan is built from.
+    """What a new run's plan is built from.
 
-    `position` is where the run's first message will stand in the conversation; `has_webhooks`: somebody may want to be
-    told of its end. The caller of a stateless run keeps the history: nobody can be asked for an approval there, and
-    nothing is summarised. `allowances` are what its tenant's and its member's `quotas` leave to it.
+    Attributes:
+        settings: the assistant's, as changed by the request.
+        decisions: by call id, on the calls that wait for approval.
+        has_delegates: whether the assistant may call others as tools.
+        summary: of the older part of the conversation, "" if there is none.
+        position: the position in the conversation of the first message that the run adds.
+        has_webhooks: whether the tenant has active webhooks.
+        quotas: of the tenant and the member.
+        allowances: what the quotas leave to this run.
+        is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
+        allowed_tools: the names of the only tools that the caller wants used; None for all.
     """
 
     assistant_slug: str
@@ -70,9 +78,10 @@ class RunSetup:
 
 @dataclass(frozen=True, slots=True)
 class OpenedRun:
-    """A run that was opened; without a `setup` it is the one that had this id already.
+    """The result of opening a run. `setup` is None for an existing run with the same id.
 
-    `is_fresh`: nothing of it is known to be written yet.
+    Attributes:
+        is_fresh: whether the existing run has no event yet, as far as the database knows.
     """
 
     key: RunKey
@@ -89,26 +98,30 @@ def open_run(
     decided_by: UserId | None = None,
     is_counted: bool = False,
 ) -> OpenedRun:
-    """Open a run of `member`, or find the one that has its id already.
+    """Open a run of a member, or find the existing run with the same id.
 
-    `decided_by` is the user who answers approvals in the member's place: an operator. If `is_counted`, asking is a
-    request of the member's API key; over HTTP the request was counted before.
+    Args:
+        given: the client's input.
+        owner: the id of the process that will work on the run.
+        decided_by: the operator who answers approvals on the member's behalf; None for the member.
+        is_counted: whether the run counts towards the request limits of the member's API key. Requests over HTTP have
+            been counted before.
 
     Raises:
-        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` when there is nothing new to answer; or
+        Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer; or
             `quota_exceeded`, as `QuotaReached` or `TooManyRequests`.
     """
     if is_counted:
         try:
             return _open(member, assistant_slug, given, owner, decided_by, is_counted=True)
         except _KeyIsLimited as limited:
-            # Counted for itself: whether it is then let in or not.
+            # In a transaction of its own, so that it is counted even if the run is refused.
             count_run(member=member, limits=limited.limits)
     return _open(member, assistant_slug, given, owner, decided_by)
 
 
 class _KeyIsLimited(Exception):
-    """Nothing is opened: the key that asks may not ask as often as it will, and this is to be counted first."""
+    """The API key has request limits, towards which the run has to be counted before it is opened."""
 
     def __init__(self, limits: KeyLimits) -> None:
         super().__init__()
@@ -124,7 +137,7 @@ def _open(
     *,
     is_counted: bool = False,
 ) -> OpenedRun:
-    for attempts_left in reversed(range(ATTEMPTS)):
+    for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
             return _open_once(member, assistant_slug, given, owner, decided_by or member.user_id, is_counted=is_counted)
         except IntegrityError as exc:
@@ -132,7 +145,7 @@ def _open(
             if not own.filter(pk=given.thread_id, assistant__slug=assistant_slug).exists():
                 sentence = "There is no such conversation with this assistant."
                 raise Refused("thread_not_found", sentence) from exc
-            # Another run of this thread, or the thread itself, was made in this very moment: now it can be seen.
+            # Another run of this thread, or the thread itself, was created at the same time, and can now be read.
             if not attempts_left:
                 raise
     raise AssertionError("the last attempt returns or raises")
@@ -143,29 +156,29 @@ def _open_once(
     member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId, *, is_counted: bool
 ) -> OpenedRun:
     message_id = given.message.id if given.message else ""
-    place = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
-    if place is None:
+    state = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
+    if state is None:
         raise Refused("thread_not_found", "This assistant is not available.")
-    if is_counted and place.key_limits is not None:
-        raise _KeyIsLimited(place.key_limits)
-    if place.same_run is not None:
-        run = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id).get(pk=place.same_run)
+    if is_counted and state.key_limits is not None:
+        raise _KeyIsLimited(state.key_limits)
+    if state.same_run is not None:
+        run = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id).get(pk=state.same_run)
         return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)
-    if place.is_busy:
+    if state.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
-    found = place.conversation
+    found = state.conversation
     history = [] if found is None else recent_messages(conversation=found)
-    conversation = found or _new_thread(member, place.assistant, given)
-    new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=place.has_message)
+    conversation = found or _new_conversation(member, state.assistant, given)
+    new_rows, decisions = extract_new_input(given, history, decided_by, conversation, has_message=state.has_message)
     run, setup = begin_run(
         member=member,
-        place=place,
+        state=state,
         conversation=conversation,
         run_id=given.run_id,
         owner=owner,
         history=(*history, *new_rows),
         new=new_rows,
-        # Who answers a question that the assistant has asked says nothing of their own.
+        # Answers to approvals and client-side calls are not messages of the user.
         messages=0 if decisions or any(message.role == "tool" for message in new_rows) else 1,
         allowed_tools=given.allowed_tools,
     )
@@ -180,7 +193,7 @@ def _open_once(
 def begin_run(
     *,
     member: Member,
-    place: OpeningState,
+    state: OpeningState,
     conversation: Conversation,
     run_id: str,
     owner: str,
@@ -189,19 +202,23 @@ def begin_run(
     messages: int,
     allowed_tools: frozenset[str] | None = None,
 ) -> tuple[Run, RunSetup]:
-    """Store a run with the messages that are new, and say what it is made of by its assistant's configuration alone.
+    """Store a run and its new messages, and return its setup by the assistant's configuration.
 
-    `history` ends with what is `new`; `messages`, 1 or 0, is what the run counts as against quotas of messages.
+    Args:
+        state: from `read_opening_state`.
+        history: the messages of the conversation, the `new` ones last.
+        messages: what the run counts towards quotas of messages, 1 or 0.
+        allowed_tools: the names of the only tools to offer; None for all.
 
     Raises:
         QuotaReached: the tenant or the member has used up a quota.
     """
-    assistant = place.assistant
+    assistant = state.assistant
     choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant)
     expected = Estimate(messages, 0, 0)
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
-        expected = _expected(assistant, choice, history, messages)
+        expected = _estimate(assistant, choice, history, messages)
         allowances = reserve_run(tenant_id=member.tenant_id, user_id=member.user_id, quotas=quotas, expected=expected)
     run = _RUNS.insert(
         Run(
@@ -228,7 +245,7 @@ def begin_run(
         user_id=member.user_id,
         assistant_id=assistant.pk,
         narrowing=allowed_tools,
-        switches=place.switches,
+        switches=state.switches,
     )
     return run, RunSetup(
         assistant_slug=assistant.slug,
@@ -242,24 +259,24 @@ def begin_run(
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
         position=conversation.message_count + len(new),
-        has_webhooks=place.has_webhooks,
+        has_webhooks=state.has_webhooks,
         quotas=quotas,
         allowances=allowances,
         allowed_tools=allowed_tools,
     )
 
 
-def _expected(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Estimate:
-    """What a run will take as far as can be told before: the conversation as it is sent, and an answer."""
-    said = sum(map(estimate, history))
+def _estimate(assistant: Assistant, choice: ProviderChoice, history: Sequence[Message], messages: int) -> Estimate:
+    """Estimate what a run will use: the conversation that the model is sent, and one answer."""
+    input_tokens = sum(map(estimate, history))
     if assistant.history_tokens:
-        said = min(said, assistant.history_tokens)
-    usage = Usage(said + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT_TOKENS)
+        input_tokens = min(input_tokens, assistant.history_tokens)
+    usage = Usage(input_tokens + estimate_tokens(prompt_of(assistant)), EXPECTED_OUTPUT_TOKENS)
     return Estimate(messages, usage.total_tokens, choice.prices.priced(usage, choice.model).cost)
 
 
-def _new_thread(member: Member, assistant: Assistant, given: RunInput) -> Conversation:
-    """A new conversation. Raises `IntegrityError` if there is one of that id, whoever's it is."""
+def _new_conversation(member: Member, assistant: Assistant, given: RunInput) -> Conversation:
+    """Store a new conversation. Raises `IntegrityError` if any tenant has one with this id."""
     if given.message is None:
         raise Refused("thread_not_found", "There is no such conversation.")
     return _CONVERSATIONS.insert(

@@ -1,4 +1,4 @@
-"""Where a run is to begin: an assistant, a conversation with it, and who asks; all that opening asks, in one query."""
+"""The query that opening a run starts with: assistant, conversation, membership, tool switches and limits in one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ NO_LIMITS = KeyLimits(None, None)
 
 @dataclass(frozen=True, slots=True)
 class OpeningState:
-    """An active assistant of an active member's tenant, and what of a thread's past matters to a new run.
+    """An active assistant, and what a new run needs to know of its member and conversation.
 
-    `conversation` is None if the member has none of that id with this assistant. `same_run` is the run that has the new
-    one's id, `has_message` whether the given message is stored already, `has_webhooks` whether anybody is told of runs.
-    `key_limits` are those that the member's API key has now, if it has any.
+    Attributes:
+        standing: the member's rights and the switches of tools.
+        has_webhooks: whether the tenant has active webhooks.
+        key_limits: the current limits of the member's API key; None without limits.
+        conversation: None if the member has no such conversation with this assistant.
+        same_run: the primary key of the conversation's run with the new run's id.
+        is_busy: whether a run of the conversation is running.
+        has_message: whether the new message is stored already.
     """
 
     assistant: Assistant
@@ -41,31 +46,31 @@ class OpeningState:
 def read_opening_state(
     member: Member, assistant_slug: str, thread_id: uuid.UUID, *, run_id: str = "", message_id: str = ""
 ) -> OpeningState | None:
-    """The place of a new run; None if there is no such assistant, or the member is none any more.
+    """Return the state for a new run; None if there is no such active assistant, or the membership has ended.
 
-    It is the picture of one moment, and nothing is locked: whoever begins a run on a picture that is no longer true
-    breaks one of the constraints of `Run`, `Message` or `Conversation`, and has to look again.
+    Nothing is locked. A run that is opened on an outdated state violates a constraint of `Run`, `Message` or
+    `Conversation`, and the caller has to read the state again.
     """
-    row: Any = _PLACE.first(
+    row: Any = _OPENING_STATE.first(
         tenant_id=member.tenant_id,
         user_id=member.user_id,
         slug=assistant_slug,
         thread_id=thread_id,
         run_id=run_id,
         message_id=message_id,
-        # The tokens of end users do not use up the key that minted them.
+        # End users' tokens do not count towards the limits of the key that created them.
         key_id=0 if member.key_id is None or member.assistant_id is not None else member.key_id,
     )
     if row is None or row.is_superuser is None:
         return None
     switches = MemberSwitches(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
     limits = KeyLimits(row.key_per_minute, row.key_per_day)
-    place = OpeningState(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
-    conversation = getattr(row, "thread", None)  # not set where there is none
+    state = OpeningState(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
+    conversation = getattr(row, "thread", None)  # not set if there is none
     if conversation is None:
-        return place
+        return state
     return replace(
-        place,
+        state,
         conversation=conversation,
         same_run=row.same_run,
         is_busy=row.is_busy,
@@ -73,7 +78,7 @@ def read_opening_state(
     )
 
 
-def _place(
+def _state_query(
     *, tenant_id: int, user_id: UserId, slug: str, thread_id: uuid.UUID, run_id: str, message_id: str, key_id: int
 ) -> QuerySet[Assistant]:
     own = Q(
@@ -99,14 +104,14 @@ def _place(
             key_per_day=Subquery(key.values("requests_per_day")),
             **switch_columns(tenant_id=tenant_id, assistant=OuterRef("pk")),
         )
-        # "thread" is no field of the model.
+        # mypy: "thread" is an annotation, not a field of the model.
         .select_related("provider", "tenant", "tenant__limits", "tenant__default_provider", "thread")  # type: ignore[misc]
         .order_by()
     )
 
 
-_PLACE = PreparedQuery(
-    _place,
+_OPENING_STATE = PreparedQuery(
+    _state_query,
     tenant_id=int,
     user_id=UserKey,
     slug=str,

@@ -1,4 +1,4 @@
-"""From an opened run to the loop's plan: who answers, what they are told, which tools they have, and the context."""
+"""Builds the plan of an opened run: model, messages, tools and context."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from assistant.toolkit import ToolContext
 
 
 def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
-    """Everything the loop needs; nothing in it touches the database until a tool is called."""
+    """Return the plan of a run, without a query; tools and journal use the database later."""
     seconds, schema = setup.settings.limits.seconds, setup.settings.answer_schema
-    # Most assistants ask no other, and spare the look for those.
+    # Most assistants have no delegates, and so save the queries for them.
     toolset_class = DelegatingToolset if setup.has_delegates else TenantToolset
     toolset: Toolset = toolset_class(
         tenant_id=member.tenant_id,
@@ -53,7 +53,7 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
         ),
         settings=setup.settings,
         allowances=setup.allowances,
-        # A name of the catalogue is never the client's, not where its tool is switched off either.
+        # A client's tool must not take the name of a tool in the catalogue, even of one that is switched off.
         client_tools=[one for one in setup.client_tools if one.name not in catalogue.registry()],
         decisions=setup.decisions,
         tool_choice=setup.tool_choice,

@@ -1,7 +1,7 @@
-"""What the audit knows of a dead run's tool calls, so that the conversation says it too.
+"""Adds the tool calls of a dead run that the audit has, but not its last checkpoint, to the conversation.
 
-The audit is written before a tool runs and when it has ended, checkpoints of the answer only now and then. Without
-this a call between the two would be forgotten, and the model would make it a second time.
+The audit is written before and after each tool call, checkpoints only every second or so. A call that the conversation
+did not have would be made a second time by the model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, Tool
 
 @dataclass(frozen=True, slots=True)
 class AuditedCall:
-    """A call as the audit has it; `result` is what the model is to read. `is_earlier`: an earlier run had made it."""
+    """A call from the audit. `result` is what the model reads; `is_earlier` says that an earlier run made the call."""
 
     call: Call
     result: str
@@ -33,7 +33,7 @@ class AuditedCall:
 
 
 def audited_calls(*, key: RunKey) -> list[AuditedCall]:
-    """The calls of a run, and those of an earlier run that this one was to go on with, in their order."""
+    """Return the calls of a run, after those of an earlier run that this one continued, in their order."""
     rows = ToolCall.objects.filter(tenant_id=key.tenant_id, run__conversation_id=key.conversation_id, agent="")
     conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
     earlier = open_calls(recent_messages(conversation=conversation))
@@ -52,10 +52,10 @@ def _result(row: ToolCall | None) -> str:
 
 
 def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Event]:
-    """End what a dead run had open, and add the calls that its checkpoint did not know yet.
+    """Close a dead run's open messages and calls, and add the calls that its checkpoint does not have.
 
     Returns:
-        The events of all that, which the transcript has taken in.
+        The events for that, which have been applied to the transcript.
     """
     told = {message.tool_call_id for message in transcript.messages if message.role == "tool"}
     known = {call.id for message in transcript.messages for call in message.tool_calls}
@@ -63,9 +63,9 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
         if one.call.id in told:
             continue
         if one.is_earlier:
-            transcript.expect([one.call])
+            transcript.expect_results([one.call])
         if one.is_earlier or one.call.id in known:
-            transcript.settle(one.call.id, one.result)
+            transcript.record_result(one.call.id, one.result)
     closing = transcript.close("interrupted")
     missing = [one for one in audited if not one.is_earlier and one.call.id not in known]
     message_id = uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""Finishes runs whose process died: what is known of the answer is kept and marked, and the thread is usable again."""
+"""Recovers runs whose process died: stores the known part of the answer as interrupted, and frees the thread."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ from assistant.services.toolcalls.run_journal import record_delegations
 
 logger = logging.getLogger(__name__)
 
-# A run tells less than this between two of its checkpoints.
+# More than a run writes between two checkpoints.
 UNKNOWN_EVENTS = 1_000_000
 
 
 async def recover_dead_runs(
     *, log: EventLog, owner: str, alive: Collection[int] = (), by: datetime | None = None
 ) -> int:
-    """Find runs whose lease had run out `by` then, or by now, and end them as `interrupted`; returns how many.
+    """End runs whose lease has expired as `interrupted`. Return how many there were.
 
-    `alive` are the keys of runs that `owner`, which is this process, works on.
+    Args:
+        owner: the id of this process.
+        alive: primary keys of this process's own runs.
+        by: when leases have to have expired; None for now.
     """
     dead = await in_database(take_over_dead_runs, owner=owner, alive=alive, by=by)
     for run in dead:
@@ -38,9 +41,9 @@ async def recover_dead_runs(
         except (LostRun, Fenced):
             logger.warning("Run %s was recovered by another process", run.key.run_id)
         except (*OUTAGE_ERRORS, OSError):
-            raise  # the others would wait as long in vain, one after the other
+            raise  # the other runs would each wait as long, and fail too
         except Exception:
-            # One run that cannot be stored must not keep the others from being usable again.
+            # One run that cannot be stored must not prevent the recovery of the others.
             logger.exception("Run %s of tenant %s could not be recovered", run.key.run_id, run.key.tenant_id)
     return len(dead)
 
@@ -50,22 +53,22 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     thread_log = await log.open_for_recovery(key.thread, key.number)
     transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
     seq = run.checkpoint_seq
-    # What clients saw after the checkpoint stands in the log, if the log outlived the process.
+    # The log may have events after the checkpoint, which clients have seen.
     for entry in thread_log.read(Position(key.number, seq)):
         if entry.number == key.number and entry.seq == seq + 1:
             transcript.apply(decode_event(entry.frame))
             seq = entry.seq
-    # A process may die between opening a run and telling of it.
-    is_begun = seq > 0
+    # A process may die between opening a run and writing its first event.
+    is_started = seq > 0
     if thread_log.last != Position(key.number, seq):
-        # What was told may be lost. Its numbers are not given again: whoever saw it could not tell this end from that.
-        # Everybody is shown a fresh picture in place of what is missing in between.
+        # Events that clients have seen may be lost. Their numbers must not be used again, or these clients would take
+        # the new events for ones that they have. All clients get a snapshot in place of the missing events.
         seq += UNKNOWN_EVENTS
-    numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
+    encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
-    opening = [] if is_begun else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
+    opening = [] if is_started else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
     closing = [*opening, *reconcile(transcript, await in_database(audited_calls, key=key)), ending]
-    entries = [Entry(key.number, seq + n, numbering.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
+    entries = [Entry(key.number, seq + n, encoder.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
     await in_database(
         close_run,
         key=key,
@@ -74,7 +77,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
         ending=ending_of(ending),
         last_seq=entries[-1].seq,
     )
-    await in_database(record_delegations, key=key, asked=transcript.asked.by_call())
+    await in_database(record_delegations, key=key, asked=transcript.sub_agents.by_call())
     writer = log.writer(key.thread, lambda: None)
     for entry in entries:
         writer.write(entry)

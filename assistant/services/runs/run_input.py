@@ -1,14 +1,15 @@
-"""A client's `RunAgentInput`, checked and reduced to what the server takes from it.
+"""Validates a client's `RunAgentInput`, and reduces it to what the server uses.
 
-The server keeps the history: of `messages` only the trailing user message and trailing tool messages matter, so nobody
-can write assistant, system or earlier history from outside.
+The server keeps the history. Of `messages` it uses only the trailing user message and trailing tool messages, so that a
+client cannot write assistant, system or earlier messages.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +21,14 @@ from assistant.core.llm.typed_output import check_schema
 from assistant.services.errors import Refused
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.schema.bounds import InvalidSchema, check_size
 from assistant.toolkit.text import clean_text
 from assistant.toolkit.validation_errors import problems
 
-MAX_ID = 128
+MAX_ID_LENGTH = 128
 MAX_TOOLS = 128
+# Of the JSON Schemas of a request's tools together: they are read on the event loop.
+MAX_SCHEMAS_BYTES = 128_000
 MAX_ALLOWED = 1_000
 _ID = re.compile(r"[!-~]{1,128}")
 
@@ -39,7 +43,7 @@ class TextMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a client-side tool answered."""
+    """The result of a client-side tool."""
 
     id: str
     tool_call_id: str
@@ -59,7 +63,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """What a run is started with; `allowed_tools` names the only tools that its caller wants used, None: all."""
+    """The validated input of a run. `allowed_tools` are the names of the only tools to use; None for all."""
 
     thread_id: uuid.UUID
     run_id: str
@@ -73,7 +77,7 @@ class RunInput:
 
 
 def parse_thread_id(value: object) -> uuid.UUID:
-    """A thread's id. Raises `Refused` if it is no UUID."""
+    """Parse a thread's id. Raises `Refused` unless it is a UUID."""
     try:
         return uuid.UUID(value if isinstance(value, str) else "")
     except ValueError as exc:
@@ -81,14 +85,14 @@ def parse_thread_id(value: object) -> uuid.UUID:
 
 
 def parse_run_id(value: object) -> str:
-    """A run's id. Raises `Refused` unless it is 1 to 128 printable ASCII characters."""
+    """Validate a run's id. Raises `Refused` unless it is 1 to 128 printable ASCII characters without spaces."""
     if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise Refused("invalid_input", f"runId must be 1 to {MAX_ID} printable characters without spaces.")
+        raise Refused("invalid_input", f"runId must be 1 to {MAX_ID_LENGTH} printable characters without spaces.")
     return value
 
 
 def parse_input(data: Mapping[str, Any]) -> RunInput:
-    """Check a `RunAgentInput`. Raises `Refused` with a sentence that names the field."""
+    """Parse a `RunAgentInput`. Raises `Refused` with a message that names the field."""
     try:
         given = RunAgentInput.model_validate(data)
     except ValidationError as exc:
@@ -111,7 +115,7 @@ def parse_input(data: Mapping[str, Any]) -> RunInput:
 
 
 def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswer, ...]]:
-    """The last message if it is a user's, and the tool messages after the last assistant message."""
+    """Return the last message if it is a user's, and the tool messages after the last assistant message."""
     message = None
     answers: list[ToolAnswer] = []
     for index, item in enumerate(reversed(given.messages)):
@@ -119,7 +123,9 @@ def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswe
             if index == 0:
                 message = TextMessage(_message_id(item.id), parse_text(item.content))
         elif isinstance(item, ToolMessage):
-            answers.append(ToolAnswer(_message_id(item.id), item.tool_call_id[:MAX_ID], parse_text(item.content)))
+            answers.append(
+                ToolAnswer(_message_id(item.id), item.tool_call_id[:MAX_ID_LENGTH], parse_text(item.content))
+            )
         else:
             break
     return message, tuple(reversed(answers))
@@ -127,15 +133,17 @@ def _trailing(given: RunAgentInput) -> tuple[TextMessage | None, tuple[ToolAnswe
 
 def _message_id(value: str) -> str:
     if not _ID.fullmatch(value):
-        raise Refused("invalid_input", f"A message's id must be 1 to {MAX_ID} printable characters without spaces.")
+        raise Refused(
+            "invalid_input", f"A message id must be 1 to {MAX_ID_LENGTH} printable characters without spaces."
+        )
     return value
 
 
 def parse_text(content: str | list[Any]) -> str:
-    """What a message says. Raises `Refused` if that is nothing, too much, or more than text."""
+    """Return a message's text. Raises `Refused` if it is empty, too long, or has parts other than text."""
     if not isinstance(content, str):
         if any(not isinstance(part, TextPart) for part in content):
-            raise Refused("invalid_input", "Only text parts are understood in a message.")
+            raise Refused("invalid_input", "A message may have only text parts.")
         content = "\n".join(part.text for part in content)
     if len(content) > MAX_TEXT:
         raise Refused("invalid_input", f"A message holds at most {MAX_TEXT} characters.")
@@ -151,7 +159,7 @@ def _resume(interrupt_id: str, status: str, payload: object) -> Resume:
     if not isinstance(payload, Mapping) or not isinstance(payload.get("approved"), bool):
         raise Refused("invalid_input", 'A resume payload must be an object with "approved": true or false.')
     if unknown := set(payload) - set(APPROVAL_SCHEMA["properties"]):
-        # Not passed over: what a person meant to change would run unchanged.
+        # Not ignored, because a call that the person meant to change would run unchanged.
         known = ", ".join(APPROVAL_SCHEMA["properties"])
         raise Refused("invalid_input", f"A resume payload has {known}, and no {clean_text(str(min(unknown)))[:100]}.")
     edited, reason, response = payload.get("editedArgs"), payload.get("reason", ""), payload.get("response")
@@ -166,7 +174,7 @@ def _resume(interrupt_id: str, status: str, payload: object) -> Resume:
 
 
 def _output_schema(forwarded: object) -> dict[str, Any] | None:
-    """The JSON Schema that the caller wants the answer to fit, if any."""
+    """Return the JSON Schema that the answer has to fit, if the caller gives one."""
     schema = forwarded.get("outputSchema") if isinstance(forwarded, Mapping) else None
     if schema is None:
         return None
@@ -190,6 +198,7 @@ def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:
     if len(tools) > MAX_TOOLS:
         raise Refused("invalid_input", f"At most {MAX_TOOLS} client-side tools.")
     try:
+        check_sizes(tool.parameters for tool in tools if tool.parameters)
         return tuple(
             Tool.client_side(
                 name=tool.name,
@@ -200,3 +209,16 @@ def _client_tools(given: RunAgentInput) -> tuple[Tool, ...]:
         )
     except InvalidTool as exc:
         raise Refused("invalid_input", f"tools: {exc}") from exc
+
+
+def check_sizes(schemas: Iterable[Any]) -> None:
+    """Raise `InvalidTool` if a tool's schema is out of bounds, or all of them are too large together."""
+    left = MAX_SCHEMAS_BYTES
+    for schema in schemas:
+        try:
+            check_size(schema)
+        except InvalidSchema as exc:
+            raise InvalidTool(f"One has no proper JSON Schema: {exc}.") from None
+        left -= len(json.dumps(schema))
+        if left < 0:
+            raise InvalidTool(f"Their JSON Schemas have more than {MAX_SCHEMAS_BYTES} bytes together.")

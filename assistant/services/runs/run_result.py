@@ -1,4 +1,4 @@
-"""A run as somebody who did not watch it reads it: its state, and what was said in it."""
+"""The state of a run and its messages, for clients that do not follow its events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistant.services.tenancy.members import Member
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """A run's state; `text` is the answer so far, and whole when `status` is `finished`."""
+    """A run's state. `text` is the answer so far, complete if `status` is `finished`."""
 
     id: str
     conversation: str
@@ -34,7 +34,7 @@ class RunOutcome:
 
 
 def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
-    """The state of a member's own run, which `find_run` or opening it has found."""
+    """Return the state of a member's own run."""
     run = Run.objects.select_related("assistant").get(pk=key.pk, tenant_id=member.tenant_id, user_id=member.user_id)
     rows = MessageRow.objects.filter(run=run, conversation__tenant_id=member.tenant_id)
     messages = client_messages(member=member, rows=rows)
@@ -58,11 +58,11 @@ def run_outcome(*, member: Member, key: RunKey) -> RunOutcome:
 
 
 def pending_of_run(*, run: Run) -> list[Approval]:
-    """The calls that wait for an answer in a run, in their order."""
+    """Return a run's calls that wait for approval, in their order."""
     rows = Approval.objects.filter(tenant_id=run.tenant_id, run=run).select_related("run", "run__assistant")
     return list(rows.order_by("pk"))
 
 
 def assistant_of_run(*, key: RunKey) -> str:
-    """The slug of the assistant that a run is with."""
+    """Return the slug of a run's assistant."""
     return Assistant.objects.get(pk=key.assistant_id, tenant_id=key.tenant_id).slug

@@ -1,4 +1,4 @@
-"""One running run: drives the loop, numbers and logs its events, keeps checkpoints, and ends it in one place."""
+"""Runs one run: consumes the turn's events, numbers and logs them, stores checkpoints, and stores the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assistant.models import Run
 from assistant.services import metrics
 from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.errors import note_failure
+from assistant.services.errors import log_failure
 from assistant.services.eventlog.frames import FrameEncoder, as_mapping
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.run_key import RunKey
@@ -38,23 +38,26 @@ from assistant.toolkit.logs import labelled
 
 logger = logging.getLogger(__name__)
 
-# While text flows the answer so far is stored this often: a killed process loses no more, but for what comes while the
-# answers of other runs are waited for (`checkpoints.GATHER_SECONDS`).
+# How often a growing answer is stored, and so what the end of a process loses at most, apart from the wait for other
+# checkpoints (`checkpoints.GATHER_SECONDS`).
 CHECKPOINT_SECONDS = 0.8
-# Each time, all of it is written. Where the log outlives a killed process, an answer is stored a second less often for
-# each so many characters, up to the most: they are lost only if the log is lost at the same time.
+# A checkpoint writes all of the answer. Where the log survives the end of a process, the interval grows by a second for
+# each 3,000 characters, up to the maximum: text is lost only if the log is lost at the same time.
 CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS = 3_000, 4.0
 
-# What begins with the first token that a model has answered.
-_ANSWER = TextMessageStart | ReasoningMessageStart | ToolCallStart
+# Events that begin with a model's first token.
+_FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
 
 INTERRUPTED = "The server stopped while this answer was being written."
 
 
 class RunTask:
-    """Works on one run until it has ended; a connection is only a view of it.
+    """The task of one run, which does not depend on any connection.
 
-    `position` is where its first message will stand in the conversation; `has_webhooks` as in `close_run`.
+    Args:
+        position: the position in the conversation of the first message that the run adds.
+        has_webhooks: whether the tenant has webhooks, as for `close_run`.
+        is_stateless: whether the caller keeps the history, so that the conversation is not summarised.
     """
 
     def __init__(
@@ -75,14 +78,14 @@ class RunTask:
         self._position = position
         self._has_webhooks = has_webhooks
         self._transcript = Transcript()
-        self._numbering = FrameEncoder(run_id=key.run_id, thread=key.thread)
+        self._encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
         self._seq = 0
-        self._began = time.perf_counter()
+        self._started_at = time.perf_counter()
         self._first_token: float | None = None
         self._log = log
         self._writer = log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
-        self._wants_cancel = False
+        self._is_cancelled = False
         self._is_lost = False
         self._is_ending = False
         self._failure = ""
@@ -90,11 +93,11 @@ class RunTask:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run has ended well and is stored."""
-        return isinstance(self._transcript.ending, RunFinished) and not self._wants_cancel
+        """Whether the run has ended without an error or cancellation, and is stored."""
+        return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled
 
-    async def tidy(self) -> None:
-        """After the run: shorten the conversation if it has grown long, and is kept here."""
+    async def summarise(self) -> None:
+        """Summarise the conversation after the run, if it has grown long."""
         if self._is_stateless:
             return
         with labelled(self._plan.context):
@@ -109,16 +112,17 @@ class RunTask:
             await self._log.publish_summary_change(self.key.thread)
 
     def start(self) -> asyncio.Task[None]:
+        """Start the run and return its task, which ends when the run is stored."""
         self._task = asyncio.create_task(self._work(), name=f"run-{self.key.pk}")
         return self._task
 
     def cancel(self) -> None:
-        """Stop the run: the provider's request, running tools, and what they started.
+        """Cancel the run, with the provider's request and its tools.
 
-        Once: the wish comes by more ways than one, and a second would break off the recording of what was stopped.
+        Later calls do nothing: a cancellation arrives in several ways, and a second would interrupt storing the end.
         """
-        if not self._is_ending and not self._wants_cancel and self._task is not None:
-            self._wants_cancel = True
+        if not self._is_ending and not self._is_cancelled and self._task is not None:
+            self._is_cancelled = True
             self._task.cancel()
 
     def _lose(self) -> None:
@@ -130,12 +134,12 @@ class RunTask:
         if isinstance(self._writer.failure, Fenced):
             self._lose()
             return
-        # The run goes on, and is kept by its checkpoints and its end in the database: readers are shown that. Whether
-        # another process has taken it over is seen there too.
-        logger.error("Run %s goes on without its log: %r", self.key.run_id, self._writer.failure)
+        # The run continues. Readers get its checkpoints and its end from the database, which also shows whether
+        # another process has taken it over.
+        logger.error("Run %s continues without its event log: %r", self.key.run_id, self._writer.failure)
 
     async def _flush(self) -> None:
-        """Wait until what was told can be read; a log that is away is not waited for. Raises `Fenced`."""
+        """Wait until the events so far can be read, unless the log has failed. Raises `Fenced`."""
         try:
             await self._writer.flush()
         except Exception:
@@ -159,7 +163,7 @@ class RunTask:
                 fail(span, self._failure)
 
     async def _drive(self) -> None:
-        checkpoints = asyncio.create_task(self._keep_checkpoints(), name=f"checkpoints-{self.key.pk}")
+        checkpoints = asyncio.create_task(self._store_checkpoints(), name=f"checkpoints-{self.key.pk}")
         try:
             async with contextlib.aclosing(run_turn(self._plan, self._transcript, self._emit)) as turn:
                 async for event in turn:
@@ -178,39 +182,39 @@ class RunTask:
 
     def _emit(self, event: Event) -> None:
         self._seq += 1
-        if self._first_token is None and isinstance(event, _ANSWER):
-            self._first_token = time.perf_counter() - self._began
-        self._writer.write(Entry(self.key.number, self._seq, self._numbering.frame(event, self._seq)))
+        if self._first_token is None and isinstance(event, _FIRST_TOKEN):
+            self._first_token = time.perf_counter() - self._started_at
+        self._writer.write(Entry(self.key.number, self._seq, self._encoder.frame(event, self._seq)))
 
     async def _stop(self, checkpoints: asyncio.Task[None]) -> None:
-        """The task was cancelled: by the user, by the loss of the run, or by the end of the process."""
+        """Store the end of a run whose task was cancelled, unless the run is lost or its end is being stored."""
         if self._is_lost or self._is_ending:
             return
         if self._task is not None:
             self._task.uncancel()
-        for event in self._transcript.close("cancelled" if self._wants_cancel else "interrupted"):
+        for event in self._transcript.close("cancelled" if self._is_cancelled else "interrupted"):
             self._emit(event)
         thread_id, run_id = self.key.thread, self.key.run_id
         usage = self._transcript.token_usage() or None
         ending = (
             RunFinished(thread_id, run_id, outcome=Cancelled(), usage=usage)
-            if self._wants_cancel
+            if self._is_cancelled
             else RunError(INTERRUPTED, code="interrupted", usage=usage)
         )
         with contextlib.suppress(LostRun, Fenced):
             await self._end(ending, checkpoints)
 
     async def _fail(self, exc: Exception, checkpoints: asyncio.Task[None]) -> None:
-        failure = note_failure(logger, exc, "Run %s of tenant %s failed", self.key.run_id, self.key.tenant_id)
+        failure = log_failure(logger, exc, "Run %s of tenant %s failed", self.key.run_id, self.key.tenant_id)
         for event in self._transcript.close("error"):
             self._emit(event)
-        # What the database refuses to hold is left out: else the thread would stay busy for ever.
+        # Messages that the database cannot hold are left out, or the thread would stay busy for ever.
         self._is_storable = not isinstance(exc, DataError)
         with contextlib.suppress(LostRun, Fenced):
             await self._end(RunError(failure.message, code="internal_error"), checkpoints)
 
     async def _end(self, event: RunFinished | RunError, checkpoints: asyncio.Task[None]) -> None:
-        """Store the run, then show its last event: who has seen the end can start the next run."""
+        """Store the run, and then write its last event, so that a client that sees it can start the next run."""
         self._is_ending = True
         self._failure = event.code or "" if isinstance(event, RunError) else ""
         checkpoints.cancel()
@@ -223,8 +227,8 @@ class RunTask:
         await self._flush()
 
     def _report(self, ending: Ending) -> None:
-        """Tell the metrics and the log how it ended."""
-        seconds, used = time.perf_counter() - self._began, self._transcript.usage
+        """Record the end in metrics and log."""
+        seconds, used = time.perf_counter() - self._started_at, self._transcript.usage
         metrics.count_run(
             tenant=self._plan.context.tenant.slug,
             outcome=ending.status,
@@ -255,18 +259,18 @@ class RunTask:
             has_webhooks=self._has_webhooks,
         )
 
-    async def _keep_checkpoints(self) -> None:
-        kept, pause = 0, CHECKPOINT_SECONDS
+    async def _store_checkpoints(self) -> None:
+        stored, pause = 0, CHECKPOINT_SECONDS
         while True:
             await asyncio.sleep(pause)
-            if self._seq == kept:
+            if self._seq == stored:
                 continue
-            kept, partial = self._seq, self._transcript.to_state()
+            stored, partial = self._seq, self._transcript.to_state()
             if self._log.survives_process:
                 pause = checkpoint_pause(sum(len(message["content"]) for message in partial["messages"]))
             try:
                 await self._flush()
-                if await self._checkpoints.keep(Checkpoint(self.key, partial, kept)):
+                if await self._checkpoints.store(Checkpoint(self.key, partial, stored)):
                     self.cancel()
             except (LostRun, Fenced):
                 self._lose()
@@ -276,12 +280,12 @@ class RunTask:
 
 
 def checkpoint_pause(characters: int) -> float:
-    """Seconds until the next checkpoint of an answer that is so long, where the log outlives a killed process."""
+    """Return the seconds until the next checkpoint of an answer, where the log survives the end of a process."""
     return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS)
 
 
 def ending_of(event: RunFinished | RunError) -> Ending:
-    """What is stored of a run's last event."""
+    """Return the ending to store for a run's last event."""
     stored: dict[str, Any] = as_mapping(event)
     if isinstance(event, RunError):
         status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED

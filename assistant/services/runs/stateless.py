@@ -1,4 +1,4 @@
-"""Opens a run whose caller keeps the history: with the same prompt, tools, limits and audit as any other."""
+"""Opens stateless runs, whose caller keeps the history; prompt, tools, limits and audit are as for other runs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from assistant.services.tenancy.members import Member
 
 
 def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
-    """Open a run in a conversation of its own, which nobody can go on with and which is in no list.
+    """Open a run in a conversation of its own, which is in no list and cannot be continued.
 
-    A run of that id that is there already is the answer, as in `open_run`.
+    If the conversation `given.thread_id` has a run with this id already, that run is returned, as by `open_run`.
 
     Raises:
         Refused: `thread_not_found` if the tenant has no such assistant; `quota_exceeded`, as `QuotaReached`.
@@ -27,7 +27,7 @@ def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessI
     try:
         return _open_run(member, assistant_slug, given, owner)
     except IntegrityError:
-        # The same is being opened in this very moment, by a caller who has gone away: now it can be seen.
+        # The same run was opened at the same time, by an earlier request of the caller, and can now be read.
         return _open_run(member, assistant_slug, given, owner)
 
 
@@ -39,21 +39,21 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         same = own.filter(run_id=given.run_id).first()
         if same is not None:
             return OpenedRun(key_of(same, owner))
-    place = read_opening_state(member, assistant_slug, thread_id)
-    if place is None:
+    state = read_opening_state(member, assistant_slug, thread_id)
+    if state is None:
         raise Refused("thread_not_found", "This assistant is not available.")
     new = given.messages[-given.new :]
     conversation = Conversation.objects.create(
         pk=thread_id,
         tenant_id=member.tenant_id,
         user_id=member.user_id,
-        assistant=place.assistant,
+        assistant=state.assistant,
         title=" ".join(new[-1].content.split())[:TITLE_LENGTH],
         is_stateless=True,
     )
     run, setup = begin_run(
         member=member,
-        place=place,
+        state=state,
         conversation=conversation,
         run_id=given.run_id,
         owner=owner,

@@ -1,7 +1,7 @@
-"""A chat-completions request, checked and reduced to what a stateless run takes from it.
+"""Validates a chat-completions request, and reduces it to the input of a stateless run.
 
 The format: https://platform.openai.com/docs/api-reference/chat/create. The caller keeps the history. The tenant's
-prompt stands before it, and what the caller sends as system messages counts as words of the user.
+prompt precedes it, and the caller's system messages become messages of the user.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any
 
 from assistant.core.values.messages import Message, ToolCall
 from assistant.services.errors import Refused
-from assistant.services.runs.run_input import MAX_TOOLS
+from assistant.services.runs.run_input import MAX_TOOLS, check_sizes
 from assistant.services.text import MAX_TEXT
 from assistant.toolkit import InvalidTool, Tool
+from assistant.toolkit.schema.bounds import InvalidSchema, check_size
 from assistant.toolkit.text import clean_text
 
 MAX_MESSAGES = 2000
-MAX_ID = 128
-# What goes to the provider as it is: name, type, least, most.
+MAX_ID_LENGTH = 128
+# Options that are sent to the provider unchanged: name, type, minimum, maximum.
 NUMBERS: Mapping[str, tuple[type, float, float]] = {
     "temperature": (float, 0, 2),
     "top_p": (float, 0, 1),
@@ -31,12 +32,12 @@ NUMBERS: Mapping[str, tuple[type, float, float]] = {
     "seed": (int, -(2**63), 2**63),
 }
 MAX_STOPS = 4
-# They ask for something that is not given here: better refused than ignored.
-REFUSED = ("functions", "function_call", "logprobs", "audio", "prediction")
+# Not supported. Refused, because the caller would not notice that they are ignored.
+UNSUPPORTED = ("functions", "function_call", "logprobs", "audio", "prediction")
 
 
 class InvalidRequest(Refused):
-    """A request that is not valid; `param` names what is wrong."""
+    """The request is not valid; `param` is the field that is wrong."""
 
     def __init__(self, param: str, message: str) -> None:
         super().__init__("invalid_input", f"{param}: {message}")
@@ -45,9 +46,11 @@ class InvalidRequest(Refused):
 
 @dataclass(frozen=True, slots=True)
 class StatelessInput:
-    """What a stateless run is started with; `new` of the messages, the last ones, are stored for the audit.
+    """The validated input of a stateless run.
 
-    `thread_id` is set if the request may come again: it finds the run that has its id there.
+    Attributes:
+        new: how many of the messages, the last ones, are new; they are stored for the audit.
+        thread_id: set if the request may be repeated, so that the repetition finds the run with its id.
     """
 
     run_id: str
@@ -62,7 +65,7 @@ class StatelessInput:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A chat-completions request: which assistant, what it is told, and how the caller wants the answer."""
+    """A validated chat-completions request. `model` is the slug of the assistant."""
 
     model: str
     run: StatelessInput
@@ -71,8 +74,8 @@ class CompletionRequest:
 
 
 def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
-    """Check a request. Raises `InvalidRequest`."""
-    for name in REFUSED:
+    """Parse a request. Raises `InvalidRequest`."""
+    for name in UNSUPPORTED:
         if body.get(name):
             raise InvalidRequest(name, "is not supported.")
     if body.get("n") not in (None, 1):
@@ -84,7 +87,7 @@ def parse_completion(body: Mapping[str, Any]) -> CompletionRequest:
     if options is not None and not is_streamed:
         raise InvalidRequest("stream_options", "is only allowed when stream is true.")
     return CompletionRequest(
-        model=_text(body.get("model"), "model", most=MAX_ID),
+        model=_text(body.get("model"), "model", most=MAX_ID_LENGTH),
         run=StatelessInput(
             run_id=f"chatcmpl-{uuid.uuid4().hex}",
             messages=messages,
@@ -129,7 +132,7 @@ def _message(item: object, where: str) -> Message:
         return Message("assistant", text, id=uuid.uuid4().hex, tool_calls=calls)
     text = _content(item.get("content"), where, may_be_empty=role == "tool")
     if role == "tool":
-        call_id = _text(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID)
+        call_id = _text(item.get("tool_call_id"), f"{where}.tool_call_id", most=MAX_ID_LENGTH)
         return Message("tool", text, id=uuid.uuid4().hex, tool_call_id=call_id)
     if role not in ("user", "system", "developer"):
         raise InvalidRequest(f"{where}.role", "must be system, developer, user, assistant or tool.")
@@ -165,8 +168,8 @@ def _calls(given: object, where: str) -> tuple[ToolCall, ...]:
             raise InvalidRequest(here, "must have an id and a function.")
         calls.append(
             ToolCall(
-                id=_text(item.get("id"), f"{here}.id", most=MAX_ID),
-                name=_text(function.get("name"), f"{here}.function.name", most=MAX_ID),
+                id=_text(item.get("id"), f"{here}.id", most=MAX_ID_LENGTH),
+                name=_text(function.get("name"), f"{here}.function.name", most=MAX_ID_LENGTH),
                 arguments=_text(function.get("arguments"), f"{here}.function.arguments", least=0),
             )
         )
@@ -176,7 +179,7 @@ def _calls(given: object, where: str) -> tuple[ToolCall, ...]:
 
 
 def _new(messages: Sequence[Message]) -> int:
-    """How many messages were said since the last answer."""
+    """Return the number of messages after the last answer."""
     return next((n for n, message in enumerate(reversed(messages)) if message.role == "assistant"), len(messages))
 
 
@@ -185,6 +188,11 @@ def _tools(given: object) -> tuple[Tool, ...]:
         return ()
     if not isinstance(given, list) or len(given) > MAX_TOOLS:
         raise InvalidRequest("tools", f"must be a list of at most {MAX_TOOLS} tools.")
+    functions = [item.get("function") for item in given if isinstance(item, dict)]
+    try:
+        check_sizes(one["parameters"] for one in functions if isinstance(one, dict) and one.get("parameters"))
+    except InvalidTool as exc:
+        raise InvalidRequest("tools", str(exc)) from exc
     tools = []
     for index, item in enumerate(given):
         function = item.get("function") if isinstance(item, dict) and item.get("type") == "function" else None
@@ -244,6 +252,10 @@ def _response_format(given: object) -> Mapping[str, Any] | None:
         return None
     if not isinstance(given, dict) or given.get("type") not in ("json_object", "json_schema"):
         raise InvalidRequest("response_format", "must be of the type text, json_object or json_schema.")
+    try:
+        check_size(given)
+    except InvalidSchema as exc:
+        raise InvalidRequest("response_format", f"cannot be used: {exc}.") from exc
     return given
 
 

@@ -1,4 +1,4 @@
-"""What a client that attaches to a thread is told first: what it missed, or a fresh picture of everything."""
+"""Reads the state of a thread, and builds the snapshot of it for clients that cannot catch up from the event log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from assistant.core.conversation.agui_messages import sub_agents_to_agui, to_agui
-from assistant.core.conversation.sub_agent_transcripts import Asked, from_stored
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_stored
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.values.events import PROTOCOL_VERSION, Event, MessagesSnapshot, RunStarted, TextMessageStart
 from assistant.core.values.messages import Message
@@ -23,15 +23,15 @@ from assistant.services.run_key import RunKey, key_of
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.files import files_of_calls
 
-# A picture holds at most this many messages, the newest.
+# A snapshot has the newest messages, up to this many.
 MAX_SNAPSHOT_MESSAGES = 1000
-# Redis can lose events that were told after the last checkpoint: the next one has them, and is looked for this often.
+# If Redis has lost the events since the last checkpoint, a new snapshot is tried this often until the next checkpoint.
 SNAPSHOT_RETRY_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadState:
-    """A thread as the database has it: its last run, and where `after` stands in it."""
+    """The last run of a thread, and `after`: a client's position in it, None without a known position."""
 
     run: Run
     after: Position | None
@@ -42,14 +42,19 @@ class ThreadState:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether `after` is the end of the last run: there is nothing to catch up with."""
+        """Whether the client's position is the end of the last run, so that it has missed nothing."""
         return not self.is_running and self.after == Position(self.run.number, self.run.checkpoint_seq)
 
 
 def thread_state(
     *, member: Member, thread_id: uuid.UUID, after_run: str | None = None, after_seq: int = 0
 ) -> ThreadState | None:
-    """The state of a member's own thread; None if it is somebody else's, or nobody's."""
+    """Return the state of a member's own thread; None if the member has no such thread.
+
+    Args:
+        after_run: the id of the run at the client's position; None without a position.
+        after_seq: the number of the last event of that run that the client has.
+    """
     runs = Run.objects.filter(
         tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
     )
@@ -72,7 +77,7 @@ def _own_thread(member: Member, thread_id: uuid.UUID) -> QuerySet[Conversation]:
 
 
 def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tuple[str, str] | None:
-    """The id of the run `number` of a member's own thread, and the thread's summary; None without a summary."""
+    """Return the id of run `number` of a member's own thread, and the thread's summary; None without a summary."""
     runs = Run.objects.filter(
         tenant_id=member.tenant_id, user_id=member.user_id, conversation__in=_own_thread(member, thread_id)
     )
@@ -82,13 +87,13 @@ def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tupl
 
 
 def find_run(*, member: Member, run_id: str) -> RunKey | None:
-    """A member's own run by its id, the newest if several threads have one of that id."""
+    """Return the key of a member's own run; of the newest one if several threads have a run with this id."""
     run = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id).order_by("-pk").first()
     return key_of(run, "") if run else None
 
 
 def run_ending(*, key: RunKey) -> tuple[int, str] | None:
-    """The number and frame of a run's last event; None while it is running."""
+    """Return the number and frame of a run's last event; None while it is running."""
     run = Run.objects.filter(pk=key.pk, tenant_id=key.tenant_id).only("ending", "checkpoint_seq").first()
     if run is None or run.ending is None:
         return None
@@ -97,14 +102,14 @@ def run_ending(*, key: RunKey) -> tuple[int, str] | None:
 
 
 def run_before(*, key: RunKey) -> RunKey | None:
-    """The run before this one in its thread; None if that is deleted."""
+    """Return the key of the run before this one in its thread; None if it was deleted."""
     runs = Run.objects.filter(tenant_id=key.tenant_id, conversation_id=key.thread, number=key.number - 1)
     run = runs.first()
     return key_of(run, "") if run else None
 
 
 def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
-    """Whether every event after the client's position can be sent."""
+    """Whether the log has every event after the client's position."""
     if state.is_at_end:
         return True
     after, last = state.after, log.last
@@ -113,24 +118,26 @@ def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoredThread:
-    """What the database has of a thread: its newest messages, oldest first.
+    """The stored part of a thread.
 
-    `calls` is what is known of their tool calls, and `asked` what was said by the assistants that those asked, both by
-    call id.
+    Attributes:
+        messages: the newest messages, oldest first.
+        calls: status, duration, display and media of their tool calls, by call id.
+        asked: the messages of assistants that these calls called, by call id.
     """
 
     messages: list[Message]
     calls: dict[str, dict[str, Any]]
-    asked: dict[str, list[Asked]]
+    asked: dict[str, list[SubAgentRun]]
 
 
 def run_state(*, key: RunKey) -> ThreadState:
-    """The state of a thread as of one of its runs. Raises `Run.DoesNotExist` if that is deleted."""
+    """Return the state of a thread as of one of its runs. Raises `Run.DoesNotExist` if it was deleted."""
     return ThreadState(Run.objects.get(pk=key.pk, tenant_id=key.tenant_id), None)
 
 
 def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = None) -> StoredThread:
-    """What is stored of a member's thread; `until` is the number of the last run that is looked at, default all."""
+    """Return the stored part of a member's thread, up to run number `until`; None for all."""
     rows = MessageRow.objects.filter(conversation__in=_own_thread(member, thread_id))
     if until is not None:
         rows = rows.filter(Q(run=None) | Q(run__number__lte=until))
@@ -165,14 +172,19 @@ def _call_ids(messages: Iterable[Message]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A fresh picture: its frames, of which the first `head` come before the run's end, and where the log goes on.
+    """A snapshot of a thread.
 
-    `texts` are the assistant's messages (id and Markdown) in it, `open_texts` the ids of those that go on.
+    Attributes:
+        frames: the frames to send; the first `head` of them precede the run's last event, if it has ended.
+        position: where the log continues after the snapshot.
+        texts: the id and Markdown of the assistant's messages in it.
+        open_texts: the ids of messages that are not complete.
+        is_end: whether the run has ended.
     """
 
     frames: list[str]
     head: int
-    numbering: FrameEncoder
+    encoder: FrameEncoder
     position: Position
     texts: list[tuple[str, str]]
     open_texts: frozenset[str]
@@ -180,30 +192,31 @@ class Snapshot:
 
 
 def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) -> Snapshot:
-    """A fresh picture of a thread: a running answer is rebuilt from its checkpoint and the log."""
+    """Build the snapshot of a thread; the answer of a running run comes from its checkpoint and the log."""
     run = state.run
     thread = str(run.conversation_id)
     transcript, seq = _running(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
     known = {message.id for message in stored.messages}
     everything = [*stored.messages, *(message for message in transcript.messages if message.id not in known)]
     asked = {
-        call_id: sub_agents_to_agui(said) for call_id, said in {**transcript.asked.by_call(), **stored.asked}.items()
+        call_id: sub_agents_to_agui(said)
+        for call_id, said in {**transcript.sub_agents.by_call(), **stored.asked}.items()
     }
-    told = _described(_with_asked(to_agui(everything), asked), stored.calls)
+    told = _with_call_metadata(_with_asked(to_agui(everything), asked), stored.calls)
     events: list[Event] = [
         RunStarted(thread, run.run_id, protocol_version=PROTOCOL_VERSION),
         MessagesSnapshot(told),
         *transcript.open_events(),
     ]
-    numbering = FrameEncoder(run_id=run.run_id, thread=thread)
-    frames = [numbering.frame(event, seq) for event in events]
+    encoder = FrameEncoder(run_id=run.run_id, thread=thread)
+    frames = [encoder.frame(event, seq) for event in events]
     head = len(frames)
     if not state.is_running and run.ending is not None:
-        frames.append(numbering.frame(stored_event(run.ending), seq))
+        frames.append(encoder.frame(stored_event(run.ending), seq))
     return Snapshot(
         frames=frames,
         head=head,
-        numbering=numbering,
+        encoder=encoder,
         position=Position(run.number, seq),
         texts=[(message["id"], message.get("content", "")) for message in told if message["role"] == "assistant"],
         is_end=not state.is_running,
@@ -220,7 +233,7 @@ def _running(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
     if not log.holds(Position(run.number, 0)) and run.partial is not None:
         transcript, seq = Transcript.from_state(run.partial), run.checkpoint_seq
     for entry in log.read(Position(run.number, seq)):
-        # The run may have ended since its row was read: its end is not in the picture, but the first that follows it.
+        # The run may have ended since its row was read. Its last event then follows the snapshot.
         if entry.number == run.number and entry.seq == seq + 1 and not entry.is_end:
             transcript.apply(decode_event(entry.frame))
             seq = entry.seq
@@ -230,7 +243,7 @@ def _running(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
 def _with_asked(
     messages: Iterable[dict[str, Any]], asked: Mapping[str, Sequence[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """The messages with those of asked assistants, which come after the message whose call asked them."""
+    """Insert the messages of assistants that were called after the message with the call."""
     made: list[dict[str, Any]] = []
     for message in messages:
         made.append(message)
@@ -239,7 +252,7 @@ def _with_asked(
     return made
 
 
-def _described(messages: list[dict[str, Any]], calls: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_call_metadata(messages: list[dict[str, Any]], calls: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     for message in messages:
         known = calls.get(message.get("toolCallId", ""))
         if known is not None:

@@ -1,4 +1,4 @@
-"""What a process does once, beside its first work: so that its start waits for none of it, and no answer does later."""
+"""Work that each process does once, in a thread, so that neither its start nor a later answer waits for it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from assistant.providers.openai import connections
 
 
 @cache
-def warm() -> None:
-    """Import what the first question to a provider or to an MCP server needs; keep the collector away from all of it.
+def warm_up() -> None:
+    """Import what requests to providers and MCP servers need, and exclude all objects so far from garbage collection.
 
-    The garbage collector's full passes hold up every stream while they look at what was imported and is never garbage.
+    A full collection pauses every stream while it visits what was imported, none of which is ever freed.
     """
     connections.load()
     sessions.load()

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from assistant.core.conversation.sub_agent_transcripts import Asked, to_stored
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, to_stored
 from assistant.core.toolcalls.protocols import PlannedCall, ToolOutcome
 from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
@@ -186,7 +186,7 @@ def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[
     _CALLS.insert_all([row for row in ended if row.pk is None])
 
 
-def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[Asked]]) -> None:
+def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
     """Record, by call id, the transcripts of assistants that the calls of a run asked before its process died."""
     for call_id, said in asked.items():
         calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
@@ -208,7 +208,7 @@ def _row(key: RunKey, outcome: ToolOutcome, pk: int | None) -> ToolCall:
         arguments=outcome.call.arguments,
         told=outcome.content if outcome.full or len(outcome.content) > MAX_STORED_CHARACTERS else "",
         display=_bounded_display(outcome.display),
-        asked=to_stored(outcome.asked),
+        asked=to_stored(outcome.sub_agents),
         **outcome_columns(outcome),
     )
 

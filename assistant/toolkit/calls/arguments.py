@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from assistant.toolkit.bounded_json import TooDeep, is_deeper, load_json
 from assistant.toolkit.errors import InvalidArguments
 from assistant.toolkit.schema.alternatives import branches, could_be, keep_apart
-from assistant.toolkit.schema.json_schema import UNKNOWN, JsonSchema, kinds_of, resolve
+from assistant.toolkit.schema.error_sentences import UNKNOWN
+from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of, resolve
 from assistant.toolkit.validation_errors import error_details
 
 MAX_CHARACTERS = 256 * 1024
@@ -23,6 +24,8 @@ MAX_DEPTH = 64
 # Problems that the model is told of at once, and characters of a name that it made up.
 MAX_PROBLEMS = 10
 MAX_NAME = 80
+# Properties that are looked at to put arguments right; what needs more is taken as it is.
+_MOST_STEPS = 20_000
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
@@ -99,43 +102,53 @@ def _decode(text: str | bytes) -> Any:
 def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:
     """The value with what is unambiguous put right: "42" where only a number can stand, null for what may be left out.
 
-    Returns `value` itself if there is nothing to put right.
+    Returns `value` itself if there is nothing to put right, or more to look at than there is time for.
     """
+    try:
+        return _coerce(value, schema, root, Steps(_MOST_STEPS))
+    except TooManySteps:
+        return value
+
+
+def _coerce(value: Any, schema: Any, root: JsonSchema, steps: Steps) -> Any:
     schema = resolve(schema, root)
     if isinstance(value, dict):
-        return _coerce_alternatives(value, branches(schema, "properties", root), root)
+        return _coerce_alternatives(value, branches(schema, "properties", root, steps), root, steps)
     if isinstance(value, list):
-        found = branches(schema, "items", root)
-        items = [coerce(item, found[0]["items"], root) for item in value] if len(found) == 1 else value
+        found = branches(schema, "items", root, steps)
+        items = [_coerce(item, found[0]["items"], root, steps) for item in value] if len(found) == 1 else value
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    kinds = kinds_of(schema, root)
+    kinds = kinds_of(schema, root, steps)
     if isinstance(value, str) and kinds is not None and "string" not in kinds:
         if value.lower() in {"true", "false"} and "boolean" in kinds:
             return value.lower() == "true"
         if _NUMBER.fullmatch(value) and kinds & {"integer", "number"}:
             number = float(value) if set(value) & set(".eE") else int(value)
-            return coerce(number, schema, root) if math.isfinite(number) else value
+            return _coerce(number, schema, root, steps) if math.isfinite(number) else value
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
     return int(value) if is_whole and kinds is not None and "number" not in kinds and "integer" in kinds else value
 
 
-def _coerce_alternatives(value: dict[str, Any], options: list[JsonSchema], root: JsonSchema) -> dict[str, Any]:
+def _coerce_alternatives(
+    value: dict[str, Any], options: list[JsonSchema], root: JsonSchema, steps: Steps
+) -> dict[str, Any]:
     """The object as the one schema that it could follow has it, or as all have it that it could follow."""
-    fitting = [option for option in options if could_be(value, option, root)]
-    made = [_coerce_object(value, option, root) for option in fitting]
+    fitting = [option for option in options if could_be(value, option, root, steps)]
+    made = [_coerce_object(value, option, root, steps) for option in fitting]
     if len(fitting) != 1:
         # 1, 1.0 and true are equal, and not the same.
         return made[0] if made and all(repr(one) == repr(made[0]) for one in made) else value
     (own,), (mended,) = fitting, made
     for other in options:
         if other is not own and mended is not value:
+            steps.take(len(mended) + len(own["properties"]))
             mended = keep_apart(mended, own, other, root)
             if could_be(mended, other, root):
                 return value
     return mended
 
 
-def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema) -> dict[str, Any]:
+def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: Steps) -> dict[str, Any]:
     required = schema.get("required", ())
     made: dict[str, Any] = {}
     for name, item in value.items():
@@ -143,10 +156,10 @@ def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema) 
         if wanted is None:
             made[name] = item
             continue
-        kinds = kinds_of(wanted, root)
+        kinds = kinds_of(wanted, root, steps)
         if item is None and name not in required and kinds is not None and "null" not in kinds:
             continue
-        made[name] = coerce(item, wanted, root)
+        made[name] = _coerce(item, wanted, root, steps)
     is_same = len(made) == len(value) and all(made[name] is value[name] for name in made)
     return value if is_same else made
 

@@ -6,15 +6,14 @@ import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from assistant.toolkit.calls.arguments import Arguments, coerce, refusal
 from assistant.toolkit.definition.signature import is_context
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.schema.json_schema import JsonSchema, TooManySteps, problems
-
-MAX_PROBLEMS = 100
+from assistant.toolkit.schema.bounds import SAME_VALUE
+from assistant.toolkit.schema.check import TooCostly, checker_of
+from assistant.toolkit.schema.json_schema import JsonSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,15 @@ class HandWritten:
         """The validated arguments. Raises `InvalidArguments` that names each wrong field."""
         try:
             json.dumps(arguments.parsed, ensure_ascii=False).encode()
-            checked: dict[str, Any] = coerce(arguments.parsed, self.parameters, self.parameters)
-            # What the schema does not tell of is refused, though JSON Schema would let it pass.
-            closed = {"additionalProperties": False, **self.parameters}
-            found = list(islice(problems(checked, closed, closed), MAX_PROBLEMS))
-        except (TooManySteps, TypeError, AttributeError):  # such as a reference to what is no schema
-            raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
         except UnicodeEncodeError:
             raise InvalidArguments("The arguments hold half a character, which is not valid Unicode.") from None
+        try:
+            checked: dict[str, Any] = coerce(arguments.parsed, self.parameters, self.parameters)
+            found = checker_of(closed(self.parameters)).problems(checked)
+        except TooCostly:
+            raise InvalidArguments("The arguments are too large to be checked against the tool's schema.") from None
+        except (RecursionError, ValueError):
+            raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
         if found:
             raise refusal(found, self.parameters)
         return checked
@@ -49,6 +49,16 @@ class HandWritten:
         if not self.takes_mapping:
             return (), checked
         return ((checked,), {}) if self.mapping_name is None else ((), {self.mapping_name: checked})
+
+
+def closed(parameters: JsonSchema) -> JsonSchema:
+    """The schema with names refused that it does not tell of, which JSON Schema would let pass.
+
+    One that tells of its names elsewhere, in a definition or in alternatives, is left as it is.
+    """
+    is_elsewhere = "$ref" in parameters or any(keyword in parameters for keyword in SAME_VALUE)
+    is_whole = "properties" in parameters and "$ref" not in parameters
+    return parameters if is_elsewhere and not is_whole else {"additionalProperties": False, **parameters}
 
 
 def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema) -> HandWritten:

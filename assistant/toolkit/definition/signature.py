@@ -22,8 +22,10 @@ from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import parameter_descriptions
 from assistant.toolkit.definition.names import plain
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
+from assistant.toolkit.schema.check import TooCostly, checker_of
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
-from assistant.toolkit.schema.json_schema import UNKNOWN, JsonSchema, problems
+from assistant.toolkit.schema.error_sentences import UNDESCRIBED, UNKNOWN, Problem
+from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.parameters import (
     arguments_adapter,
     has_open_objects,
@@ -83,11 +85,16 @@ class Signature:
                 value = self._validate(json.dumps(mended))
             except ValidationError as exc:
                 raise refusal(problems_of(exc, mended), self.parameters) from None
-        if self.is_open:
-            unknown = [found for found in problems(parsed, self.parameters, self.parameters) if found[1] == UNKNOWN]
-            if unknown:
-                raise refusal(unknown, self.parameters)
+        if self.is_open and (unknown := self._unknown(parsed)):
+            raise refusal(unknown, self.parameters)
         return value
+
+    def _unknown(self, parsed: Any) -> list[Problem]:
+        try:
+            found = checker_of(self.parameters).problems(parsed)
+        except TooCostly:
+            raise InvalidArguments("The arguments are too large to be checked for unknown names.") from None
+        return [problem for problem in found if problem[1] in {UNKNOWN, UNDESCRIBED}]
 
     def _validate(self, text: str) -> Any:
         # Where some types keep unknown keys by their own choice, each type is asked, and the schema afterwards.

@@ -17,11 +17,12 @@ from assistant.toolkit.calls.worker_threads import is_async
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import first_paragraph
 from assistant.toolkit.definition.examples import Example, ExampleStep
-from assistant.toolkit.definition.handwritten import HandWritten, read_handler
+from assistant.toolkit.definition.handwritten import HandWritten, closed, read_handler
 from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.schema.json_schema import JsonSchema, mistake_in
+from assistant.toolkit.schema.check import mistake_in
+from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.strict import strict_form
 
 __all__ = ["Example", "ExampleStep", "Tool", "ToolOptions"]
@@ -125,7 +126,7 @@ class Tool:
     def __post_init__(self) -> None:
         _check_definition(self)
         if self.signature is None:
-            if mistake := mistake_in(self.parameters):
+            if mistake := mistake_in(closed(self.parameters)):
                 raise InvalidTool(f"Tool {self.name!r} has no proper JSON Schema: {mistake}.")
             signature = (
                 HandWritten(self.parameters)

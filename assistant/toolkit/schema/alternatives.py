@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
-from assistant.toolkit.schema.json_schema import MAX_ALTERNATIVES, JsonSchema, holds_to, resolve
+from assistant.toolkit.schema.json_schema import MAX_ALTERNATIVES, JsonSchema, Steps, kind_of, resolve
+
+# What a default's schema may say: with a constraint beside it, the default itself might not be allowed.
+_UNCONSTRAINED = frozenset({"type", "enum", "const", "default", "title", "description", "examples"})
 
 
-def branches(schema: JsonSchema, keyword: str, root: JsonSchema) -> list[JsonSchema]:
+def branches(schema: JsonSchema, keyword: str, root: JsonSchema, steps: Steps | None = None) -> list[JsonSchema]:
     """The schema itself if it has the keyword, or else those of its alternatives that have it, each once."""
-    return list(_branches(resolve(schema, root), keyword, root, {}))
+    seen: dict[int, Any] = {}
+    found = list(_branches(resolve(schema, root), keyword, root, seen))
+    if steps is not None:
+        steps.take(len(seen))
+    return found
 
 
 def _branches(schema: JsonSchema, keyword: str, root: JsonSchema, seen: dict[int, Any]) -> Iterator[JsonSchema]:
@@ -27,13 +34,15 @@ def _branches(schema: JsonSchema, keyword: str, root: JsonSchema, seen: dict[int
             yield from _branches(found, keyword, root, seen)
 
 
-def could_be(value: dict[str, Any], branch: JsonSchema, root: JsonSchema) -> bool:
+def could_be(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None) -> bool:
     """Whether an object has only the properties of a branch, and no tag of another one."""
     properties = branch["properties"]
     for name, item in value.items():
         if name not in properties:
             return False
         values = _values(resolve(properties[name], root))
+        if steps is not None:
+            steps.take(1 + len(values or ()) // 10)
         if item is not None and values is not None and item not in values:
             return False
     return True
@@ -47,14 +56,17 @@ def keep_apart(value: dict[str, Any], own: JsonSchema, other: JsonSchema, root: 
     return told | value
 
 
-def are_kept_apart(schema: JsonSchema, root: JsonSchema) -> bool:
+def are_kept_apart(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:
     """Whether what is left of an object without its nulls still tells which of the alternatives it follows.
 
     Alternatives with the same properties are no matter: null says no more in one than in the other.
+    Raises `TooManySteps`.
     """
+    found = branches(schema, "properties", root, steps)
+    steps.take(len(found) * sum(len(one["properties"]) for one in found))
     return all(
         own["properties"].keys() == other["properties"].keys() or _is_kept_apart(own, other, root)
-        for own, other in permutations(branches(schema, "properties", root), 2)
+        for own, other in permutations(found, 2)
     )
 
 
@@ -82,11 +94,17 @@ def _defaults(branch: JsonSchema, root: JsonSchema) -> dict[str, Any]:
         if (
             isinstance(default, str | int | float)
             and isinstance(resolved.get("type"), str)
-            and "format" not in resolved
-            and holds_to(default, resolved)
+            and not resolved.keys() - _UNCONSTRAINED
+            and _is_of(default, resolved)
         ):
             found[name] = default
     return found
+
+
+def _is_of(default: Any, schema: JsonSchema) -> bool:
+    kind, values = kind_of(default), _values(schema)
+    is_of_type = kind == schema["type"] or (kind == "integer" and schema["type"] == "number")
+    return is_of_type and (values is None or default in values)
 
 
 def _values(wanted: JsonSchema) -> list[Any] | None:

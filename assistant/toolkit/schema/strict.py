@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assistant.toolkit.schema.alternatives import are_kept_apart
-from assistant.toolkit.schema.json_schema import JsonSchema, kinds_of
+from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of
 
 # Keywords that the strict form keeps; constraints move into the description, and are checked all the same.
 _TOLD = {
@@ -25,6 +25,8 @@ _TOLD = {
 
 
 _NOTHING = object()
+# Properties of alternatives that are compared; a schema with more has no strict form.
+_MOST_STEPS = 20_000
 
 
 class _NotStrict(Exception):
@@ -38,9 +40,11 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
     alternatives that only differ in what may be left out cannot.
     """
     try:
-        made = _strict(schema, schema)
-        definitions = {name: _strict(node, schema) for name, node in schema.get("$defs", {}).items()}
-    except (_NotStrict, TypeError, AttributeError):  # the latter where a reference leads astray
+        steps = Steps(_MOST_STEPS)
+        made = _strict(schema, schema, steps)
+        definitions = {name: _strict(node, schema, steps) for name, node in schema.get("$defs", {}).items()}
+    # The latter two where a reference leads astray.
+    except (_NotStrict, TooManySteps, RecursionError, TypeError, AttributeError):
         return None
     return made | {"$defs": definitions} if definitions else made
 
@@ -57,7 +61,7 @@ def closed(schema: Any) -> Any:
     return made
 
 
-def _strict(node: Any, root: JsonSchema) -> JsonSchema:
+def _strict(node: Any, root: JsonSchema, steps: Steps) -> JsonSchema:
     if not isinstance(node, dict):
         raise _NotStrict
     described = {"description": text} if (text := _description(node)) else {}
@@ -65,20 +69,20 @@ def _strict(node: Any, root: JsonSchema) -> JsonSchema:
         return {"$ref": node["$ref"]} if not described else {"anyOf": [{"$ref": node["$ref"]}], **described}
     options = node.get("anyOf") or node.get("oneOf")
     if options:
-        if not are_kept_apart(node, root):
+        if not are_kept_apart(node, root, steps):
             raise _NotStrict
-        return {"anyOf": [_strict(option, root) for option in options], **described}
+        return {"anyOf": [_strict(option, root, steps) for option in options], **described}
     if "const" in node or "enum" in node:
         values = node.get("enum", [node.get("const")])
         kinds = sorted(kinds_of({"enum": values}, root) or ())
         return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": values, **described}
     kind = node.get("type")
     if kind == "object":
-        return _object(node, root) | described
+        return _object(node, root, steps) | described
     if kind == "array":
         if "items" not in node or "prefixItems" in node:
             raise _NotStrict
-        return {"type": "array", "items": _strict(node["items"], root), **described}
+        return {"type": "array", "items": _strict(node["items"], root, steps), **described}
     if (
         not isinstance(kind, str | list)
         or "allOf" in node
@@ -88,12 +92,12 @@ def _strict(node: Any, root: JsonSchema) -> JsonSchema:
     return {"type": kind, **described}
 
 
-def _object(node: JsonSchema, root: JsonSchema) -> JsonSchema:
+def _object(node: JsonSchema, root: JsonSchema, steps: Steps) -> JsonSchema:
     if node.get("additionalProperties") is not False or "patternProperties" in node:
         raise _NotStrict
     properties: JsonSchema = {}
     for name, wanted in node.get("properties", {}).items():
-        made = _strict(wanted, root)
+        made = _strict(wanted, root, steps)
         properties[name] = made if name in node.get("required", ()) else _nullable(made, wanted, root)
     return {
         "type": "object",

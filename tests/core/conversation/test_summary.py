@@ -9,7 +9,7 @@ from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.history_window import CLEARED, clear_results, estimate
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.toolkit import tool
-from tests.core.playing import check_history, play
+from tests.core.scripted_turns import check_history, run_script
 
 LONG = [
     Message("system", "Be kind."),
@@ -61,10 +61,10 @@ async def test_what_summaries_took_is_told_also_of_one_that_failed() -> None:
     def spend(name: str, usage: Usage) -> None:
         spent.append((name, usage))
 
-    await summarise(ScriptedModel([Reply("Bob.", usage=Usage(70, 3), model="small")]), LONG, tokens=100, spend=spend)
+    await summarise(ScriptedModel([Reply("Bob.", usage=Usage(70, 3), model="small")]), LONG, tokens=100, on_usage=spend)
     for turn in (["Half of it", ModelError("Down.")], ModelError("No key."), Reply(" ", usage=Usage(5, 1))):
         with pytest.raises(ModelError):
-            await summarise(ScriptedModel([turn]), LONG, tokens=100, spend=spend)
+            await summarise(ScriptedModel([turn]), LONG, tokens=100, on_usage=spend)
     assert [(name, usage.output_tokens, usage.is_estimated) for name, usage in spent] == [
         ("small", 3, False),
         ("scripted", 3, True),
@@ -103,8 +103,8 @@ async def test_a_long_run_never_sends_more_than_its_room() -> None:
         return f"{page} " * 400
 
     calls = [ToolCall("", "read", f'{{"page":{n}}}') for n in range(12)]
-    played = await play([*calls, "Read."], read, history_tokens=900)
-    for request in played.model.requests:
+    turn = await run_script([*calls, "Read."], read, history_tokens=900)
+    for request in turn.model.requests:
         assert sum(map(estimate, request.messages)) <= 900
         assert request.messages[0].content == "Hello"
         check_history(request.messages)

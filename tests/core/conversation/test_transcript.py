@@ -14,7 +14,7 @@ from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Message, ToolCall, Usage
 from assistant.toolkit import tool
-from tests.core.playing import plan_for
+from tests.core.scripted_turns import plan_for
 
 
 @tool
@@ -36,8 +36,8 @@ SCRIPT: list[Turn] = [
 
 async def whole_run() -> tuple[list[Event], Transcript]:
     transcript = Transcript()
-    async with aclosing(run_turn(plan_for(SCRIPT, add), transcript)) as played:
-        return [event async for event in played], transcript
+    async with aclosing(run_turn(plan_for(SCRIPT, add), transcript)) as turn:
+        return [event async for event in turn], transcript
 
 
 async def test_the_same_events_give_the_same_messages() -> None:
@@ -140,7 +140,7 @@ def test_arguments_that_broke_off_are_completed_with_a_mark() -> None:
 def test_a_known_result_is_told_rather_than_lost() -> None:
     transcript = Transcript()
     transcript.apply(events.ToolCallStart("c1", "add", "m1"))
-    transcript.settle("c1", "3")
+    transcript.record_result("c1", "3")
     again = Transcript.from_state(transcript.to_state())
     again.close("cancelled")
     assert again.messages[-1].content == "3"
@@ -148,7 +148,7 @@ def test_a_known_result_is_told_rather_than_lost() -> None:
 
 def test_calls_of_an_earlier_run_are_closed_too() -> None:
     transcript = Transcript()
-    transcript.expect([ToolCall("c0", "add", "{}")])
+    transcript.expect_results([ToolCall("c0", "add", "{}")])
     again = Transcript.from_state(transcript.to_state())
     again.close("interrupted")
     assert [m.tool_call_id for m in again.messages] == ["c0"]

@@ -15,7 +15,7 @@ from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError
 from assistant.core.values.messages import Message, ToolCall
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool
-from tests.core.playing import USER, MemoryJournal, arguments_told, check_history, plan_for, play
+from tests.core.scripted_turns import USER, MemoryJournal, check_history, plan_for, run_script, streamed_arguments
 
 
 @tool
@@ -67,15 +67,15 @@ def waiting_for(*calls: ToolCall) -> tuple[Message, ...]:
 
 
 async def test_a_failing_tool_does_not_take_its_siblings_down() -> None:
-    played = await play([[call("fail"), ADD], "ok"], fail, add)
-    assert played.results[1] == "3"
-    assert played.journal.statuses == {"fail": "error", "add": "ok"}
+    turn = await run_script([[call("fail"), ADD], "ok"], fail, add)
+    assert turn.results[1] == "3"
+    assert turn.journal.statuses == {"fail": "error", "add": "ok"}
 
 
 async def test_the_model_reads_only_that_a_tool_failed(caplog: pytest.LogCaptureFixture) -> None:
-    played = await play([call("fail"), "ok"], fail)
-    (outcome,) = played.journal.outcomes
-    assert played.results == [f"The tool failed (error id {outcome.error_id})."]
+    turn = await run_script([call("fail"), "ok"], fail)
+    (outcome,) = turn.journal.outcomes
+    assert turn.results == [f"The tool failed (error id {outcome.error_id})."]
     assert outcome.error_id in caplog.text
     assert "hunter2" in caplog.text
 
@@ -86,17 +86,17 @@ async def test_a_tool_error_is_read_by_the_model() -> None:
         """Refuse."""
         raise ToolError("Nobody has the number 7.")
 
-    played = await play([call("refuse"), "ok"], refuse)
-    assert played.results == ["Nobody has the number 7."]
-    assert played.journal.statuses == {"refuse": "error"}
+    turn = await run_script([call("refuse"), "ok"], refuse)
+    assert turn.results == ["Nobody has the number 7."]
+    assert turn.journal.statuses == {"refuse": "error"}
 
 
 async def test_a_tool_can_choose_that_its_failure_ends_the_run() -> None:
-    played = await play([[call("fail"), ADD]], fail.replace(on_error="raise"), add)
-    assert played.error.code == "internal_error"
-    assert played.journal.outcomes[0].error_id in played.error.message
-    assert "hunter2" not in played.error.message
-    assert played.results[1] == "3"
+    turn = await run_script([[call("fail"), ADD]], fail.replace(on_error="raise"), add)
+    assert turn.error.code == "internal_error"
+    assert turn.journal.outcomes[0].error_id in turn.error.message
+    assert "hunter2" not in turn.error.message
+    assert turn.results[1] == "3"
 
 
 async def test_a_tool_that_exits_the_interpreter_only_fails() -> None:
@@ -105,25 +105,25 @@ async def test_a_tool_that_exits_the_interpreter_only_fails() -> None:
         """Leave."""
         raise SystemExit(1)
 
-    assert (await play([call("leave"), "ok"], leave)).journal.statuses == {"leave": "error"}
+    assert (await run_script([call("leave"), "ok"], leave)).journal.statuses == {"leave": "error"}
 
 
 async def test_an_unknown_tool_is_answered_with_those_that_may_be_called() -> None:
-    played = await play([call("addd", "{}"), "ok"], add)
-    assert played.results == ["There is no tool named 'addd'. Tools that may be called now: add."]
+    turn = await run_script([call("addd", "{}"), "ok"], add)
+    assert turn.results == ["There is no tool named 'addd'. Tools that may be called now: add."]
 
 
 async def test_wrong_arguments_are_named_to_the_model() -> None:
-    played = await play([call("add", '{"a":"x","c":1}'), "ok"], add)
-    assert "a:" in played.results[0] and "b: missing" in played.results[0] and "c: unknown" in played.results[0]
-    assert played.journal.started == []
+    turn = await run_script([call("add", '{"a":"x","c":1}'), "ok"], add)
+    assert "a:" in turn.results[0] and "b: missing" in turn.results[0] and "c: unknown" in turn.results[0]
+    assert turn.journal.started == []
 
 
 async def test_arguments_that_are_no_json_are_not_guessed_at() -> None:
-    played = await play([call("add", '{"a":1,"b":2'), "ok"], add)
-    assert "not valid JSON" in played.results[0]
-    assert played.journal.started == []
-    assert arguments_told(played) == '{"a":1,"b":null,"__not_json__":"2"}'
+    turn = await run_script([call("add", '{"a":1,"b":2'), "ok"], add)
+    assert "not valid JSON" in turn.results[0]
+    assert turn.journal.started == []
+    assert streamed_arguments(turn) == '{"a":1,"b":null,"__not_json__":"2"}'
 
 
 # Running
@@ -144,9 +144,9 @@ async def test_results_are_told_in_the_order_of_the_calls() -> None:
         first_may_end.set()
         return "quick"
 
-    played = await play([[call("slow"), call("quick")], "ok"], slow, quick)
-    assert played.results == ["slow", "quick"]
-    assert [value["name"] for value in played.custom("tool.finished")] == ["quick", "slow"]
+    turn = await run_script([[call("slow"), call("quick")], "ok"], slow, quick)
+    assert turn.results == ["slow", "quick"]
+    assert [value["name"] for value in turn.custom("tool.finished")] == ["quick", "slow"]
 
 
 async def test_sync_tools_run_side_by_side_too() -> None:
@@ -158,8 +158,8 @@ async def test_sync_tools_run_side_by_side_too() -> None:
         both.wait()
         return name
 
-    played = await play([[call("meet", '{"name":"a"}'), call("meet", '{"name":"b"}')], "ok"], meet)
-    assert played.results == ["a", "b"]
+    turn = await run_script([[call("meet", '{"name":"a"}'), call("meet", '{"name":"b"}')], "ok"], meet)
+    assert turn.results == ["a", "b"]
 
 
 async def test_only_so_many_run_at_once() -> None:
@@ -176,7 +176,7 @@ async def test_only_so_many_run_at_once() -> None:
         return n
 
     calls = [call("count", f'{{"n":{n}}}') for n in range(6)]
-    await play([calls, "ok"], count, parallel=2)
+    await run_script([calls, "ok"], count, parallel=2)
     assert most == 2
 
 
@@ -191,20 +191,20 @@ async def test_a_barrier_waits_for_those_before_and_holds_up_those_after() -> No
         return name
 
     tools = [Tool.from_function(note, name=name, barrier=name == "wall") for name in ("before", "wall", "after")]
-    await play([[call(t.name, f'{{"name":"{t.name}"}}') for t in tools], "ok"], *tools)
+    await run_script([[call(t.name, f'{{"name":"{t.name}"}}') for t in tools], "ok"], *tools)
     assert order == ["before begins", "before ends", "wall begins", "wall ends", "after begins", "after ends"]
 
 
 async def test_a_tool_that_takes_too_long_is_stopped() -> None:
-    played = await play([[call("hang"), ADD], "ok"], hang.replace(timeout=0.02), add)
-    assert "longer than 0.02 seconds" in played.results[0]
-    assert played.journal.statuses == {"hang": "timeout", "add": "ok"}
+    turn = await run_script([[call("hang"), ADD], "ok"], hang.replace(timeout=0.02), add)
+    assert "longer than 0.02 seconds" in turn.results[0]
+    assert turn.journal.statuses == {"hang": "timeout", "add": "ok"}
 
 
 async def test_no_tool_may_take_longer_than_the_run() -> None:
-    played = await play([call("hang")], hang, limits=Limits(seconds=0.05))
-    assert played.error.code == "limit_reached"
-    assert played.journal.statuses == {"hang": "timeout"}
+    turn = await run_script([call("hang")], hang, limits=Limits(seconds=0.05))
+    assert turn.error.code == "limit_reached"
+    assert turn.journal.statuses == {"hang": "timeout"}
 
 
 async def test_a_timeout_of_the_tools_own_making_is_a_failure() -> None:
@@ -213,7 +213,7 @@ async def test_a_timeout_of_the_tools_own_making_is_a_failure() -> None:
         """Give up."""
         raise TimeoutError
 
-    assert (await play([call("give_up"), "ok"], give_up)).journal.statuses == {"give_up": "error"}
+    assert (await run_script([call("give_up"), "ok"], give_up)).journal.statuses == {"give_up": "error"}
 
 
 async def test_progress_state_and_duration_are_told() -> None:
@@ -223,10 +223,10 @@ async def test_progress_state_and_duration_are_told() -> None:
         await context.report_progress(1, 4, "a quarter")
         return ToolResult("done", display={"chart": [1, 2]})
 
-    played = await play([call("work", call_id="c1"), "ok"], work)
-    assert played.custom("tool.started") == [{"toolCallId": "c1", "name": "work"}]
-    assert played.custom("tool.progress") == [{"toolCallId": "c1", "done": 1, "total": 4, "message": "a quarter"}]
-    (finished,) = played.custom("tool.finished")
+    turn = await run_script([call("work", call_id="c1"), "ok"], work)
+    assert turn.custom("tool.started") == [{"toolCallId": "c1", "name": "work"}]
+    assert turn.custom("tool.progress") == [{"toolCallId": "c1", "done": 1, "total": 4, "message": "a quarter"}]
+    (finished,) = turn.custom("tool.finished")
     assert (finished["status"], finished["display"]) == ("ok", {"chart": [1, 2]})
     assert finished["durationMs"] >= 0
 
@@ -241,7 +241,9 @@ async def test_a_tool_gets_the_context_of_its_call() -> None:
         return context.secret("key")
 
     toolset = FixedToolset([look.replace(secrets=["key"])], secrets={"look": {"key": "s3cret", "other": "x"}})
-    await play([call("look", call_id="c1"), "ok"], toolset=toolset, context=ToolContext(thread_id="t", extra={"x": 1}))
+    await run_script(
+        [call("look", call_id="c1"), "ok"], toolset=toolset, context=ToolContext(thread_id="t", extra={"x": 1})
+    )
     (context,) = seen
     assert (context.tool_call_id, context.idempotency_key, context.extra["x"]) == ("c1", "t:c1", 1)
     with pytest.raises(Exception, match="other"):
@@ -261,8 +263,8 @@ async def test_what_ran_before_is_not_run_again() -> None:
 
     stored = ToolOutcome(call("pay", call_id="c1"), "ok", "paid (stored)")
     calls = [call("pay", '{"amount":1}', "c1"), call("pay", '{"amount":2}', "c2")]
-    played = await play([calls, "ok"], pay, journal=MemoryJournal({"c1": stored}))
-    assert played.results == ["paid (stored)", "paid"]
+    turn = await run_script([calls, "ok"], pay, journal=MemoryJournal({"c1": stored}))
+    assert turn.results == ["paid (stored)", "paid"]
     assert runs == [2]
 
 
@@ -270,9 +272,9 @@ async def test_what_cannot_be_sent_does_not_end_the_run() -> None:
     async def odd(invocation: Invocation, call_tool: CallTool) -> ToolResult:
         return ToolResult("half a smile: \ud83d", display={"at": object(), "n": float("nan")})
 
-    played = await play([ADD, "ok"], add, interceptors=(odd,))
-    assert played.results == ["half a smile: \ufffd"]
-    assert played.custom("tool.finished")[0]["display"]["n"] is None
+    turn = await run_script([ADD, "ok"], add, interceptors=(odd,))
+    assert turn.results == ["half a smile: \ufffd"]
+    assert turn.custom("tool.finished")[0]["display"]["n"] is None
 
 
 async def test_a_journal_that_fails_ends_the_run_with_an_error() -> None:
@@ -280,13 +282,13 @@ async def test_a_journal_that_fails_ends_the_run_with_an_error() -> None:
         async def starting(self, batch: Sequence[PlannedCall]) -> dict[str, ToolOutcome]:
             raise OSError("disk full")
 
-    played = await play([ADD], add, journal=Broken())
-    assert played.error.code == "internal_error"
-    assert played.results == ["No result: the run ended with an error first."]
+    turn = await run_script([ADD], add, journal=Broken())
+    assert turn.error.code == "internal_error"
+    assert turn.results == ["No result: the run ended with an error first."]
 
 
 async def test_any_failure_can_be_made_to_end_the_run() -> None:
-    assert (await play([call("fail")], fail, on_error="raise")).error.code == "internal_error"
+    assert (await run_script([call("fail")], fail, on_error="raise")).error.code == "internal_error"
 
 
 # Guards
@@ -294,116 +296,116 @@ async def test_any_failure_can_be_made_to_end_the_run() -> None:
 
 async def test_the_third_identical_call_is_refused_and_the_fifth_ends_the_run() -> None:
     turns = [call("add", text) for text in ('{"a":1,"b":2}', '{"b":2, "a":1}') * 3]
-    played = await play(turns, add)
-    assert played.results[:2] == ["3", "3"]
-    assert "already" in played.results[2]
-    assert played.error.code == "limit_reached"
-    assert len(played.results) == 5
+    turn = await run_script(turns, add)
+    assert turn.results[:2] == ["3", "3"]
+    assert "already" in turn.results[2]
+    assert turn.error.code == "limit_reached"
+    assert len(turn.results) == 5
 
 
 async def test_the_calls_of_a_run_are_limited() -> None:
     calls = [call("add", f'{{"a":{n},"b":0}}') for n in range(4)]
-    played = await play([calls], add, limits=Limits(tool_calls=3))
-    assert played.results[:3] == ["0", "1", "2"]
-    assert "limit of 3 tool calls" in played.error.message
+    turn = await run_script([calls], add, limits=Limits(tool_calls=3))
+    assert turn.results[:3] == ["0", "1", "2"]
+    assert "limit of 3 tool calls" in turn.error.message
 
 
 async def test_the_calls_of_one_tool_are_limited_and_the_run_goes_on() -> None:
     calls = [call("add", f'{{"a":{n},"b":0}}') for n in range(3)]
-    played = await play([calls, "ok"], add.replace(max_calls=2))
-    assert "2 times" in played.results[2]
-    assert played.ending.type == "RUN_FINISHED"
+    turn = await run_script([calls, "ok"], add.replace(max_calls=2))
+    assert "2 times" in turn.results[2]
+    assert turn.ending.type == "RUN_FINISHED"
 
 
 # Switches and approvals
 
 
 async def test_a_tool_that_was_switched_off_is_refused_and_noted() -> None:
-    played = await play([ADD, "ok"], toolset=Switched(add, add="off"))
-    assert played.results == ["The tool 'add' may not be used now. Tools that may be called now: other."]
-    assert (played.journal.outcomes[0].status, played.journal.outcomes[0].rule) == ("refused", "Because.")
+    turn = await run_script([ADD, "ok"], toolset=Switched(add, add="off"))
+    assert turn.results == ["The tool 'add' may not be used now. Tools that may be called now: other."]
+    assert (turn.journal.outcomes[0].status, turn.journal.outcomes[0].rule) == ("refused", "Because.")
 
 
 async def test_a_tool_that_must_be_asked_for_ends_the_run_after_its_siblings() -> None:
     risky = add.replace(name="risky")
     calls = [call("risky", '{"a":1,"b":1}', "c1"), ADD]
-    played = await play([calls], toolset=Switched(add, risky, risky="ask"))
-    (interrupt,) = played.outcome.interrupts
+    turn = await run_script([calls], toolset=Switched(add, risky, risky="ask"))
+    (interrupt,) = turn.outcome.interrupts
     assert (interrupt.id, interrupt.reason, interrupt.tool_call_id) == ("c1", "tool_approval", "c1")
     assert interrupt.response_schema["required"] == ["approved"]
-    assert played.results == ["3"]
-    assert played.journal.statuses == {"risky": "awaiting_approval", "add": "ok"}
+    assert turn.results == ["3"]
+    assert turn.journal.statuses == {"risky": "awaiting_approval", "add": "ok"}
 
 
 async def test_a_tool_can_ask_depending_on_its_arguments() -> None:
     careful = add.replace(requires_approval=lambda arguments, context: arguments["a"] > 10)
-    assert (await play([ADD, "ok"], careful)).results == ["3"]
-    asked = await play([call("add", '{"a":11,"b":2}')], careful)
+    assert (await run_script([ADD, "ok"], careful)).results == ["3"]
+    asked = await run_script([call("add", '{"a":11,"b":2}')], careful)
     assert asked.journal.statuses == {"add": "awaiting_approval"}
 
 
 async def test_nobody_is_asked_about_a_call_that_could_not_run() -> None:
-    played = await play([call("add", '{"a":"x"}'), "ok"], toolset=Switched(add, add="ask"))
-    assert played.journal.statuses == {"add": "error"}
+    turn = await run_script([call("add", '{"a":"x"}'), "ok"], toolset=Switched(add, add="ask"))
+    assert turn.journal.statuses == {"add": "error"}
 
 
 async def test_an_approved_call_runs_and_the_model_is_asked() -> None:
-    played = await play(
+    turn = await run_script(
         ["It is 3."],
         toolset=Switched(add, add="ask"),
         messages=waiting_for(ADD),
         decisions={"c-add": Decision(True)},
     )
-    assert played.results == ["3"]
-    assert [m.role for m in played.model.requests[0].messages] == ["user", "assistant", "tool"]
+    assert turn.results == ["3"]
+    assert [m.role for m in turn.model.requests[0].messages] == ["user", "assistant", "tool"]
 
 
 async def test_edited_arguments_run_in_place_of_the_models_and_it_is_told() -> None:
     decisions = {"c-add": Decision(True, {"a": 40, "b": 2})}
-    played = await play(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
-    assert played.results == ['(The user changed the arguments to {"a": 40, "b": 2})\n42']
-    assert played.custom("tool.finished")[0]["display"] == 42
+    turn = await run_script(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
+    assert turn.results == ['(The user changed the arguments to {"a": 40, "b": 2})\n42']
+    assert turn.custom("tool.finished")[0]["display"] == 42
 
 
 async def test_edited_arguments_are_validated() -> None:
     decisions = {"c-add": Decision(True, {"a": "many"})}
-    played = await play(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
-    assert "Invalid arguments" in played.results[0]
+    turn = await run_script(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
+    assert "Invalid arguments" in turn.results[0]
 
 
 async def test_a_declined_call_is_not_run_and_the_model_reads_why() -> None:
     decisions = {"c-add": Decision(False, reason="Too dear")}
-    played = await play(["ok"], add, messages=waiting_for(ADD), decisions=decisions)
-    assert "declined" in played.results[0] and "Too dear" in played.results[0]
-    assert played.journal.statuses == {"add": "declined"}
+    turn = await run_script(["ok"], add, messages=waiting_for(ADD), decisions=decisions)
+    assert "declined" in turn.results[0] and "Too dear" in turn.results[0]
+    assert turn.journal.statuses == {"add": "declined"}
 
 
 async def test_somebody_can_answer_in_the_tools_place() -> None:
     decisions = {"c-add": Decision(True, response="Three.")}
-    played = await play(["ok"], add, messages=waiting_for(ADD), decisions=decisions)
-    assert played.results == ["Three."]
-    assert played.journal.started == []
+    turn = await run_script(["ok"], add, messages=waiting_for(ADD), decisions=decisions)
+    assert turn.results == ["Three."]
+    assert turn.journal.started == []
 
 
 async def test_an_approval_does_not_outlive_the_permission() -> None:
-    played = await play(
+    turn = await run_script(
         ["ok"], toolset=Switched(add, add="off"), messages=waiting_for(ADD), decisions={"c-add": Decision(True)}
     )
-    assert played.journal.statuses == {"add": "refused"}
+    assert turn.journal.statuses == {"add": "refused"}
 
 
 async def test_calls_without_a_decision_are_declined_when_the_user_goes_on() -> None:
     messages = (*waiting_for(ADD), Message("user", "Forget it", id="u2"))
-    played = await play(["As you like."], add, messages=messages)
-    assert played.journal.statuses == {"add": "declined"}
-    assert [m.role for m in played.model.requests[0].messages] == ["user", "assistant", "tool", "user"]
+    turn = await run_script(["As you like."], add, messages=messages)
+    assert turn.journal.statuses == {"add": "declined"}
+    assert [m.role for m in turn.model.requests[0].messages] == ["user", "assistant", "tool", "user"]
 
 
 async def test_several_decisions_are_each_their_own() -> None:
     other = call("add", '{"a":5,"b":5}', "c2")
     decisions = {"c2": Decision(True), "c-add": Decision(False)}
-    played = await play(["ok"], add, messages=waiting_for(ADD, other), decisions=decisions)
-    assert [outcome.status for outcome in played.journal.outcomes] == ["declined", "ok"]
+    turn = await run_script(["ok"], add, messages=waiting_for(ADD, other), decisions=decisions)
+    assert [outcome.status for outcome in turn.journal.outcomes] == ["declined", "ok"]
 
 
 # Cancelling
@@ -446,10 +448,10 @@ async def test_cancelling_stops_the_tools_and_loses_nothing() -> None:
 async def test_results_are_the_answer_only_if_no_other_call_of_the_reply_ran_before() -> None:
     direct, second = add.replace(return_direct=True), ToolCall("c2", "add", '{"a": 1, "b": 1}')
     decisions = {"c-add": Decision(True), "c2": Decision(True)}
-    both = await play([], direct, messages=waiting_for(ADD, second), decisions=decisions)
+    both = await run_script([], direct, messages=waiting_for(ADD, second), decisions=decisions)
     assert both.messages[-1].content == "3\n\n2"
     messages = (*waiting_for(ADD, second), Message("tool", "2", tool_call_id="c2"))
-    rest = await play(["They are 3 and 2."], direct, messages=messages, decisions=decisions)
+    rest = await run_script(["They are 3 and 2."], direct, messages=messages, decisions=decisions)
     assert rest.messages[-1].content == "They are 3 and 2."
 
 
@@ -467,8 +469,8 @@ async def test_tools_that_are_not_available_are_not_named_as_alternatives() -> N
 
     tools = [add, *(add.replace(name=f"needy_{n}", needs_context=["region"]) for n in range(2))]
     tools.append(add.replace(name="broken", available=broken))
-    played = await play([[call("needy_0"), call("made_up")], "ok"], *tools)
-    assert played.results == [
+    turn = await run_script([[call("needy_0"), call("made_up")], "ok"], *tools)
+    assert turn.results == [
         "The tool 'needy_0' may not be used now. Tools that may be called now: add.",
         "There is no tool named 'made_up'. Tools that may be called now: add.",
     ]

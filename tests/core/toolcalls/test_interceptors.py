@@ -15,7 +15,7 @@ from assistant.core.toolcalls.interceptors import AskModel, Cache, CallTool, Inv
 from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.toolkit import Media, TenantInfo, ToolContext, ToolError, ToolResult, tool, tools_of
-from tests.core.playing import play
+from tests.core.scripted_turns import run_script
 
 
 @tool(read_only=True, idempotent=True)
@@ -49,7 +49,7 @@ async def test_they_stand_around_a_call_the_first_outermost() -> None:
 
         return around
 
-    await play([ask(), "ok"], lookup, interceptors=(named("a"), named("b")))
+    await run_script([ask(), "ok"], lookup, interceptors=(named("a"), named("b")))
     assert order == ["a in", "b in", "b out", "a out"]
 
 
@@ -57,16 +57,16 @@ async def test_one_can_change_the_arguments_and_they_are_validated() -> None:
     async def double(invocation: Invocation, call: CallTool) -> ToolResult:
         return await call(replace(invocation, arguments={"number": invocation.parsed()["number"] * 2}))
 
-    played = await play([ask(21), "ok"], lookup, interceptors=(double,))
-    assert "of 42" in played.results[0]
+    turn = await run_script([ask(21), "ok"], lookup, interceptors=(double,))
+    assert "of 42" in turn.results[0]
 
 
 async def test_one_can_refuse() -> None:
     async def refuse(invocation: Invocation, call: CallTool) -> ToolResult:
         raise ToolError("Not on a Sunday.")
 
-    played = await play([ask(), "ok"], lookup, interceptors=(refuse,))
-    assert played.results == ["Not on a Sunday."]
+    turn = await run_script([ask(), "ok"], lookup, interceptors=(refuse,))
+    assert turn.results == ["Not on a Sunday."]
     assert CALLS == []
 
 
@@ -85,16 +85,16 @@ async def test_one_can_call_again() -> None:
             raise ConnectionError
         return "at last"
 
-    played = await play([ToolCall("", "flaky", "{}"), "ok"], flaky, interceptors=(insist,))
-    assert played.results == ["at last"]
+    turn = await run_script([ToolCall("", "flaky", "{}"), "ok"], flaky, interceptors=(insist,))
+    assert turn.results == ["at last"]
 
 
 async def test_idempotent_calls_are_cached_for_each_tenant_apart() -> None:
     cache = Cache()
     for slug in ("acme", "acme", "globex"):
         context = ToolContext(tenant=TenantInfo(slug=slug))
-        played = await play([ask(), "ok"], lookup, interceptors=(cache,), context=context)
-        assert f"at {slug}" in played.results[0]
+        turn = await run_script([ask(), "ok"], lookup, interceptors=(cache,), context=context)
+        assert f"at {slug}" in turn.results[0]
     assert CALLS == [42, 42]
 
 
@@ -106,10 +106,10 @@ async def test_whatever_else_a_tool_can_see_keeps_cached_calls_apart() -> None:
     toolsets = [FixedToolset([keyed], secrets={"lookup": {"key": key}}) for key in "ab"]
     toolsets += [FixedToolset([lookup], configs={"lookup": config}) for config in ("a", "b")]
     for extra in (*extras, *extras[:2]):
-        await play([ask(), "ok"], lookup, interceptors=(cache,), context=ToolContext(extra=extra))
+        await run_script([ask(), "ok"], lookup, interceptors=(cache,), context=ToolContext(extra=extra))
     assert len(CALLS) == len(extras)
     for toolset in toolsets:
-        await play([ask(), "ok"], toolset=toolset, interceptors=(cache,))
+        await run_script([ask(), "ok"], toolset=toolset, interceptors=(cache,))
     assert len(CALLS) == len(extras) + len(toolsets)
 
 
@@ -127,28 +127,28 @@ async def test_what_is_cached_is_that_of_one_object_and_of_exactly_these_argumen
     cache, vienna, graz = Cache(), Desk("Vienna"), Desk("Graz")
     for desk, word in ((vienna, "a"), (graz, "a"), (graz, "b"), (graz, "b"), (vienna, "a")):
         call = ToolCall("", "where", f'{{"word":"{word}"}}')
-        played = await play([call, "ok"], *tools_of(desk), interceptors=(cache,))
-        assert played.results == [f"{desk.city} {word}"]
+        turn = await run_script([call, "ok"], *tools_of(desk), interceptors=(cache,))
+        assert turn.results == [f"{desk.city} {word}"]
     assert len(CALLS) == 3
 
 
 async def test_other_calls_are_not_cached() -> None:
     cache = Cache()
     for _ in range(2):
-        await play([ask(), "ok"], lookup.replace(idempotent=False), interceptors=(cache,))
+        await run_script([ask(), "ok"], lookup.replace(idempotent=False), interceptors=(cache,))
     assert CALLS == [42, 42]
 
 
 async def test_a_full_cache_forgets_the_oldest() -> None:
     cache = Cache(size=1)
     for number in (1, 2, 2, 1):
-        await play([ask(number), "ok"], lookup, interceptors=(cache,))
+        await run_script([ask(number), "ok"], lookup, interceptors=(cache,))
     assert CALLS == [1, 2, 1]
 
 
 async def test_what_must_not_reach_the_model_is_hidden() -> None:
-    played = await play([ask(), "ok"], lookup, interceptors=(Redact(r"\d{4}-\d{4}"),))
-    assert played.results == ["card [hidden] of 42 at "]
+    turn = await run_script([ask(), "ok"], lookup, interceptors=(Redact(r"\d{4}-\d{4}"),))
+    assert turn.results == ["card [hidden] of 42 at "]
 
 
 async def test_it_is_hidden_in_errors_structured_values_and_names_of_files_too() -> None:
@@ -171,19 +171,19 @@ async def test_it_is_hidden_in_errors_structured_values_and_names_of_files_too()
         results.append(await call(invocation))
         return results[-1]
 
-    played = await play(
+    turn = await run_script(
         [[ToolCall("", "refuse", "{}"), ToolCall("", "tell", "{}")], "ok"], refuse, tell, interceptors=(see, redact)
     )
-    assert played.results[0] == "Card [hidden] was refused."
+    assert turn.results[0] == "Card [hidden] was refused."
     assert results[0].value == results[0].display == {"[hidden]": ["[hidden]", "[hidden]", 7, True, None]}
-    assert "4111" not in str(played.events) + str(played.messages) + str(results) + str(played.journal.outcomes)
+    assert "4111" not in str(turn.events) + str(turn.messages) + str(results) + str(turn.journal.outcomes)
 
 
 async def test_calls_are_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     # No id, all of which are hexadecimal, can hold a minus.
     canary, acme = ask(-987_654), ToolContext(tenant=TenantInfo(slug="acme"))
-    await play([canary, "ok"], lookup, interceptors=(log_calls,), context=acme)
+    await run_script([canary, "ok"], lookup, interceptors=(log_calls,), context=acme)
     (record,) = [r.getMessage() for r in caplog.records if "lookup" in r.getMessage()]
     assert "tenant acme" in record and "-987" not in record
 

@@ -10,7 +10,7 @@ from assistant.core.values.history_window import CLEARED, clear_results
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.openai_wire.request_body import MAX_IMAGES, request_body
 from assistant.toolkit import Media, ToolResult, tool
-from tests.core.playing import play
+from tests.core.scripted_turns import run_script
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
@@ -22,13 +22,13 @@ def draw() -> ToolResult:
 
 
 async def test_files_are_told_to_clients_and_images_go_along_with_the_next_question() -> None:
-    played = await play([ToolCall("c1", "draw", "{}"), "Nice."], draw)
-    (finished,) = played.custom("tool.finished")
+    turn = await run_script([ToolCall("c1", "draw", "{}"), "Nice."], draw)
+    (finished,) = turn.custom("tool.finished")
     assert finished["media"][0] == {"name": "chart.png", "mediaType": "image/png", "size": len(PNG)}
-    result = played.model.requests[1].messages[-1]
+    result = turn.model.requests[1].messages[-1]
     assert result.content.startswith("A chart.\n[Attached image 'chart.png'")
     assert [one.name for one in result.media] == ["chart.png"]
-    assert played.messages[1].media == ()
+    assert turn.messages[1].media == ()
 
 
 def body(messages: list[Message], *, sees_images: bool) -> list[dict[str, object]]:

@@ -6,7 +6,7 @@ from assistant.core.toolcalls.protocols import FixedToolset
 from assistant.core.toolcalls.tool_search import SearchingToolset, find_tools
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import Tool
-from tests.core.playing import play
+from tests.core.scripted_turns import run_script
 
 
 def make(name: str, description: str) -> Tool:
@@ -30,25 +30,25 @@ def names(tools: object) -> list[str]:
 
 
 async def test_a_small_catalogue_is_offered_whole() -> None:
-    played = await play(["ok"], toolset=SearchingToolset(FixedToolset(CATALOGUE[:4]), threshold=4))
-    assert len(played.model.requests[0].tools) == 4
+    turn = await run_script(["ok"], toolset=SearchingToolset(FixedToolset(CATALOGUE[:4]), threshold=4))
+    assert len(turn.model.requests[0].tools) == 4
 
 
 async def test_of_a_large_one_the_model_sees_what_it_searched_for() -> None:
     search = ToolCall("", "search_tools", '{"query":"alarms"}')
-    played = await play(
+    turn = await run_script(
         [search, ToolCall("", "set_alarm", "{}"), "Set."], toolset=SearchingToolset(FixedToolset(CATALOGUE))
     )
-    assert names(played.model.requests[0].tools) == ["search_tools"]
-    assert names(played.model.requests[1].tools) == ["search_tools", "set_alarm"]
-    assert played.results[1] == "set_alarm"
+    assert names(turn.model.requests[0].tools) == ["search_tools"]
+    assert names(turn.model.requests[1].tools) == ["search_tools", "set_alarm"]
+    assert turn.results[1] == "set_alarm"
 
 
 async def test_a_search_without_a_hit_says_so() -> None:
-    played = await play(
+    turn = await run_script(
         [ToolCall("", "search_tools", '{"query":"zebra"}'), "No."], toolset=SearchingToolset(FixedToolset(CATALOGUE))
     )
-    assert "No tool does that" in played.results[0]
+    assert "No tool does that" in turn.results[0]
 
 
 async def test_some_tools_can_always_be_there() -> None:
@@ -60,9 +60,9 @@ async def test_some_tools_can_always_be_there() -> None:
 async def test_a_tool_that_is_named_as_the_search_is_stays_itself(threshold: int) -> None:
     own = make("search_tools", "Search the workshop's hammers.")
     toolset = SearchingToolset(FixedToolset([own, *CATALOGUE]), threshold=threshold, always=["search_tools"])
-    played = await play([ToolCall("", "search_tools", "{}"), "Found."], toolset=toolset)
-    assert played.results == ["search_tools"]
-    offered = names(played.model.requests[0].tools)
+    turn = await run_script([ToolCall("", "search_tools", "{}"), "Found."], toolset=toolset)
+    assert turn.results == ["search_tools"]
+    offered = names(turn.model.requests[0].tools)
     assert len(offered) == len(set(offered))
     assert ("search_tools_" in offered) == (threshold == 1)
 
@@ -72,8 +72,8 @@ async def test_search_opens_no_door() -> None:
         async def admit(self, calls):  # type: ignore[no-untyped-def]
             return [a.__class__(a.tool, "off", "Locked.") for a in await super().admit(calls)]
 
-    played = await play([ToolCall("", "set_alarm", "{}"), "No."], toolset=SearchingToolset(Locked(CATALOGUE)))
-    assert played.journal.statuses == {"set_alarm": "refused"}
+    turn = await run_script([ToolCall("", "set_alarm", "{}"), "No."], toolset=SearchingToolset(Locked(CATALOGUE)))
+    assert turn.journal.statuses == {"set_alarm": "refused"}
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_words_are_those_of_any_script(query: str, description: str, other: str)
 def test_the_best_fit_comes_first_and_rare_words_weigh_more() -> None:
     assert names(find_tools("which orders has this customer", CATALOGUE))[0] == "list_orders"
     assert names(find_tools("customer record", CATALOGUE))[0] == "get_customer"
-    assert names(find_tools("time", CATALOGUE, most=1)) == ["current_time"]
+    assert names(find_tools("time", CATALOGUE, limit=1)) == ["current_time"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from assistant.core.conversation.sub_agent_transcripts import Asked, from_stored, to_stored
+from assistant.core.conversation.sub_agent_transcripts import SubAgentRun, from_stored, to_stored
 from assistant.core.conversation.transcript import Transcript
 from assistant.core.llm.protocol import ModelError, ModelRequest
 from assistant.core.llm.scripted import ScriptedModel
@@ -18,7 +18,7 @@ from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import TenantInfo, Tool, ToolContext, tool
-from tests.core.playing import USER, MemoryJournal, check_history, plan_for, play
+from tests.core.scripted_turns import USER, MemoryJournal, check_history, plan_for, run_script
 
 
 @tool
@@ -42,14 +42,14 @@ def ask(name: str = "research", arguments: str = '{"task":"Find owls"}') -> Tool
 
 async def test_an_agent_answers_as_a_tool() -> None:
     helper = agent("Three owls")
-    played = await play([ask(), "There are three."], helper.as_tool())
-    assert played.results == ["Three owls"]
+    turn = await run_script([ask(), "There are three."], helper.as_tool())
+    assert turn.results == ["Three owls"]
     assert [m.content for m in helper.model.requests[0].messages] == ["Be exact.", "Find owls"]  # type: ignore[attr-defined]
 
 
 async def test_what_it_says_is_attributed_and_no_part_of_the_conversation() -> None:
-    played = await play([ask(), "ok"], agent("Three owls").as_tool())
-    inner = [event for event in played.events if getattr(event, "subagent_run_id", None)]
+    turn = await run_script([ask(), "ok"], agent("Three owls").as_tool())
+    inner = [event for event in turn.events if getattr(event, "subagent_run_id", None)]
     assert [event.type for event in inner] == [
         "SUBAGENT_STARTED",
         "TEXT_MESSAGE_START",
@@ -59,34 +59,34 @@ async def test_what_it_says_is_attributed_and_no_part_of_the_conversation() -> N
         "SUBAGENT_FINISHED",
     ]
     assert inner[0].parent_tool_call_id == "c1"  # type: ignore[attr-defined]
-    assert [m.role for m in played.messages] == ["assistant", "tool", "assistant"]
+    assert [m.role for m in turn.messages] == ["assistant", "tool", "assistant"]
 
 
 async def test_its_tools_see_the_same_tenant_and_are_in_the_same_books() -> None:
     helper = agent(ToolCall("c1", "whoami", "{}"), repeat_last, tools=(whoami,))
-    played = await play([ask(), "ok"], helper.as_tool(), context=ToolContext(tenant=TenantInfo(slug="acme")))
-    assert played.results == ["acme/research"]
-    assert played.journal.statuses == {"whoami": "ok", "research": "ok"}
-    assert len({outcome.call.id for outcome in played.journal.outcomes}) == 2
+    turn = await run_script([ask(), "ok"], helper.as_tool(), context=ToolContext(tenant=TenantInfo(slug="acme")))
+    assert turn.results == ["acme/research"]
+    assert turn.journal.statuses == {"whoami": "ok", "research": "ok"}
+    assert len({outcome.call.id for outcome in turn.journal.outcomes}) == 2
 
 
 async def test_its_usage_counts_to_the_run() -> None:
-    played = await play([ask(), "ok"], agent("Three owls").as_tool())
-    assert [usage.model for usage in played.ending.usage or []] == ["scripted", "research-model"]
+    turn = await run_script([ask(), "ok"], agent("Three owls").as_tool())
+    assert [usage.model for usage in turn.ending.usage or []] == ["scripted", "research-model"]
 
 
 async def test_its_failure_is_read_by_the_one_that_asked() -> None:
-    played = await play([ask(), "Sorry."], agent(ModelError("Overloaded.")).as_tool())
-    assert played.results[0].startswith("'research' could not finish: Overloaded")
-    assert "SUBAGENT_ERROR" in played.kinds
+    turn = await run_script([ask(), "Sorry."], agent(ModelError("Overloaded.")).as_tool())
+    assert turn.results[0].startswith("'research' could not finish: Overloaded")
+    assert "SUBAGENT_ERROR" in turn.kinds
 
 
 async def test_its_limits_are_its_own() -> None:
     helper = agent(
         *[ToolCall("", "whoami", "{}")] * 3, tools=(whoami,), settings=AssistantSettings(limits=Limits(rounds=1))
     )
-    played = await play([ask(), "Sorry."], helper.as_tool())
-    assert "1 model calls" in played.results[0]
+    turn = await run_script([ask(), "Sorry."], helper.as_tool())
+    assert "1 model calls" in turn.results[0]
 
 
 async def test_agents_may_ask_each_other_but_not_in_a_circle() -> None:
@@ -96,15 +96,15 @@ async def test_agents_may_ask_each_other_but_not_in_a_circle() -> None:
     tools += [first.as_tool(), second.as_tool()]
     object.__setattr__(first, "toolset", FixedToolset(tools))
     object.__setattr__(second, "toolset", FixedToolset(tools))
-    played = await play([ask("first"), "ok"], *tools)
-    assert "already at work" in played.results[0]
+    turn = await run_script([ask("first"), "ok"], *tools)
+    assert "already at work" in turn.results[0]
 
 
 async def test_nor_may_they_ask_the_runs_own_assistant() -> None:
     front = agent("I am a second front desk.", name="ask_front", slug="front")
     second = agent(ask("ask_front"), repeat_last, name="second", tools=(front.as_tool(),))
-    played = await play([ask("second"), "ok"], second.as_tool(), context=ToolContext(assistant="front"))
-    assert "already at work" in played.results[0]
+    turn = await run_script([ask("second"), "ok"], second.as_tool(), context=ToolContext(assistant="front"))
+    assert "already at work" in turn.results[0]
     assert front.model.requests == []  # type: ignore[attr-defined]
 
 
@@ -113,16 +113,16 @@ async def test_depth_is_bounded() -> None:
     for name in ("a3", "a2", "a1"):
         inner_name = inner.name
         inner = agent(ask(inner_name), repeat_last, name=name, tools=(inner,)).as_tool()
-    played = await play([ask("a1"), "ok"], inner)
-    assert "3 deep" in played.results[0]
+    turn = await run_script([ask("a1"), "ok"], inner)
+    assert "3 deep" in turn.results[0]
 
 
 async def test_nobody_is_asked_for_an_approval_from_within() -> None:
     careful = whoami.replace(requires_approval=True)
     helper = agent(ToolCall("", "whoami", "{}"), repeat_last, tools=(careful,))
-    played = await play([ask(), "ok"], helper.as_tool())
-    assert "nobody can be asked" in played.results[0]
-    assert played.journal.statuses["whoami"] == "refused"
+    turn = await run_script([ask(), "ok"], helper.as_tool())
+    assert "nobody can be asked" in turn.results[0]
+    assert turn.journal.statuses["whoami"] == "refused"
 
 
 class Search(BaseModel):
@@ -132,18 +132,18 @@ class Search(BaseModel):
 
 async def test_its_task_and_its_answer_can_have_types() -> None:
     helper = agent("no", '{"value":["Barn owl"]}', input_type=Search, output_type=list[str])
-    played = await play([ask(arguments='{"subject":"owls"}'), "ok"], helper.as_tool())
-    assert played.results == ['["Barn owl"]']
+    turn = await run_script([ask(arguments='{"subject":"owls"}'), "ok"], helper.as_tool())
+    assert turn.results == ['["Barn owl"]']
     assert helper.model.requests[0].messages[1] == Message("user", '{"subject":"owls","most":3}')  # type: ignore[attr-defined]
     assert helper.as_tool().parameters["required"] == ["subject"]
 
 
 async def test_a_timeout_closes_what_it_had_open() -> None:
     helper = agent(["Let me", asyncio.Event().wait()], settings=AssistantSettings(limits=Limits(seconds=0)))
-    played = await play([ask(), "ok"], helper.as_tool().replace(timeout=0.05))
-    assert played.kinds.count("TEXT_MESSAGE_END") == 2
-    assert "SUBAGENT_ERROR" in played.kinds
-    assert played.journal.statuses == {"research": "timeout"}
+    turn = await run_script([ask(), "ok"], helper.as_tool().replace(timeout=0.05))
+    assert turn.kinds.count("TEXT_MESSAGE_END") == 2
+    assert "SUBAGENT_ERROR" in turn.kinds
+    assert turn.journal.statuses == {"research": "timeout"}
 
 
 async def test_a_cancel_reaches_it() -> None:
@@ -181,8 +181,8 @@ async def test_a_cancel_reaches_it() -> None:
 async def test_what_it_said_is_put_down_with_the_call_that_asked() -> None:
     inner = agent("Deep words", name="inner")
     outer = agent(["Let me ask", ask("inner")], "Outer words", name="outer", tools=(inner.as_tool(),))
-    played = await play([ask("outer"), "ok"], outer.as_tool())
-    said = {outcome.call.name: outcome.asked for outcome in played.journal.outcomes}
+    turn = await run_script([ask("outer"), "ok"], outer.as_tool())
+    said = {outcome.call.name: outcome.sub_agents for outcome in turn.journal.outcomes}
     assert said["inner"] == ()
     first, second = said["outer"]
     assert (first.name, first.status, first.call_id) == ("outer", "ok", "c1")
@@ -211,18 +211,18 @@ async def test_of_one_that_was_stopped_is_kept_what_it_had_said() -> None:
     task = asyncio.create_task(read())
     await asyncio.wait_for(said.wait(), 5)
     again = Transcript.from_state(transcript.to_state())
-    assert [one.messages for one in again.asked.all()] == [one.messages for one in transcript.asked.all()]
+    assert [one.messages for one in again.sub_agents.all()] == [one.messages for one in transcript.sub_agents.all()]
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    (one,) = journal.outcomes[0].asked
+    (one,) = journal.outcomes[0].sub_agents
     assert (one.status, one.error) == ("error", "Stopped before it had an answer.")
     assert [(m.content, m.is_partial) for m in one.messages] == [("Half of", True)]
     assert "SUBAGENT_ERROR" in [event.type for event in again.close("interrupted")]
 
 
 def test_of_very_much_only_the_beginnings_are_kept() -> None:
-    long = Asked("a", "research", messages=tuple(Message("assistant", "owl " * 20_000) for _ in range(5)))
+    long = SubAgentRun("a", "research", messages=tuple(Message("assistant", "owl " * 20_000) for _ in range(5)))
     (kept,) = from_stored(to_stored([long]) or ())
     assert all("Cut here" in message.content for message in kept.messages)
     assert to_stored([replace(long, messages=long.messages * 50)]) is None

@@ -20,7 +20,7 @@ from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.openai_wire.error_sentences import failure
 from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, UserInfo, tool
 from assistant.toolkit.logs import Labels, labelled
-from tests.core.playing import MemoryJournal, play
+from tests.core.scripted_turns import MemoryJournal, run_script
 
 
 class Settings(BaseModel):
@@ -59,7 +59,7 @@ async def turn() -> None:
         ToolCall("e", "look", '{"canary": 1}'),
     ]
     messages = (Message("system", "canary-system"), Message("user", "canary-question"))
-    await play([calls, "canary-answer"], context=CONTEXT, toolset=toolset, messages=messages)
+    await run_script([calls, "canary-answer"], context=CONTEXT, toolset=toolset, messages=messages)
 
 
 @tool
@@ -103,8 +103,8 @@ async def test_failures_are_logged_with_their_tenant_and_run(caplog: pytest.LogC
     tools = [break_down, doubt, show, show.replace(name="unsure", available=at_a_loss)]
     calls = [ToolCall(tool.name, tool.name, "{}") for tool in tools]
     script = [calls, ModelError("overloaded", "gone")]
-    await play(script, context=CONTEXT, toolset=FixedToolset(tools), interceptors=(show_endlessly,))
-    await play([calls], context=CONTEXT, toolset=FixedToolset([show]), journal=BrokenJournal())
+    await run_script(script, context=CONTEXT, toolset=FixedToolset(tools), interceptors=(show_endlessly,))
+    await run_script([calls], context=CONTEXT, toolset=FixedToolset([show]), journal=BrokenJournal())
     records = [record for record in caplog.records if record.levelno >= logging.WARNING]
     told = {
         "could not say whether it is available",
@@ -119,8 +119,8 @@ async def test_failures_are_logged_with_their_tenant_and_run(caplog: pytest.LogC
 
 
 async def test_the_line_with_the_id_of_a_providers_error_has_its_cause(caplog: pytest.LogCaptureFixture) -> None:
-    played = await play([failure(429, "insufficient_quota")], context=CONTEXT)
-    error_id = played.error.message.partition("(error ")[2].removesuffix(").")
+    turn = await run_script([failure(429, "insufficient_quota")], context=CONTEXT)
+    error_id = turn.error.message.partition("(error ")[2].removesuffix(").")
     (line,) = [record.getMessage() for record in caplog.records if f"[{error_id}]" in record.getMessage()]
     assert "(status 429, insufficient_quota)" in line
 
@@ -134,7 +134,7 @@ async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.Lo
     assert "canary" not in told
     for operation in (
         "A turn begins",
-        "Question 1 to scripted: 2 of 2 messages, 4 tools",
+        "Request 1 to scripted: 2 of 2 messages, 4 tools",
         "A batch of 5 tool calls",
         "Tool look begins, call a",
         "Tool look ended well",
@@ -144,7 +144,7 @@ async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.Lo
         "Asking expert, 1 deep",
         "expert has answered",
         "A search found 6 of 8 tools",
-        "Question 2",
+        "Request 2",
         "Answer (stop)",
         "The turn ends: Success",
     ):

@@ -14,7 +14,7 @@ from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import Event, ReasoningMessageContent, Success, TextMessageContent
 from assistant.core.values.messages import Message, Reply, ToolCall, Usage
 from assistant.toolkit import Tool, ToolContext, tool
-from tests.core.playing import USER, arguments_told, check_history, plan_for, play
+from tests.core.scripted_turns import USER, check_history, plan_for, run_script, streamed_arguments
 
 
 @tool
@@ -28,8 +28,8 @@ def call(name: str, arguments: str = "{}", call_id: str = "") -> ToolCall:
 
 
 async def test_a_text_streams_as_it_arrives() -> None:
-    played = await play(["Good morning"])
-    assert played.kinds == [
+    turn = await run_script(["Good morning"])
+    assert turn.kinds == [
         "RUN_STARTED",
         "TEXT_MESSAGE_START",
         "TEXT_MESSAGE_CONTENT",
@@ -37,12 +37,12 @@ async def test_a_text_streams_as_it_arrives() -> None:
         "TEXT_MESSAGE_END",
         "RUN_FINISHED",
     ]
-    assert [message.content for message in played.messages] == ["Good morning"]
+    assert [message.content for message in turn.messages] == ["Good morning"]
 
 
 async def test_reasoning_is_told_apart_and_ends_before_the_text() -> None:
-    played = await play([[ReasoningDelta("Hm. "), ReasoningDelta("Aha."), "Yes"]])
-    assert played.kinds[1:9] == [
+    turn = await run_script([[ReasoningDelta("Hm. "), ReasoningDelta("Aha."), "Yes"]])
+    assert turn.kinds[1:9] == [
         "REASONING_START",
         "REASONING_MESSAGE_START",
         "REASONING_MESSAGE_CONTENT",
@@ -52,29 +52,29 @@ async def test_reasoning_is_told_apart_and_ends_before_the_text() -> None:
         "TEXT_MESSAGE_START",
         "TEXT_MESSAGE_CONTENT",
     ]
-    assert (played.messages[0].reasoning, played.messages[0].content) == ("Hm. Aha.", "Yes")
+    assert (turn.messages[0].reasoning, turn.messages[0].content) == ("Hm. Aha.", "Yes")
 
 
 async def test_reasoning_that_comes_back_after_text_belongs_to_the_same_message() -> None:
-    played = await play([[ReasoningDelta("One. "), "Text", ReasoningDelta("Two."), " more"]])
-    assert len(played.messages) == 1
-    assert (played.messages[0].reasoning, played.messages[0].content) == ("One. Two.", "Text more")
+    turn = await run_script([[ReasoningDelta("One. "), "Text", ReasoningDelta("Two."), " more"]])
+    assert len(turn.messages) == 1
+    assert (turn.messages[0].reasoning, turn.messages[0].content) == ("One. Two.", "Text more")
 
 
 async def test_a_tool_call_streams_runs_and_its_result_goes_back_to_the_model() -> None:
-    played = await play([call("add", '{"a":1,"b":2}'), "It is 3."], add)
-    asked = played.model.requests[1].messages
+    turn = await run_script([call("add", '{"a":1,"b":2}'), "It is 3."], add)
+    asked = turn.model.requests[1].messages
     assert [message.role for message in asked] == ["user", "assistant", "tool"]
     assert asked[2].content == "3"
     assert asked[2].tool_call_id == asked[1].tool_calls[0].id
-    assert played.kinds.index("TOOL_CALL_END") < played.kinds.index("TOOL_CALL_RESULT")
+    assert turn.kinds.index("TOOL_CALL_END") < turn.kinds.index("TOOL_CALL_RESULT")
 
 
 async def test_rounds_go_on_until_the_model_answers() -> None:
     turns = [call("add", f'{{"a":{n},"b":1}}') for n in range(5)]
-    played = await play([*turns, "Done."], add)
-    assert played.results == ["1", "2", "3", "4", "5"]
-    assert played.messages[-1].content == "Done."
+    turn = await run_script([*turns, "Done."], add)
+    assert turn.results == ["1", "2", "3", "4", "5"]
+    assert turn.messages[-1].content == "Done."
 
 
 async def test_arguments_stream_in_pieces() -> None:
@@ -83,9 +83,9 @@ async def test_arguments_stream_in_pieces() -> None:
         ToolCallDelta(0, arguments='1,"b"'),
         ToolCallDelta(0, arguments=":2}"),
     ]
-    played = await play([pieces, "3"], add)
-    assert played.kinds.count("TOOL_CALL_ARGS") == 3
-    assert played.results == ["3"]
+    turn = await run_script([pieces, "3"], add)
+    assert turn.kinds.count("TOOL_CALL_ARGS") == 3
+    assert turn.results == ["3"]
 
 
 async def test_calls_that_are_interleaved_keep_their_own_arguments() -> None:
@@ -95,27 +95,27 @@ async def test_calls_that_are_interleaved_keep_their_own_arguments() -> None:
         ToolCallDelta(0, arguments='"b":1}'),
         ToolCallDelta(1, arguments='"b":10}'),
     ]
-    played = await play([pieces, "ok"], add)
-    assert played.results == ["2", "20"]
+    turn = await run_script([pieces, "ok"], add)
+    assert turn.results == ["2", "20"]
 
 
 async def test_the_same_call_id_in_every_round_is_made_unique() -> None:
-    played = await play([call("add", '{"a":1,"b":1}', "call_0"), call("add", '{"a":1,"b":2}', "call_0"), "ok"], add)
-    ids = [c.id for message in played.messages for c in message.tool_calls]
+    turn = await run_script([call("add", '{"a":1,"b":1}', "call_0"), call("add", '{"a":1,"b":2}', "call_0"), "ok"], add)
+    ids = [c.id for message in turn.messages for c in message.tool_calls]
     assert len(set(ids)) == 2
-    assert played.results == ["2", "3"]
+    assert turn.results == ["2", "3"]
 
 
 async def test_unless_they_are_kept_all_call_ids_are_our_own() -> None:
-    played = await play([call("add", '{"a":1,"b":1}', "call_0"), "ok"], add, keep_call_ids=False)
-    assert played.messages[0].tool_calls[0].id != "call_0"
-    assert played.results == ["2"]
+    turn = await run_script([call("add", '{"a":1,"b":1}', "call_0"), "ok"], add, keep_call_ids=False)
+    assert turn.messages[0].tool_calls[0].id != "call_0"
+    assert turn.results == ["2"]
 
 
 async def test_a_reply_without_deltas_is_told_all_the_same() -> None:
-    played = await play([Reply(text="Whole", reasoning="Hm")])
-    assert [e.delta for e in played.events if isinstance(e, TextMessageContent)] == ["Whole"]
-    assert [e.delta for e in played.events if isinstance(e, ReasoningMessageContent)] == ["Hm"]
+    turn = await run_script([Reply(text="Whole", reasoning="Hm")])
+    assert [e.delta for e in turn.events if isinstance(e, TextMessageContent)] == ["Whole"]
+    assert [e.delta for e in turn.events if isinstance(e, ReasoningMessageContent)] == ["Hm"]
 
 
 async def test_usage_is_told_once_per_model() -> None:
@@ -123,78 +123,78 @@ async def test_usage_is_told_once_per_model() -> None:
         Reply(tool_calls=(call("add", '{"a":1,"b":2}'),), usage=Usage(10, 5), model="m", finish_reason="tool_calls"),
         Reply(text="3", usage=Usage(20, 7, cached_input_tokens=8), model="m"),
     ]
-    played = await play(replies, add)
-    (usage,) = played.ending.usage or []
+    turn = await run_script(replies, add)
+    (usage,) = turn.ending.usage or []
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.cached_input_tokens) == (30, 12, 42, 8)
 
 
 async def test_a_provider_error_keeps_what_was_said_and_marks_it_partial() -> None:
-    played = await play([["Half an ", ModelError("The provider is down.", "provider_error")]])
-    assert played.error.code == "provider_error"
+    turn = await run_script([["Half an ", ModelError("The provider is down.", "provider_error")]])
+    assert turn.error.code == "provider_error"
     # With an id that stands in the log.
-    assert re.fullmatch(r"The provider is down \(error [0-9a-f]{12}\)\.", played.error.message)
-    assert played.messages[-1].content == "Half an "
-    assert played.messages[-1].is_partial
+    assert re.fullmatch(r"The provider is down \(error [0-9a-f]{12}\)\.", turn.error.message)
+    assert turn.messages[-1].content == "Half an "
+    assert turn.messages[-1].is_partial
 
 
 async def test_an_error_in_the_middle_of_a_call_leaves_valid_history() -> None:
-    played = await play([[ToolCallDelta(0, "c1", "add", '{"a":1'), ModelError("Gone.")]], add)
-    assert played.error.code == "provider_error"
-    assert played.results == ["No result: the run ended with an error first."]
-    assert played.journal.outcomes == []
-    assert arguments_told(played) == '{"a":null,"__not_json__":""}'
+    turn = await run_script([[ToolCallDelta(0, "c1", "add", '{"a":1'), ModelError("Gone.")]], add)
+    assert turn.error.code == "provider_error"
+    assert turn.results == ["No result: the run ended with an error first."]
+    assert turn.journal.outcomes == []
+    assert streamed_arguments(turn) == '{"a":null,"__not_json__":""}'
 
 
 async def test_an_unexpected_error_is_logged_and_told_with_an_id_only(caplog: pytest.LogCaptureFixture) -> None:
-    played = await play([RuntimeError("the secret is 42")])
-    assert played.error.code == "internal_error"
-    assert "secret" not in played.error.message
-    error_id = played.error.message.split("error ")[1].rstrip(").")
+    turn = await run_script([RuntimeError("the secret is 42")])
+    assert turn.error.code == "internal_error"
+    assert "secret" not in turn.error.message
+    error_id = turn.error.message.split("error ")[1].rstrip(").")
     assert error_id in caplog.text
 
 
 async def test_an_empty_answer_is_no_success() -> None:
-    assert (await play([Reply()])).error.code == "provider_error"
+    assert (await run_script([Reply()])).error.code == "provider_error"
 
 
 async def test_an_answer_cut_by_the_providers_limit_is_kept_as_partial() -> None:
-    played = await play([Reply(text="Once upon a", finish_reason="length")])
-    assert played.custom("message.cut")[0]["reason"] == "length"
-    assert played.messages[-1].is_partial
-    assert played.ending.type == "RUN_FINISHED"
+    turn = await run_script([Reply(text="Once upon a", finish_reason="length")])
+    assert turn.custom("message.cut")[0]["reason"] == "length"
+    assert turn.messages[-1].is_partial
+    assert turn.ending.type == "RUN_FINISHED"
 
 
 async def test_tokens_used_up_by_reasoning_alone_are_a_limit() -> None:
-    played = await play([Reply(reasoning="Hm...", finish_reason="length")])
-    assert played.error.code == "limit_reached"
+    turn = await run_script([Reply(reasoning="Hm...", finish_reason="length")])
+    assert turn.error.code == "limit_reached"
 
 
 async def test_rounds_are_limited() -> None:
     turns = [call("add", f'{{"a":{n},"b":1}}') for n in range(9)]
-    played = await play(turns, add, limits=Limits(rounds=3))
-    assert played.error.code == "limit_reached"
-    assert "3 model calls" in played.error.message
-    assert len(played.model.requests) == 3
+    turn = await run_script(turns, add, limits=Limits(rounds=3))
+    assert turn.error.code == "limit_reached"
+    assert "3 model calls" in turn.error.message
+    assert len(turn.model.requests) == 3
 
 
 async def test_tokens_are_limited_before_more_tools_run() -> None:
     reply = Reply(tool_calls=(call("add", '{"a":1,"b":2}'),), usage=Usage(90, 20), finish_reason="tool_calls")
-    played = await play([reply], add, limits=Limits(tokens=100))
-    assert played.error.code == "limit_reached"
-    assert "100 tokens" in played.error.message
-    assert played.journal.started == []
+    turn = await run_script([reply], add, limits=Limits(tokens=100))
+    assert turn.error.code == "limit_reached"
+    assert "100 tokens" in turn.error.message
+    assert turn.journal.started == []
 
 
 async def test_an_answer_within_the_rounds_is_given_even_past_the_token_limit() -> None:
-    played = await play([Reply(text="Yes", usage=Usage(90, 20))], limits=Limits(tokens=100))
-    assert played.ending.type == "RUN_FINISHED"
+    turn = await run_script([Reply(text="Yes", usage=Usage(90, 20))], limits=Limits(tokens=100))
+    assert turn.ending.type == "RUN_FINISHED"
 
 
 async def test_a_run_that_takes_too_long_ends_where_it_is() -> None:
-    played = await play([["So far", asyncio.Event().wait()]], limits=Limits(seconds=0.05))
-    assert played.error.code == "limit_reached"
-    assert "0.05 seconds" in played.error.message
-    assert played.messages[-1].content == "So far"
+    turn = await run_script([["So far", asyncio.Event().wait()]], limits=Limits(seconds=0.05))
+    assert turn.error.code == "limit_reached"
+    assert "0.05 seconds" in turn.error.message
+    assert turn.messages[-1].content == "So far"
 
 
 async def test_the_time_limit_never_fires_into_the_reader() -> None:
@@ -209,69 +209,69 @@ async def test_the_time_limit_never_fires_into_the_reader() -> None:
 
 async def test_without_limits_nothing_ends_the_turn() -> None:
     turns = [call("add", f'{{"a":{n},"b":1}}') for n in range(30)]
-    played = await play([*turns, "ok"], add, limits=Limits(0, 0, 0, 0, 0))
-    assert len(played.results) == 30
+    turn = await run_script([*turns, "ok"], add, limits=Limits(0, 0, 0, 0, 0))
+    assert len(turn.results) == 30
 
 
 async def test_client_side_tools_are_offered_and_left_to_the_client() -> None:
     locate = tool(name="locate", description="Where the user is.")(lambda: "")
-    played = await play([[call("add", '{"a":1,"b":2}'), call("locate", call_id="c9")]], add, client_tools=(locate,))
-    assert [t.name for t in played.model.requests[0].tools] == ["add", "locate"]
-    assert played.outcome == Success(pending_tool_call_ids=["c9"])
-    assert played.results == ["3"]
+    turn = await run_script([[call("add", '{"a":1,"b":2}'), call("locate", call_id="c9")]], add, client_tools=(locate,))
+    assert [t.name for t in turn.model.requests[0].tools] == ["add", "locate"]
+    assert turn.outcome == Success(pending_tool_call_ids=["c9"])
+    assert turn.results == ["3"]
 
 
 @pytest.mark.parametrize("arguments", ['{"a":1', "here", "[1]"])
 async def test_a_client_is_never_left_a_call_whose_arguments_are_no_json_object(arguments: str) -> None:
     locate = tool(name="locate", description="Where the user is.")(lambda: "")
-    played = await play([call("locate", arguments), "Sorry."], client_tools=(locate,))
-    assert played.outcome == Success()
-    assert "JSON" in played.results[0]
-    assert played.journal.statuses == {"locate": "error"}
+    turn = await run_script([call("locate", arguments), "Sorry."], client_tools=(locate,))
+    assert turn.outcome == Success()
+    assert "JSON" in turn.results[0]
+    assert turn.journal.statuses == {"locate": "error"}
 
 
 async def test_a_client_side_tool_never_shadows_one_of_the_server() -> None:
     impostor = tool(name="add", description="Mine.")(lambda: "")
-    played = await play([call("add", '{"a":1,"b":2}'), "3"], add, client_tools=(impostor,))
-    assert [t.description for t in played.model.requests[0].tools] == ["Add two numbers."]
-    assert played.results == ["3"]
+    turn = await run_script([call("add", '{"a":1,"b":2}'), "3"], add, client_tools=(impostor,))
+    assert [t.description for t in turn.model.requests[0].tools] == ["Add two numbers."]
+    assert turn.results == ["3"]
 
 
 async def test_calls_can_be_left_to_the_caller() -> None:
-    played = await play([call("add", '{"a":1,"b":2}', "c1")], add, execute_tools=False)
-    assert played.outcome == Success(pending_tool_call_ids=["c1"])
-    assert played.journal.started == []
+    turn = await run_script([call("add", '{"a":1,"b":2}', "c1")], add, execute_tools=False)
+    assert turn.outcome == Success(pending_tool_call_ids=["c1"])
+    assert turn.journal.started == []
 
 
 async def test_a_tool_can_be_offered_only_in_some_circumstances() -> None:
     admin_only = add.replace(available=lambda context: "admin" in context.extra)
     needy = add.replace(name="needy", needs_context=("region",))
-    played = await play(["ok"], admin_only, needy, context=ToolContext(extra={"admin": True}))
-    assert [t.name for t in played.model.requests[0].tools] == ["add"]
+    turn = await run_script(["ok"], admin_only, needy, context=ToolContext(extra={"admin": True}))
+    assert [t.name for t in turn.model.requests[0].tools] == ["add"]
 
 
 async def test_a_tool_result_can_be_the_answer() -> None:
-    played = await play([call("add", '{"a":1,"b":2}')], add.replace(return_direct=True))
-    assert played.messages[-1] == Message("assistant", "3", id=played.messages[-1].id)
-    assert len(played.model.requests) == 1
+    turn = await run_script([call("add", '{"a":1,"b":2}')], add.replace(return_direct=True))
+    assert turn.messages[-1] == Message("assistant", "3", id=turn.messages[-1].id)
+    assert len(turn.model.requests) == 1
 
 
 async def test_of_several_calls_all_must_be_direct_for_that() -> None:
     direct = add.replace(name="direct", return_direct=True)
-    played = await play([[call("add", '{"a":1,"b":2}'), call("direct", '{"a":1,"b":2}')], "Both 3."], add, direct)
-    assert played.messages[-1].content == "Both 3."
+    turn = await run_script([[call("add", '{"a":1,"b":2}'), call("direct", '{"a":1,"b":2}')], "Both 3."], add, direct)
+    assert turn.messages[-1].content == "Both 3."
 
 
 async def test_an_empty_result_is_no_answer() -> None:
     silent = Tool.from_function(lambda: " ", name="silent", description="Say nothing.", return_direct=True)
-    played = await play([call("silent"), "It said nothing."], silent)
-    assert played.messages[-1].content == "It said nothing."
+    turn = await run_script([call("silent"), "It said nothing."], silent)
+    assert turn.messages[-1].content == "It said nothing."
 
 
 async def test_history_is_cut_to_its_budget() -> None:
     old = [Message("user", "x" * 4000, id="a"), Message("assistant", "y" * 4000, id="b")]
-    played = await play(["ok"], messages=(Message("system", "Be kind."), *old, USER), history_tokens=200)
-    assert [m.content for m in played.model.requests[0].messages] == ["Be kind.", "Hello"]
+    turn = await run_script(["ok"], messages=(Message("system", "Be kind."), *old, USER), history_tokens=200)
+    assert [m.content for m in turn.model.requests[0].messages] == ["Be kind.", "Hello"]
 
 
 async def test_cancelling_stops_the_provider_and_leaves_the_partial_answer() -> None:
@@ -308,8 +308,8 @@ async def test_who_is_told_of_text_at_once_gets_the_same_events_in_the_same_orde
     for is_told in (False, True):
         events: list[Event] = []
         transcript, count = Transcript(), 0
-        async with aclosing(run_turn(plan_for(turns, add), transcript, events.append if is_told else None)) as played:
-            async for event in played:
+        async with aclosing(run_turn(plan_for(turns, add), transcript, events.append if is_told else None)) as turn:
+            async for event in turn:
                 events.append(event)
                 count += 1
         yielded.append(count)

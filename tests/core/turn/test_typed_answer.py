@@ -15,7 +15,7 @@ from assistant.core.llm.typed_output import InvalidOutput, OutputType, SchemaOut
 from assistant.core.turn.loop import run_turn
 from assistant.core.values.events import Event
 from assistant.core.values.messages import ToolCall, Usage
-from tests.core.playing import Played, plan_for, play
+from tests.core.scripted_turns import TurnResult, plan_for, run_script
 
 SCHEMA = {
     "type": "object",
@@ -31,24 +31,24 @@ class Trip(BaseModel):
     days: list[int]
 
 
-def partials(played: Played) -> list[Any]:
-    return [value["value"] for value in played.custom("output.partial")]
+def partials(turn: TurnResult) -> list[Any]:
+    return [value["value"] for value in turn.custom("output.partial")]
 
 
 @pytest.mark.parametrize("output", [SchemaOutput(SCHEMA), OutputType(Trip)], ids=["schema", "model"])
 async def test_the_value_is_the_result_and_grows_before(output: OutputType[Any]) -> None:
-    played = await play([[LONG[at : at + 7] for at in range(0, len(LONG), 7)]], output=output)
+    turn = await run_script([[LONG[at : at + 7] for at in range(0, len(LONG), 7)]], output=output)
     result = {"city": "Graz", "days": list(range(40))}
-    assert played.ending.result == output.to_json(played.transcript.output) == result  # type: ignore[union-attr]
-    grown = [len(value.get("days", [])) for value in partials(played)]
+    assert turn.ending.result == output.to_json(turn.transcript.output) == result  # type: ignore[union-attr]
+    grown = [len(value.get("days", [])) for value in partials(turn)]
     assert grown == sorted(grown) and 3 < len(grown) < 12 and grown[-1] < 40
 
 
 async def test_it_grows_too_where_text_is_told_at_once() -> None:
     told: list[Event] = []
     plan = plan_for([[LONG[at : at + 7] for at in range(0, len(LONG), 7)]], output=SchemaOutput(SCHEMA))
-    async with aclosing(run_turn(plan, Transcript(), told.append)) as played:
-        names = [getattr(event, "name", event.type) async for event in played]
+    async with aclosing(run_turn(plan, Transcript(), told.append)) as turn:
+        names = [getattr(event, "name", event.type) async for event in turn]
     assert names.count("output.partial") > 3
     assert told == []
 
@@ -68,18 +68,18 @@ async def test_nothing_else_passes_for_it(text: str) -> None:
 
 
 async def test_an_answer_that_does_not_fit_is_marked_and_mended() -> None:
-    played = await play(['{"city": 5, "days": []}', ANSWER], output=SchemaOutput(SCHEMA))
-    assert played.custom("message.cut") == [{"messageId": played.messages[0].id, "reason": "invalid_form"}]
-    assert [message.is_partial for message in played.messages] == [True, False]
-    reason = played.model.requests[1].messages[-1]
+    turn = await run_script(['{"city": 5, "days": []}', ANSWER], output=SchemaOutput(SCHEMA))
+    assert turn.custom("message.cut") == [{"messageId": turn.messages[0].id, "reason": "invalid_form"}]
+    assert [message.is_partial for message in turn.messages] == [True, False]
+    reason = turn.model.requests[1].messages[-1]
     assert reason.role == "user" and "city: must be of type string" in reason.content
-    assert played.ending.result["city"] == "Graz"  # type: ignore[union-attr]
+    assert turn.ending.result["city"] == "Graz"  # type: ignore[union-attr]
 
 
 async def test_mending_has_an_end_and_no_invalid_answer_is_a_success() -> None:
-    played = await play(["no", "no", "no", ANSWER], output=SchemaOutput(SCHEMA))
-    assert played.error.code == "provider_error"
-    assert "no valid answer" in played.error.message
+    turn = await run_script(["no", "no", "no", ANSWER], output=SchemaOutput(SCHEMA))
+    assert turn.error.code == "provider_error"
+    assert "no valid answer" in turn.error.message
 
 
 def refuses_format(request: ModelRequest) -> Any:
@@ -91,41 +91,41 @@ def refuses_tools(request: ModelRequest) -> Any:
 
 
 async def test_a_provider_without_structured_output_gives_the_answer_as_a_tools_arguments() -> None:
-    played = await play([refuses_format, refuses_format], output=SchemaOutput(SCHEMA))
-    assert played.ending.result["days"] == [1, 2, 3]  # type: ignore[union-attr]
-    assert played.model.requests[1].tool_choice == "give_answer"
-    assert played.messages[-1].content.startswith('{"city":"Graz"')
+    turn = await run_script([refuses_format, refuses_format], output=SchemaOutput(SCHEMA))
+    assert turn.ending.result["days"] == [1, 2, 3]  # type: ignore[union-attr]
+    assert turn.model.requests[1].tool_choice == "give_answer"
+    assert turn.messages[-1].content.startswith('{"city":"Graz"')
 
 
 async def test_a_provider_that_knows_neither_is_told_in_words() -> None:
     turns = [NoTypedAnswers("No."), NoTypedAnswers("No."), f"```json\n{ANSWER}\n```"]
-    played = await play(turns, output=SchemaOutput(SCHEMA))
-    assert played.ending.result["city"] == "Graz"  # type: ignore[union-attr]
-    assert "JSON Schema" in played.model.requests[2].messages[0].content
+    turn = await run_script(turns, output=SchemaOutput(SCHEMA))
+    assert turn.ending.result["city"] == "Graz"  # type: ignore[union-attr]
+    assert "JSON Schema" in turn.model.requests[2].messages[0].content
 
 
 @pytest.mark.parametrize("schema", [None, "text", {"type": "array"}, {"type": "object", "properties": []}, {}])
 def test_what_is_no_schema_of_an_object_is_refused(schema: Any) -> None:
-    with pytest.raises(ValueError, match=r"schema|must be"):
+    with pytest.raises(ValueError, match=r"schema|must be|is not of type"):
         check_schema(schema)
 
 
 async def test_tokens_of_an_answer_that_failed_are_counted_and_marked() -> None:
-    played = await play([["Half of", ModelError("Gone.")]])
-    spent = played.transcript.usage["scripted", "scripted"]
+    turn = await run_script([["Half of", ModelError("Gone.")]])
+    spent = turn.transcript.usage["scripted", "scripted"]
     assert spent.is_estimated and spent.input_tokens > 0 and spent.output_tokens == 2
-    assert played.error.usage and played.error.usage[0].output_tokens == 2
+    assert turn.error.usage and turn.error.usage[0].output_tokens == 2
 
 
 async def test_tokens_that_the_provider_had_counted_are_taken_as_they_are() -> None:
     error = ModelError("Gone.")
     error.usage = Usage(7, 3)
-    played = await play([["Half", error]])
-    assert played.transcript.usage["scripted", "scripted"] == Usage(7, 3)
+    turn = await run_script([["Half", error]])
+    assert turn.transcript.usage["scripted", "scripted"] == Usage(7, 3)
 
 
 async def test_a_question_that_was_refused_took_nothing() -> None:
-    assert (await play([ModelError("No key.")])).transcript.usage == {}
+    assert (await run_script([ModelError("No key.")])).transcript.usage == {}
 
 
 async def test_tokens_of_a_cancelled_answer_are_counted() -> None:

@@ -5,7 +5,7 @@ import random
 
 from assistant.core.values.history_window import NO_RESULT, clear_results, estimate, estimate_tokens, fit, repair
 from assistant.core.values.messages import Message, ToolCall
-from tests.core.playing import check_history
+from tests.core.scripted_turns import check_history
 
 SYSTEM = Message("system", "Be kind.")
 

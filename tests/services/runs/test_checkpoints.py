@@ -60,7 +60,7 @@ def crossings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 async def keep_all(keys: list[RunKey]) -> list[Any]:
     together = CheckpointWriter()
-    kept = [together.keep(Checkpoint(key, {"said": key.run_id}, 7)) for key in keys]
+    kept = [together.store(Checkpoint(key, {"said": key.run_id}, 7)) for key in keys]
     return await asyncio.gather(*kept, return_exceptions=True)
 
 
@@ -93,7 +93,7 @@ async def test_each_is_told_what_became_of_its_own(keys: list[RunKey]) -> None:
 
 async def test_one_that_cannot_be_stored_keeps_no_other_from_it(keys: list[RunKey]) -> None:
     together = CheckpointWriter()
-    kept = [together.keep(Checkpoint(key, {"n": float("nan") if key == keys[2] else 1.5}, 7)) for key in keys]
+    kept = [together.store(Checkpoint(key, {"n": float("nan") if key == keys[2] else 1.5}, 7)) for key in keys]
     outcomes = await asyncio.gather(*kept, return_exceptions=True)
     assert isinstance(outcomes.pop(2), DatabaseError)
     assert outcomes == [False] * 4
@@ -139,7 +139,7 @@ async def test_whoever_holds_a_run_and_wants_another_gets_it(keys: list[RunKey])
 
 async def test_who_has_ended_meanwhile_is_left_out(keys: list[RunKey], crossings: list[int]) -> None:
     together = CheckpointWriter()
-    kept = [asyncio.create_task(together.keep(Checkpoint(key, {}, 7))) for key in keys]
+    kept = [asyncio.create_task(together.store(Checkpoint(key, {}, 7))) for key in keys]
     await asyncio.sleep(0)
     kept[0].cancel()
     outcomes = await asyncio.gather(*kept, return_exceptions=True)

@@ -30,7 +30,7 @@ from assistant.services.runs import follow_run
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.thread_snapshot import ThreadState, paint, stored_thread
+from assistant.services.runs.thread_snapshot import ThreadState, build_snapshot, stored_thread
 from assistant.services.tenancy.members import Member
 from assistant.websocket import follower as following
 from assistant.websocket.followed_threads import FollowedThreads
@@ -66,7 +66,7 @@ async def say_two(key: RunKey) -> None:
 
 async def test_who_reads_a_run_is_told_its_stored_end(key: RunKey) -> None:
     await say_two(key)
-    entries = [entry async for entry in run_entries(key=key, patience=0.01) if entry is not None]
+    entries = [entry async for entry in run_entries(key=key, idle_seconds=0.01) if entry is not None]
     assert [entry.seq for entry in entries] == [1, 2, 3]
     assert entries[-1].is_end
 
@@ -79,10 +79,10 @@ async def test_who_reads_a_run_whose_events_are_gone_gets_a_picture(key: RunKey,
     picture = [(0, "RUN_STARTED"), (0, "MESSAGES_SNAPSHOT"), (3, "RUN_FINISHED")]
     for after in (0, 2):
         entries = [
-            entry async for entry in run_entries(key=key, after=after, patience=0.01, member=alice_member) if entry
+            entry async for entry in run_entries(key=key, after=after, idle_seconds=0.01, member=alice_member) if entry
         ]
         assert kinds(entries) == picture
-    assert [entry async for entry in run_entries(key=key, after=3, patience=0.01, member=alice_member)] == []
+    assert [entry async for entry in run_entries(key=key, after=3, idle_seconds=0.01, member=alice_member)] == []
 
 
 async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_to_come(
@@ -104,7 +104,7 @@ async def test_the_end_of_a_run_that_ended_while_its_picture_was_made_is_still_t
     await writer.flush()
     log = await get_runs().log.open(key.thread)
     stored = await sync_to_async(stored_thread)(member=alice_member, thread_id=run.conversation_id)
-    picture = paint(state=ThreadState(run, None), log=log, stored=stored)
+    picture = build_snapshot(state=ThreadState(run, None), log=log, stored=stored)
     assert picture.texts == [("m", "Done.")]
     assert [entry.is_end for entry in log.read(picture.position)] == [True]
 
@@ -118,7 +118,7 @@ async def test_a_picture_of_an_earlier_run_shows_what_was_said_until_then(key: R
     writer = get_runs().log.writer(key.thread, lambda: None)
     writer.write(Entry(later.number, 1, '{"type":"RUN_STARTED"}'))
     await writer.flush()
-    reader = run_entries(key=key, patience=0.01, member=alice_member)
+    reader = run_entries(key=key, idle_seconds=0.01, member=alice_member)
     entries = [entry async for entry in reader if entry]
     assert [kind for _, kind in kinds(entries)] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     assert [said["content"] for said in json.loads(entries[1].frame)["messages"]] == ["How long?"]
@@ -155,7 +155,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
         summary=no_summary,
         gate=asyncio.Semaphore(),
         renders=False,
-        speaks_outcomes=True,
+        knows_outcomes=True,
     )
     task = asyncio.create_task(follower.follow(Position(key.number, 1)))
     await asyncio.wait_for(ended.wait(), 20)
@@ -210,11 +210,11 @@ async def test_who_reads_a_run_past_what_was_kept_of_it_is_shown_that(
     key: RunKey, alice_member: Member, seen: int
 ) -> None:
     await say_too_much(key, seen)
-    reader = run_entries(key=key, after=2, patience=0.01, member=alice_member)
+    reader = run_entries(key=key, after=2, idle_seconds=0.01, member=alice_member)
     entries = [entry async for entry in reader if entry]
     assert [kind for _, kind in kinds(entries[seen - 2 :])] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
     await say_too_much(key)
-    (end,) = [entry async for entry in run_entries(key=key, after=7, patience=0.01) if entry]
+    (end,) = [entry async for entry in run_entries(key=key, after=7, idle_seconds=0.01) if entry]
     assert end.is_end and end.seq == 3
 
 
@@ -417,7 +417,7 @@ async def test_who_read_something_else_in_the_place_of_the_end_is_shown_what_was
 async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(following, "PICTURE_SECONDS", 0.5)
+    monkeypatch.setattr(following, "SNAPSHOT_SECONDS", 0.5)
     offered, dropped = asyncio.Event(), asyncio.Event()
 
     async def never_taken(frame: str) -> None:
@@ -433,7 +433,7 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
     assert (record.levelname, record.exc_info) == ("WARNING", None)
     assert (
         record.getMessage()
-        == f"A client of tenant {alice_member.tenant_id} is dropped: the picture was not taken in 0.5 s"
+        == f"A client of tenant {alice_member.tenant_id} is dropped: the snapshot was not taken in 0.5 s"
     )
     assert offered.is_set()
 
@@ -441,7 +441,7 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
 async def test_a_picture_that_cannot_be_made_in_time_is_a_failure_of_ours(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "PICTURE_SECONDS", 0.05)
+    monkeypatch.setattr(following, "SNAPSHOT_SECONDS", 0.05)
 
     async def never(*_: object) -> Any:
         await asyncio.Event().wait()
@@ -455,7 +455,7 @@ async def test_a_picture_that_cannot_be_made_in_time_is_a_failure_of_ours(
         summary=never,
         gate=asyncio.Semaphore(),
         renders=False,
-        speaks_outcomes=True,
+        knows_outcomes=True,
     )
     with pytest.raises(TimeoutError):
         await follower.follow(None)

@@ -164,7 +164,7 @@ async def test_a_run_that_cannot_be_begun_is_taken_over(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(here.log, "start_run", never)
-    monkeypatch.setattr(runs, "BEGIN_SECONDS", 0.2)
+    monkeypatch.setattr(runs, "START_TIMEOUT_SECONDS", 0.2)
     with pytest.raises(TimeoutError):
         await begin(alice_member, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())

@@ -185,7 +185,7 @@ async def test_numbers_of_what_was_seen_of_a_lost_log_are_not_given_again(
     lost = MemoryLog()
     assert await recover_dead_runs(log=lost, owner="heir") == 1
     shown.append((await lost.open(key.thread)).read(Position(key.number, 0)))
-    reader = run_entries(key=key, after=seen, patience=0.01, member=alice_member)
+    reader = run_entries(key=key, after=seen, idle_seconds=0.01, member=alice_member)
     told = [json.loads(entry.frame) async for entry in reader if entry]
     assert [event["type"] for event in told] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_ERROR"]
     assert told[1]["messages"][-1]["content"] == ("word0 " if checkpoint else "Hello")

@@ -1,4 +1,4 @@
-"""Text that is told where it arrives: in its place among all else, and never past what stands around the model."""
+"""Text that is passed on where it arrives: in order with everything else, and never around an interceptor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assistant.core.values.idle_timer import IdleTimer
 from assistant.core.values.messages import Message, Reply
 from assistant.providers.openai import OpenAIModel
 from assistant.providers.openai_wire.response_body import _Flow
-from tests.core.playing import plan_for
+from tests.core.scripted_turns import plan_for
 from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider, Silence
 from tests.providers.asking import model
@@ -52,12 +52,12 @@ async def test_text_that_comes_later_is_told_without_waking_the_reader(fake_prov
     go_on = spoken(fake_provider, say("One"), say(" two"), say(" three"), end())
     told: list[tuple[str, bool]] = []
 
-    def hear(text: str) -> bool:
+    def on_text(text: str) -> bool:
         told.append((text, asyncio.current_task() is None))
         go_on()
         return True
 
-    items = [item async for item in followed(model(fake_provider).stream_to(hear, HI), go_on)]
+    items = [item async for item in followed(model(fake_provider).stream_to(on_text, HI), go_on)]
     assert told == [(" two", True), (" three", True)]
     assert items[0] == TextDelta("One")
     assert isinstance(items[1], Reply) and items[1].text == "One two three"
@@ -112,12 +112,12 @@ async def test_a_connection_that_breaks_as_the_reader_leaves_is_no_error_in_the_
 async def test_a_server_that_never_closes_does_not_hold_up_the_end(fake_provider: FakeProvider) -> None:
     go_on = spoken(fake_provider, say("One"), say(" two"), end(), Silence())
 
-    def hear(text: str) -> bool:
+    def on_text(text: str) -> bool:
         go_on()
         return True
 
     async with asyncio.timeout(30):
-        stream = model(fake_provider, timeout=120.0).stream_to(hear, HI)
+        stream = model(fake_provider, timeout=120.0).stream_to(on_text, HI)
         items = [item async for item in followed(stream, go_on)]
     assert isinstance(items[-1], Reply) and items[-1].text == "One two"
 

@@ -1,4 +1,4 @@
-"""Plays turns against a script and holds each of them to AG-UI's rules."""
+"""Runs turns against a scripted model and checks each of them against AG-UI's rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USER = Message("user", "Hello", id="u1")
 
 
 class MemoryJournal:
-    """Remembers what it was told, and knows outcomes of calls that ran before."""
+    """Records calls and outcomes, and has the outcomes of calls that ran before."""
 
     def __init__(self, known: Mapping[str, ToolOutcome] | None = None) -> None:
         self.started: list[str] = []
@@ -46,8 +46,8 @@ class MemoryJournal:
 
 
 @dataclass
-class Played:
-    """A turn that was played to its end."""
+class TurnResult:
+    """A turn that has ended."""
 
     events: list[Event]
     transcript: Transcript
@@ -85,9 +85,9 @@ class Played:
         return [event.value for event in self.events if isinstance(event, Custom) and event.name == name]
 
 
-def arguments_told(played: Played) -> str:
-    """What clients read of the arguments of the only call."""
-    return "".join(event.delta for event in played.events if isinstance(event, ToolCallArgs))
+def streamed_arguments(turn: TurnResult) -> str:
+    """The arguments of the only call, as they were streamed to clients."""
+    return "".join(event.delta for event in turn.events if isinstance(event, ToolCallArgs))
 
 
 def plan_for(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Plan:
@@ -100,15 +100,15 @@ def plan_for(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Plan:
     return Plan(model=ScriptedModel(turns), thread_id="t", run_id="r", settings=AssistantSettings(**settings), **given)
 
 
-async def play(turns: Sequence[Turn], *tools: Tool, **given: Any) -> Played:
-    """Play a turn to its end."""
+async def run_script(turns: Sequence[Turn], *tools: Tool, **given: Any) -> TurnResult:
+    """Run a turn to its end."""
     plan = plan_for(turns, *tools, **given)
     transcript = Transcript()
     async with aclosing(run_turn(plan, transcript)) as events:
-        played = Played([event async for event in events], transcript, plan.model, plan.journal)  # type: ignore[arg-type]
-    check_run(frames(played.events), known=[call.id for call in unanswered_calls(plan.messages)])
-    check_history([*plan.messages, *transcript.messages], but=pending(played))
-    return played
+        turn = TurnResult([event async for event in events], transcript, plan.model, plan.journal)  # type: ignore[arg-type]
+    check_run(frames(turn.events), known=[call.id for call in unanswered_calls(plan.messages)])
+    check_history([*plan.messages, *transcript.messages], but=pending(turn))
+    return turn
 
 
 def frames(events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -120,14 +120,14 @@ def frames(events: Sequence[Event]) -> list[dict[str, Any]]:
     ]
 
 
-def pending(played: Played) -> set[str]:
-    """The calls that a run may leave without a result, by its own words."""
-    outcome: Any = getattr(played.ending, "outcome", None)
+def pending(turn: TurnResult) -> set[str]:
+    """The calls that a run may leave without a result, according to its outcome."""
+    outcome: Any = getattr(turn.ending, "outcome", None)
     waiting = {interrupt.tool_call_id for interrupt in getattr(outcome, "interrupts", ())}
     waiting |= set(getattr(outcome, "pending_tool_call_ids", None) or ())
     # A client's calls beside some that need approval are not named by the outcome.
     return waiting | {
-        call.id for message in played.messages for call in message.tool_calls if waiting and call.name == "locate"
+        call.id for message in turn.messages for call in message.tool_calls if waiting and call.name == "locate"
     }
 
 

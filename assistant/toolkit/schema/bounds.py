@@ -1,0 +1,285 @@
+"""How large a JSON Schema may be that is checked on the event loop, and what checking a value by it can cost.
+
+The engine (see `check`) takes linear time for a pattern. It does not for a schema: alternatives that refer to the same
+definition several times double its work on every level, and its stack is the process's. Both are computed here, before
+the engine sees the schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from assistant.toolkit.schema.json_size import depth_is_within, size_within
+from assistant.toolkit.schema.pattern_states import states_of
+
+JsonSchema = dict[str, Any]
+
+MAX_BYTES = 64_000
+MAX_NODES = 5_000
+MAX_DEPTH = 64
+MAX_REFERENCES = 500
+MAX_PATTERNS = 64
+MAX_PATTERN_CHARACTERS = 1_000
+# Of all patterns together, with their repeats written out: `\d{4}-\d{2}` has 7 states.
+MAX_STATES = 2_000
+# Checks that one value can need, and how many of them can be within each other.
+MAX_CHECKS = 2_000
+MAX_NESTED_CHECKS = 32
+ENTRIES_PER_CHECK = 8
+# Definitions that are within each other, references followed.
+MAX_LEVELS = 150
+
+DIALECTS = frozenset(
+    {
+        "http://json-schema.org/draft-06/schema",
+        "http://json-schema.org/draft-07/schema",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    }
+)
+# Keywords whose schemas are checked against the same value, and those that are checked against a part of it.
+SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+PARTS = (
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contains",
+    "propertyNames",
+    "patternProperties",
+)
+BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"})
+# Values, in which nothing is a keyword.
+LITERALS = frozenset({"const", "enum", "default", "examples"})
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_UNEVALUATED = ("unevaluatedItems", "unevaluatedProperties")
+
+
+class InvalidSchema(ValueError):
+    """No schema that a value can be held to; the text says why, as the rest of a sentence."""
+
+
+class Cost(NamedTuple):
+    """What checking one value can take.
+
+    `checks` counts schemas that one value of an instance is checked against, with the entries of their enumerations;
+    `states` those of their patterns; `nested` how many schemas are within each other; `loops` how many ways lead from
+    a schema back to itself.
+    """
+
+    checks: int = 0
+    states: int = 0
+    nested: int = 0
+    loops: int = 0
+
+    def plus(self, other: Cost) -> Cost:
+        return Cost(
+            self.checks + other.checks,
+            self.states + other.states,
+            max(self.nested, other.nested),
+            self.loops + other.loops,
+        )
+
+    def at_least(self, other: Cost) -> Cost:
+        return Cost(*map(max, self, other))
+
+
+NOTHING = Cost()
+
+
+def cost_of(schema: Any) -> Cost:
+    """What checking a value by this schema can cost. Raises `InvalidSchema` if the schema is beyond the bounds."""
+    if not isinstance(schema, dict):
+        raise InvalidSchema("it must be an object")
+    try:
+        check_size(schema)
+        return _Weighing(schema).cost
+    except RecursionError:
+        raise InvalidSchema("it is nested too deeply") from None
+
+
+def check_size(schema: JsonSchema) -> None:
+    """Raises `InvalidSchema` for a schema with more bytes, values or levels than any may have."""
+    if size_within(schema, MAX_NODES, MAX_BYTES) is None:
+        raise InvalidSchema(f"it has more than {MAX_NODES} values or {MAX_BYTES} bytes")
+    if not depth_is_within(schema, MAX_DEPTH):
+        raise InvalidSchema(f"it is nested more than {MAX_DEPTH} levels deep")
+    try:
+        size = len(json.dumps(schema, ensure_ascii=False, allow_nan=False).encode())
+    except (TypeError, ValueError) as exc:
+        raise InvalidSchema(f"it is not JSON: {str(exc)[:100]}") from None
+    if size > MAX_BYTES:
+        raise InvalidSchema(f"it has {size} bytes, and may have {MAX_BYTES}")
+
+
+def _values(node: Any) -> Iterator[Any]:
+    if isinstance(node, dict):
+        yield from node.values()
+    elif isinstance(node, list):
+        yield from node
+
+
+@dataclass(slots=True)
+class _Weighing:
+    """One walk through a schema; references are followed, each definition is weighed once."""
+
+    root: JsonSchema
+    cost: Cost = NOTHING
+    references: int = 0
+    patterns: dict[str, int] = field(default_factory=dict)
+    _known: dict[int, Cost] = field(default_factory=dict)
+    # The schemas that are being weighed, and whether each is checked against the same value as the one before.
+    _open: dict[int, bool] = field(default_factory=dict)
+    _anchors: dict[str, list[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if str(self.root.get("$schema", next(iter(DIALECTS)))).rstrip("#") not in DIALECTS:
+            raise InvalidSchema("its $schema is none of draft 6, draft 7, 2019-09 and 2020-12")
+        self._collect(self.root, is_root=True)
+        self.cost = self._weigh(self.root, is_same_value=False)
+
+    def _collect(self, node: Any, *, is_root: bool = False) -> None:
+        """Check what each schema says by itself, wherever it is, and note its anchors and patterns."""
+        if not isinstance(node, dict):
+            return
+        if not is_root and isinstance(node.get("$id"), str):
+            raise InvalidSchema("only its top level may have an $id")
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            if isinstance(node.get(keyword), str):
+                self._anchors.setdefault(node[keyword], []).append(node)
+        self._refer(sum(keyword in node for keyword in REFERENCES))
+        for pattern in _patterns(node):
+            self._count(pattern)
+        for schema in _below(node):
+            self._collect(schema)
+
+    def _refer(self, times: int) -> None:
+        self.references += times
+        if self.references > MAX_REFERENCES:
+            raise InvalidSchema(f"it has more than {MAX_REFERENCES} references")
+
+    def _count(self, pattern: str) -> None:
+        if len(pattern) > MAX_PATTERN_CHARACTERS:
+            raise InvalidSchema(f"a pattern in it has more than {MAX_PATTERN_CHARACTERS} characters")
+        if pattern in self.patterns:
+            return
+        self.patterns[pattern] = states_of(pattern)
+        if len(self.patterns) > MAX_PATTERNS:
+            raise InvalidSchema(f"it has more than {MAX_PATTERNS} patterns")
+        if sum(self.patterns.values()) > MAX_STATES:
+            raise InvalidSchema(f"its patterns with their repeats written out come to more than {MAX_STATES} states")
+
+    def _weigh(self, node: Any, *, is_same_value: bool) -> Cost:
+        if not isinstance(node, dict):
+            return Cost(checks=1, nested=1)
+        place = id(node)
+        if place in self._open:
+            return self._loop(place, is_same_value)
+        if place not in self._known:
+            if len(self._open) > MAX_LEVELS:
+                raise InvalidSchema(f"its definitions are within each other on more than {MAX_LEVELS} levels")
+            self._open[place] = is_same_value
+            self._known[place] = cost = self._sum(node)
+            del self._open[place]
+            if cost.checks > MAX_CHECKS:
+                raise InvalidSchema(f"one value would have to be checked more than {MAX_CHECKS} times")
+            if cost.nested > MAX_NESTED_CHECKS:
+                raise InvalidSchema(f"alternatives in it are within each other on more than {MAX_NESTED_CHECKS} levels")
+        return self._known[place]
+
+    def _loop(self, place: int, is_same_value: bool) -> Cost:
+        """A reference to a schema that this one is a part of, as trees have it."""
+        after = list(self._open)[list(self._open).index(place) + 1 :]
+        if is_same_value and all(self._open[one] for one in after):
+            raise InvalidSchema("it refers to itself without a step into the value")
+        return Cost(checks=1, nested=1, loops=1)
+
+    def _sum(self, node: JsonSchema) -> Cost:
+        # The engine compares several entries of an enumeration in the time of one check.
+        size = 1 + sum(_entries(node.get(keyword)) for keyword in ("enum", "const", "required")) // ENTRIES_PER_CHECK
+        states = sum(self.patterns.get(pattern, 0) for pattern in _patterns(node))
+        same, below = Cost(checks=size, states=states), NOTHING
+        for schema in (*_of(node, SAME_VALUE), *self._targets(node)):
+            same = same.plus(self._weigh(schema, is_same_value=True))
+        for schema in _of(node, ("properties",)):
+            # A value has one name; what holds for the others costs it nothing.
+            below = below.at_least(self._weigh(schema, is_same_value=False))
+        for schema in _of(node, PARTS):
+            below = below.plus(self._weigh(schema, is_same_value=False))
+        if any(keyword in node for keyword in _UNEVALUATED):
+            # The engine goes through all alternatives once more for each of them.
+            same = same._replace(checks=same.checks * (1 + same.checks // 8))
+        return Cost(same.checks + below.checks, same.states + below.states, same.nested + 1, same.loops + below.loops)
+
+    def _targets(self, node: JsonSchema) -> Iterator[Any]:
+        for keyword in REFERENCES:
+            if keyword in node:
+                yield from self._target(node[keyword], keyword)
+
+    def _target(self, reference: Any, keyword: str) -> list[Any]:
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            raise InvalidSchema(f"{keyword} {str(reference)[:80]!r} leads out of it, and is not followed")
+        fragment = unquote(reference[1:])
+        if fragment and not fragment.startswith("/"):
+            found = self._anchors.get(fragment, [])
+            self._refer(len(found) - 1)
+        else:
+            found = [target] if (target := follow(fragment, self.root)) is not None else []
+        if not found:
+            raise InvalidSchema(f"{keyword} {reference[:80]!r} leads to nothing")
+        return found
+
+
+def follow(pointer: str, root: JsonSchema) -> Any:
+    """What a JSON pointer leads to within a schema; None if that is nothing."""
+    node: Any = root
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list):
+            node = node[int(key)] if key.isascii() and key.isdigit() and int(key) < len(node) else None
+        else:
+            node = node.get(key) if isinstance(node, dict) else None
+    return node
+
+
+def _of(node: JsonSchema, keywords: tuple[str, ...]) -> Iterator[Any]:
+    """The schemas that these keywords of a schema hold."""
+    for keyword in keywords:
+        value = node.get(keyword)
+        if isinstance(value, dict) and keyword in BY_NAME:
+            yield from (one for one in value.values() if isinstance(one, dict | bool))
+        elif isinstance(value, dict | bool):
+            yield value
+        elif isinstance(value, list):
+            yield from value
+
+
+def _below(node: JsonSchema) -> Iterator[Any]:
+    """All schemas within a schema, those of unknown keywords too: a reference can lead to them."""
+    for keyword, value in node.items():
+        if keyword in LITERALS:
+            continue
+        if keyword in BY_NAME and isinstance(value, dict):
+            yield from value.values()
+        elif isinstance(value, dict):
+            yield value
+        elif isinstance(value, list):
+            yield from value
+
+
+def _patterns(node: JsonSchema) -> Iterator[str]:
+    if isinstance(node.get("pattern"), str):
+        yield node["pattern"]
+    if isinstance(node.get("patternProperties"), dict):
+        yield from node["patternProperties"]
+
+
+def _entries(value: Any) -> int:
+    """How many values a list of values holds, all levels counted."""
+    return sum(1 + _entries(below) for below in _values(value))

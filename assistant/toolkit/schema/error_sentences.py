@@ -1,0 +1,74 @@
+"""What is wrong with a value, in sentences that a model mends it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jsonschema_rs import ValidationError, ValidationErrorKind
+
+Problem = tuple[str, str]
+UNKNOWN = "unknown argument"
+UNDESCRIBED = "do not fit the schema; they are too large, or it has too many alternatives, to say where"
+MAX_NAME = 80
+_MAX_VALUES = 500
+_LIMITS = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minProperties": "at least {} properties",
+    "maxProperties": "at most {} properties",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "greater than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+}
+
+
+def sentences_of(errors: Iterable[ValidationError]) -> Iterator[Problem]:
+    """The path of each wrong field, and what is wrong with it."""
+    for error in errors:
+        yield from _problems(error)
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    kind = error.kind
+    path = [str(part)[:MAX_NAME] for part in error.instance_path]
+    where = ".".join(path) or "arguments"
+    match kind:
+        case ValidationErrorKind.AnyOf() | ValidationErrorKind.OneOfNotValid():
+            # The alternative that the value comes closest to.
+            closest = min(map(list, kind.context), key=len)
+            yield from sentences_of(closest)
+        case ValidationErrorKind.Required():
+            yield ".".join([*path, kind.property[:MAX_NAME]]), "missing"
+        case ValidationErrorKind.AdditionalProperties() | ValidationErrorKind.UnevaluatedProperties():
+            for name in kind.unexpected:
+                yield ".".join([*path, name[:MAX_NAME]]), UNKNOWN
+        case _:
+            yield where, _sentence(error, kind)
+
+
+def _sentence(error: ValidationError, kind: ValidationErrorKind) -> str:
+    match kind:
+        case ValidationErrorKind.Type():
+            return f"must be of type {' or '.join(sorted(kind.types))}"
+        case ValidationErrorKind.Enum():
+            return f"must be one of {', '.join(map(repr, kind.options))[:_MAX_VALUES]}"
+        case ValidationErrorKind.Constant():
+            return f"must be {_shown(kind.expected_value)}"
+        case ValidationErrorKind.Pattern():
+            return f"must match {kind.pattern!r}"
+        case ValidationErrorKind.OneOfMultipleValid():
+            return "fits several alternatives, and must fit one"
+        case ValidationErrorKind.FalseSchema():
+            return "must be left out"
+    if kind.name in _LIMITS:
+        return f"must be {_LIMITS[kind.name].format(kind.value)}"
+    return error.message[:200]
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:_MAX_VALUES]
