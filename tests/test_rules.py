@@ -84,7 +84,7 @@ ALLOWED = {
     (SQL, "assistant/services/tenancy/row_level_security.py:install"): "an operator's command, with quoted names",
     (SQL, "assistant/services/tenancy/row_level_security.py:find_problems"): "of PostgreSQL's own tables",
     (SQL, "assistant/services/tenancy/row_level_security.py:remove"): "an operator's command, with quoted names",
-    (SQL, "assistant/services/knowledge/full_text.py:forget_deleted"): "the index of all tenants, without a parameter",
+    (SQL, "assistant/services/knowledge/full_text.py:remove_deleted"): "the index of all tenants, without a parameter",
     (SQL, "assistant/services/tenancy/row_level_security.py:with_tenants"): "hands on the statement that it was given",
     (SQL, "assistant/services/knowledge/full_text.py:_matches"): "a full-text search in the tenant's own passages",
     (HTML, "templates/assistant/manual.html"): "the documents of this repository",
