@@ -26,7 +26,7 @@ Summary = Callable[[int], Awaitable[tuple[str, str] | None]]
 
 # Rendering a long history takes long: other connections get their turn after this many texts.
 TEXTS_PER_TURN = 5
-# A run without events for this long is still working, or its process was killed: the database tells which.
+# A run without events for this long is still working, or its process was killed; the database is asked which.
 SILENCE_SECONDS = 5.0
 # A client that does not read a snapshot in this time is disconnected: the member's other connections wait for it.
 SNAPSHOT_TIMEOUT_SECONDS = 30.0

@@ -8,32 +8,22 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from functools import cache
-from typing import Any, cast
 
 import httpx2
 import openai
-from openai._models import FinalRequestOptions
 
 from assistant.providers.openai_wire.error_sentences import failure
+from assistant.providers.openai_wire.fast_paths.request_head import CachedHeadClient
 from assistant.providers.openai_wire.refusals import OPENAI_URL, Refusal
 from assistant.toolkit.guards.guarded_http import guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 from assistant.toolkit.per_loop import PerLoop
 
-CONNECT_SECONDS = 5.0
-_STREAM = openai.AsyncStream[object]
 MAX_RETRY_AFTER_SECONDS = 20.0
 
 
-class Client(openai.AsyncOpenAI):
-    """The openai client with cached request options and headers, one set for each timeout.
-
-    Requests to one server differ only in their body, and building the rest takes the package longer than reading a
-    short answer takes here.
-    """
-
-    _request_templates: dict[float | None, httpx2.Request]
-    _options: dict[tuple[float, int], FinalRequestOptions]
+class Client(CachedHeadClient):
+    """The openai client, for requests whose bodies are written here."""
 
     async def ask(
         self, content: bytes, *, seconds: float, max_retries: int, headers: Mapping[str, str]
@@ -49,63 +39,12 @@ class Client(openai.AsyncOpenAI):
             Refusal: it did so with status 400 or 422.
         """
         try:
-            # With this `cast_to` the openai client returns the plain response without a stream object.
-            response = await self.request(
-                httpx2.Response,
-                self._options_of(seconds, max_retries).model_copy(update={"content": content, "headers": headers}),
-                stream=True,
-                stream_cls=_STREAM,
-            )
+            return await self.send_body(content, seconds=seconds, max_retries=max_retries, headers=headers)
         except openai.APIStatusError as exc:
             error = failure(exc.status_code, exc.code, exc.type, exc.param)
             if isinstance(exc, openai.BadRequestError | openai.UnprocessableEntityError):
                 raise Refusal(error, str(exc)) from exc
             raise error from exc
-        return cast(httpx2.Response, response)
-
-    def _options_of(self, seconds: float, max_retries: int) -> FinalRequestOptions:
-        cached = vars(self).setdefault("_options", {})
-        options = cached.get((seconds, max_retries))
-        if options is None:
-            options = cached[seconds, max_retries] = FinalRequestOptions.construct(
-                method="post",
-                url="/chat/completions",
-                max_retries=max_retries,
-                timeout=httpx2.Timeout(seconds, connect=CONNECT_SECONDS),
-                follow_redirects=False,  # a redirect would send the prompt to a host that was not configured
-                idempotency_key="",  # keeps the package from generating one
-            )
-        return cast(FinalRequestOptions, options)
-
-    def _build_request(self, options: Any, *, retries_taken: int = 0) -> httpx2.Request:
-        if retries_taken:
-            return _without_telemetry(super()._build_request(options, retries_taken=retries_taken))
-        templates = vars(self).setdefault("_request_templates", {})
-        template = templates.get(options.timeout.read)
-        if template is None:
-            template = templates[options.timeout.read] = _without_telemetry(super()._build_request(options))
-            for name in options.headers or ():
-                del template.headers[name]
-        headers = httpx2.Headers(template.headers, encoding=template.headers.encoding)
-        headers["content-length"] = str(len(options.content))
-        for name, value in (options.headers or {}).items():
-            headers[name] = value
-        stream = httpx2.ByteStream(options.content)
-        request = httpx2.Request(
-            template.method, template.url, headers=headers, stream=stream, extensions=template.extensions
-        )
-        request.read()
-        return request
-
-
-def _without_telemetry(request: httpx2.Request) -> httpx2.Request:
-    """Remove the headers in which the package sends the system, processor and Python version of this machine.
-
-    They are half of all headers.
-    """
-    for name in [name for name in request.headers if name.startswith("x-stainless-")]:
-        del request.headers[name]
-    return request
 
 
 _Clients = dict[tuple[str, str, UrlGuard | None], tuple[Client, AsyncGenerator[Client]]]

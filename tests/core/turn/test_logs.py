@@ -137,7 +137,7 @@ async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.Lo
         "Request 1 to scripted: 2 of 2 messages, 4 tools",
         "A batch of 5 tool calls",
         "Tool look begins, call a",
-        "Tool look ended well",
+        "Tool look succeeded",
         "Tool fail raised ToolError",
         "Call b: error",
         "Call e: error",
