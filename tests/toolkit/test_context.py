@@ -167,7 +167,7 @@ async def test_what_outlives_a_call_no_longer_works_in_its_name() -> None:
     await told(starts_a_worker)
     go.set()
     await asyncio.to_thread(threads[0].join)
-    assert "over" in seen[0]
+    assert "has ended" in seen[0]
 
 
 async def test_calls_side_by_side_never_see_each_other() -> None:
