@@ -39,7 +39,7 @@ def test_text_and_files_go_together() -> None:
     [
         (b"<svg/>", "image/svg+xml", "not allowed"),
         (b"<script>", "text/html", "not allowed"),
-        (b"<html>", "image/png", "no image/png"),
+        (b"<html>", "image/png", "declared as image/png"),
         (b"", "text/plain", "1 to"),
         (b"x" * (MAX_BYTES + 1), "text/plain", "1 to"),
     ],

@@ -86,7 +86,7 @@ ALL = (*DESK, "no tool")
 
 
 def test_what_is_no_tool_is_not_registered() -> None:
-    with pytest.raises(InvalidTool, match="no tool"):
+    with pytest.raises(InvalidTool, match="not a tool"):
         Registry([print])  # type: ignore[list-item]
 
 

@@ -289,5 +289,5 @@ async def test_none_of_an_unconvertible_value_reaches_the_model() -> None:
 
 @pytest.mark.parametrize("value", [[ToolResult("a")], {"a": ToolResult("a")}, ToolResult(content=ToolResult("a"))])  # type: ignore[arg-type]
 def test_a_result_within_another_value_is_its_authors_mistake(value: Any) -> None:
-    with pytest.raises(InvalidTool, match="nothing around it"):
+    with pytest.raises(InvalidTool, match="is nested in another value"):
         result_of(value)

@@ -35,10 +35,10 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 HOSTILE = {
-    "100 patterns with repeats": (patterns(100, r"\w{300}"), "come to more than 2000 states"),
-    "repeats in repeats": (patterns(1, "((a{50}){50}){50}"), "come to more than 2000 states"),
-    "an endless repeat": (patterns(1, "a{99999999999999999999}"), "come to more than 2000 states"),
-    "a class of letters, repeated": (patterns(1, r"\p{L}{500}"), "come to more than 2000 states"),
+    "100 patterns with repeats": (patterns(100, r"\w{300}"), "more than 2000 states"),
+    "repeats in repeats": (patterns(1, "((a{50}){50}){50}"), "more than 2000 states"),
+    "an endless repeat": (patterns(1, "a{99999999999999999999}"), "more than 2000 states"),
+    "a class of letters, repeated": (patterns(1, r"\p{L}{500}"), "more than 2000 states"),
     "many patterns": (patterns(65, "a"), "more than 64 patterns"),
     "a long pattern": (patterns(1, "x" * 1001), "more than 1000 characters"),
     "many references": (

@@ -299,8 +299,8 @@ async def test_a_schema_can_be_given_for_a_plain_callable() -> None:
         (math.hypot, "given by name|cannot be read"),
         (lambda *args: args, "given by name"),
         (lambda **kwargs: kwargs, "given by name"),
-        (3, "no function"),
-        (described(google), "no function"),
+        (3, "not a function"),
+        (described(google), "not a function"),
     ],
 )
 def test_what_cannot_be_called_is_told_to_its_author(function: Any, words: str) -> None:
