@@ -1,4 +1,4 @@
-"""The Django app: gives a project the settings it does not have, discovers the tools, registers the system checks."""
+"""The Django app: adds missing settings, discovers tools and registers system checks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from django.conf import settings
 from django.db.models.signals import pre_migrate
 
 from assistant import defaults
+from assistant.toolkit import fast_paths
 
-# Lets Django's generic classes take their parameters at run time too: ModelAdmin[Tenant].
+# Lets Django's generic classes take type parameters at run time, as in ModelAdmin[Tenant].
 django_stubs_ext.monkeypatch()
 
 
@@ -26,6 +27,7 @@ class AssistantConfig(AppConfig):
             setattr(settings, name, value)
 
     def ready(self) -> None:
+        fast_paths.configure(enabled=settings.FAST_PATHS)
         from assistant import checks, hosting  # noqa: F401 - registers the checks
         from assistant.services.db.old_database import refuse_old_database
         from assistant.services.tenancy import row_level_security
@@ -35,4 +37,4 @@ class AssistantConfig(AppConfig):
         if settings.ROW_LEVEL_SECURITY:
             row_level_security.wrap_statements()
         pre_migrate.connect(refuse_old_database, sender=self)
-        hosting.follow()
+        hosting.connect_signals()

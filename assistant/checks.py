@@ -1,4 +1,4 @@
-"""System checks: a wrong environment value, or a tool that a model could steer across tenants, is said at the start."""
+"""System checks of the environment, the tools, the user model and the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assistant.toolkit.schema.parameters import suspicious_parameters
 
 @register()
 def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A wrong value stops the start, and its variable is named."""
+    """Report wrong environment variables."""
     return [
         Error(f"The environment variable {name} {problem}.", id="assistant.E001")
         for name, problem in settings.ENVIRONMENT_PROBLEMS
@@ -29,21 +29,24 @@ def environment(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def interceptors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Interceptors that are not there stop the start."""
+    """Report interceptors that cannot be imported."""
     found: list[CheckMessage] = []
     for variable in ("TOOL_INTERCEPTORS", "MODEL_INTERCEPTORS"):
         try:
             load_interceptors(*getattr(settings, variable))
         except ImportError as exc:
             found.append(
-                Error(f"The environment variable {variable} names what is not there: {exc}", id="assistant.E002")
+                Error(
+                    f"The environment variable {variable} names an interceptor that cannot be imported: {exc}",
+                    id="assistant.E002",
+                )
             )
     return found
 
 
 @register()
 def library(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Names in ASSISTANT_LIBRARY that the library does not have stop the start."""
+    """Report names in ASSISTANT_LIBRARY that the library does not have."""
     families = ", ".join(catalogue.LIBRARY_FAMILIES)
     return [
         Error(
@@ -56,7 +59,7 @@ def library(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def deployment_secrets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Several processes or hosts must share their secrets, so a deployment gives them."""
+    """Warn about secrets that are generated on this host, because several processes or hosts have to share them."""
     missing = []
     if settings.SECRET_KEY_IS_LOCAL:
         missing.append("SECRET_KEY")
@@ -67,7 +70,7 @@ def deployment_secrets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A tenant or user belongs to the tool context; as a parameter the model would choose it."""
+    """Warn about tools with a tenant or user as a parameter, which the model would then choose."""
     return [
         checks.Warning(
             f"Tool {tool.name!r} lets the model choose {name!r}.",
@@ -81,7 +84,7 @@ def tool_parameters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.models)
 def user_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A user model of the project's own has what Django's admin and permissions ask for."""
+    """Report fields that a custom user model needs for Django's admin and permissions."""
     model = get_user_model()
     known = {field.name for field in model._meta.get_fields()}
     missing = [name for name in ("is_active", "is_staff", "is_superuser") if name not in known]
@@ -97,13 +100,13 @@ def user_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def sqlite_transactions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """SQLite refuses at once a transaction that reads before it writes while another one writes."""
+    """Warn about SQLite's default transactions: one that reads before it writes fails if another one is writing."""
     config = settings.DATABASES["default"]
     if not config["ENGINE"].endswith("sqlite3") or config.get("OPTIONS", {}).get("transaction_mode") == "IMMEDIATE":
         return []
     return [
         checks.Warning(
-            "The database is SQLite, without transaction_mode IMMEDIATE: runs at once would find it locked.",
+            "The database is SQLite, without transaction_mode IMMEDIATE: concurrent runs would find it locked.",
             hint='DATABASES["default"]["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 20}',
             id="assistant.W003",
         )
@@ -112,7 +115,7 @@ def sqlite_transactions(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.database)
 def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """`migrate` asks this first: a data migration that finds no rows would count as done."""
+    """Report hidden rows. `migrate` runs this check first: a data migration that finds no rows would count as done."""
     if DEFAULT_DB_ALIAS not in (databases or ()):
         return []
     return [Error(problem, id="assistant.E004") for problem in rowsecurity.find_hidden_rows()]
@@ -120,7 +123,7 @@ def hidden_rows(app_configs: Any, databases: Collection[str] | None = None, **kw
 
 @register(Tags.database, deploy=True)
 def row_level_security(app_configs: Any, databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """What ROW_LEVEL_SECURITY promises holds; no error, since the tables come before their policies."""
+    """Warn if row-level security is on but not effective. Not an error, because `migrate` runs before `install`."""
     if not settings.ROW_LEVEL_SECURITY or DEFAULT_DB_ALIAS not in (databases or ()):
         return []
     return [checks.Warning(problem, id="assistant.W004") for problem in rowsecurity.find_problems()]

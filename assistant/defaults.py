@@ -1,4 +1,4 @@
-"""The product's own settings, each from the environment variable of its name; a project may set any of them itself."""
+"""The app's settings, read from environment variables of the same names. A project can set them itself."""
 
 from __future__ import annotations
 
@@ -11,68 +11,71 @@ from assistant.environment import Environment
 
 _env = Environment()
 
-# Which provider answers where neither the assistant nor its tenant names one.
+# The provider for assistants that have none of their own or of their tenant.
 OPENAI_API_KEY = _env.key("OPENAI_API_KEY")
 OPENAI_BASE_URL = _env.url("OPENAI_BASE_URL")
 OPENAI_MODEL = _env.text("OPENAI_MODEL")
 LOCAL_MODEL_PATH = _env.file("LOCAL_MODEL_PATH")
-# Where `local_model serve` answers; `manage.py demo` sets it for the server that it starts.
+# The address of `local_model serve`; `manage.py demo` sets it for the server that it starts.
 LOCAL_MODEL_URL = _env.url("LOCAL_MODEL_URL")
 
-# What several processes share; without it everything stays within one.
+# Shared by several processes. Without it there can be only one.
 REDIS_URL = _env.url("REDIS_URL", schemes=("redis", "rediss", "unix"))
 
-# The first encrypts. Without any, a key is made from SECRET_KEY.
+# The first encrypts. Without any, a key is derived from SECRET_KEY.
 FIELD_ENCRYPTION_KEYS = _env.fernet_keys("FIELD_ENCRYPTION_KEYS")
 
 WEATHER_BASE_URL = _env.url("WEATHER_BASE_URL", "https://api.open-meteo.com")
 WEATHER_GEOCODING_URL = _env.url("WEATHER_GEOCODING_URL", "https://geocoding-api.open-meteo.com")
 
-# Places inside that tenants' providers and MCP servers may be at; by default they must be on the public Internet.
+# Internal hosts that tenants' providers and MCP servers may use. By default they must be on the public Internet.
 INTERNAL_HOSTS = _env.inside("INTERNAL_HOSTS")
 
-# Programs that speak MCP on their standard input and output, and that tenants may choose by name.
+# MCP servers on standard input and output, which tenants can choose by name.
 MCP_STDIO_COMMANDS = _env.commands("MCP_STDIO_COMMANDS")
-# Sessions for MCP clients older than 2026-07-28: they can then be asked for approvals. One process, or sticky routing.
+# Sessions for MCP clients older than 2026-07-28, which approvals need. For one process, or with sticky routing.
 MCP_SESSIONS = _env.flag("MCP_SESSIONS")
 
-# What Prometheus must send to read /metrics; without one nobody may. How many tenants get a label of their own there.
+# The bearer token for /metrics, which answers 404 without it, and how many tenants get a label of their own there.
 METRICS_TOKEN = _env.key("METRICS_TOKEN")
 METRICS_TENANTS = _env.number("METRICS_TENANTS", 0)
 
-# PostgreSQL holds every statement to the tenants it may see; `manage.py row_level_security` installs it.
+# PostgreSQL limits every statement to the tenants in sight; `manage.py row_level_security` installs the policies.
 ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
 
-# Whether the serving process sends what is due to webhooks; else `manage.py deliver_webhooks` does, by cron.
+# Whether servers deliver webhooks. Otherwise `manage.py deliver_webhooks` does, from cron.
 WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 
-# For how many days a tenant's records are kept if it does not say, and at most; 0: for ever. See apply_retention.
+# For how many days records of tenants without a setting are kept, and the longest setting; 0: for ever.
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
-# What tenants, and each of their members, may use where their own limits say nothing: numbers by name.
+# Limits by name for tenants, and for each of their members, without limits of their own.
 TENANT_LIMITS = _env.limits("TENANT_LIMITS")
 MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
-# What a million tokens of the deployment's own provider cost, by model.
+# Prices of a million tokens of the deployment's provider, by model.
 MODEL_PRICES = _env.prices("MODEL_PRICES")
 
-# Whether spans hold what was said and passed; they always hold names, tokens and durations.
+# Whether spans contain messages, arguments and results, and not just names, tokens and durations.
 TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 
-# Which parts of the shipped tool library are on: families (clock, calculator, weather, knowledge, reminders), names of
-# tools, or "all". A project that installs the app has none unless it asks.
+# The parts of the tool library that are on: families (clock, calculator, weather, knowledge, reminders), names of
+# tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 
-# Dotted names of interceptors around every tool call and every question to a model, the outermost first.
+# Whether code that relies on the internals of other packages is used to save time (assistant.toolkit.fast_paths).
+FAST_PATHS = _env.flag("FAST_PATHS", True)
+
+# Dotted names of interceptors of every tool call and every model request, the outermost first.
 TOOL_INTERCEPTORS = _env.words("TOOL_INTERCEPTORS")
 MODEL_INTERCEPTORS = _env.words("MODEL_INTERCEPTORS")
 
-# The class that keeps a project's own tenants and ours in step (assistant.hosting.HostTenants).
+# The subclass of assistant.hosting.HostTenants that describes a project's own tenants.
 ASSISTANT_TENANTS = ""
 
-# A project that gives a SECRET_KEY in its settings has no local one.
+# Whether SECRET_KEY was generated on this host; only this repository's own settings do that.
 SECRET_KEY_IS_LOCAL = False
 ENVIRONMENT_PROBLEMS = _env.problems
 
@@ -80,6 +83,7 @@ __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
     "ENVIRONMENT_PROBLEMS",
+    "FAST_PATHS",
     "FIELD_ENCRYPTION_KEYS",
     "INTERNAL_HOSTS",
     "LOCAL_MODEL_PATH",
@@ -110,12 +114,12 @@ __all__ = [
 
 
 def keys_from(secret_key: str) -> list[str]:
-    """The keys that encrypt fields where none are given."""
+    """Return the keys that encrypt fields if FIELD_ENCRYPTION_KEYS is not set."""
     return [base64.urlsafe_b64encode(hashlib.sha256(b"field-encryption:" + secret_key.encode()).digest()).decode()]
 
 
 def missing_from(settings: Any) -> Iterator[tuple[str, Any]]:
-    """Each of these settings that a project does not have, with its value."""
+    """Yield the name and default of each of these settings that a project does not define."""
     for name in __all__:
         if not hasattr(settings, name):
             value = globals()[name]

@@ -1,4 +1,4 @@
-"""Reads the environment strictly: a wrong value is kept as a problem that names its variable, and stops the start."""
+"""Reads environment variables strictly. Wrong values are collected, and a system check reports them at the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FALSE = frozenset({"0", "false", "no", "off", ""})
 
 
 class Environment:
-    """The process's environment; `problems` collects (variable, sentence) for the system check."""
+    """The environment of the process. `problems` collects wrong values as (variable, what is wrong)."""
 
     def __init__(self) -> None:
         self._env = environ.Env()
@@ -77,7 +77,7 @@ class Environment:
         return self._read(name, default, parse)
 
     def key(self, name: str) -> str:
-        """A secret that goes into an HTTP header; the sentence does not repeat it."""
+        """A secret for an HTTP header. Error messages do not contain it."""
 
         def parse(text: str) -> str:
             if not re.fullmatch(r"[!-~]+", text):
@@ -90,7 +90,7 @@ class Environment:
         return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
 
     def hosts(self, name: str, default: tuple[str, ...]) -> list[str]:
-        """Host names as Django's ALLOWED_HOSTS has them."""
+        """Host names in the format of ALLOWED_HOSTS."""
         values = self.words(name, default)
         for value in values:
             if not re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", value):
@@ -125,7 +125,7 @@ class Environment:
         return values
 
     def inside(self, name: str) -> tuple[Inside, ...]:
-        """Hosts, addresses and networks inside, each perhaps with a port."""
+        """Internal hosts, addresses and networks, with an optional port each."""
         return self._read(
             name, (), lambda text: tuple(read_inside(word.strip()) for word in text.split(",") if word.strip())
         )
@@ -134,13 +134,13 @@ class Environment:
         def parse(text: str) -> Path:
             path = Path(text).expanduser()
             if not path.is_file():
-                raise ValueError("names no file that is there")
+                raise ValueError("names a file that does not exist")
             return path
 
         return self._read(name, None, parse)
 
     def commands(self, name: str) -> dict[str, list[str]]:
-        """Programs by name, each as its words: a JSON object of command lines."""
+        """Command lines by name, from a JSON object. Returns each as a list of arguments."""
 
         def parse(text: str) -> dict[str, list[str]]:
             found = json.loads(text)
@@ -160,7 +160,7 @@ class Environment:
         return self._read(name, {}, checked)
 
     def limits(self, name: str, default: Mapping[str, float] | None = None) -> dict[str, float]:
-        """Limits by their names: `messages_per_day=200,cost_per_month=50`; what is not named has the default."""
+        """Limits by name, such as `messages_per_day=200,cost_per_month=50`. Others have their default."""
 
         def parse(text: str) -> dict[str, float]:
             given = dict(part.split("=", 1) for part in text.replace(" ", "").split(",") if part)
@@ -181,7 +181,7 @@ class Environment:
         return self._read(name, dict(default or {}), checked)
 
     def prices(self, name: str) -> dict[str, dict[str, float]]:
-        """What a million tokens cost, by model: a JSON object of objects."""
+        """Prices of a million tokens by model, from a JSON object of objects."""
 
         def parse(text: str) -> dict[str, dict[str, float]]:
             found = json.loads(text)
@@ -203,7 +203,7 @@ class Environment:
             try:
                 Fernet(key)
             except ValueError:
-                # The value is a secret: the sentence does not repeat it.
+                # Without the value, which is a secret.
                 self.problems.append((name, "must be Fernet keys (32 url-safe base64 bytes each), comma separated"))
                 return []
         return keys
@@ -218,17 +218,17 @@ class Environment:
         if parsed.get("ENGINE") not in {"django.db.backends.sqlite3", "django.db.backends.postgresql"}:
             self.problems.append((name, "must start with sqlite:// or postgres://"))
             parsed = dict(self._env.db_url_config(default))
-        place = str(parsed.get("NAME") or "")
+        database = str(parsed.get("NAME") or "")
         if parsed["ENGINE"].endswith("postgresql"):
-            if not place:
+            if not database:
                 self.problems.append((name, "must name a database, as postgres://user:password@host/name does"))
-        elif place != ":memory:" and not Path(place).parent.is_dir():
-            self.problems.append((name, "names a file in a folder that is not there"))
+        elif database != ":memory:" and not Path(database).parent.is_dir():
+            self.problems.append((name, "names a file in a folder that does not exist"))
         return parsed
 
 
 def local_secret(path: Path) -> str:
-    """The secret of a deployment that was given none: made once, kept in a file only its user can read."""
+    """Return a SECRET_KEY that is generated once and stored in a file that only its owner can read."""
     try:
         return path.read_text().strip()
     except FileNotFoundError:

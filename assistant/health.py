@@ -1,4 +1,4 @@
-"""What machines ask: load balancers whether the process is alive and ready for visitors, Prometheus for its numbers."""
+"""Probes for load balancers, and metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ REDIS_SECONDS = 2.0
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The process answers, whatever it depends on."""
+    """Answer 200 while the process runs, whatever state its dependencies are in."""
     return JsonResponse({"status": "alive"})
 
 
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 if all that a visitor needs is there, else 503; says which part is missing, and nothing more."""
+    """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks."""
     checks = {"database": _database(), "migrations": _migrations()}
     if settings.REDIS_URL:
         checks["redis"] = _redis()
@@ -57,7 +57,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @require_safe
 @never_cache
 def metrics_page(request: HttpRequest) -> HttpResponse:
-    """The process's numbers for whoever has the deployment's `METRICS_TOKEN`; to others there is no such page."""
+    """Return the metrics of this process to callers with the `METRICS_TOKEN`; answer 404 to others."""
     token = bearer_of(request.headers)
     if not settings.METRICS_TOKEN or not constant_time_compare(token or "", settings.METRICS_TOKEN):
         return HttpResponse(status=404)
@@ -115,7 +115,7 @@ PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
 
 @sync_and_async_middleware
 def answer_probes(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """A middleware: probes name no host and speak plain HTTP, so they are answered before either is looked at."""
+    """Middleware that answers probes first, because they send no valid host name and use plain HTTP."""
 
     def answer(request: HttpRequest) -> Any:
         probe = PROBES.get(request.path_info[1:])

@@ -1,7 +1,7 @@
-"""Your own tenants as ours: a project says how its tenant model and memberships read, and both are kept in step.
+"""Keeps tenants and memberships in sync with a host project's own models.
 
-`ASSISTANT_TENANTS` names a subclass of `HostTenants` by its dotted path. What the project saves or deletes is followed
-in the same transaction; `manage.py sync_tenants` does it for rows that were there before, or were written in bulk.
+The setting `ASSISTANT_TENANTS` names a subclass of `HostTenants`. When the project saves or deletes rows, tenants are
+updated in the same transaction. `manage.py sync_tenants` does it for older rows and those written in bulk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UID = "assistant.hosting"
 
 @dataclass(frozen=True, slots=True)
 class TenantValues:
-    """What an assistant's tenant takes over from yours; `slug` is its address and unique, `timezone` an IANA name."""
+    """The values of one tenant. `slug` is unique and part of its URLs, `timezone` an IANA name."""
 
     slug: str
     name: str
@@ -40,10 +40,10 @@ class TenantValues:
 
 
 class HostTenants(ABC):
-    """How a project's own tenants read. Subclass it, and name the subclass in `ASSISTANT_TENANTS`.
+    """Describes a project's own tenants. Subclass it, and name the subclass in `ASSISTANT_TENANTS`.
 
-    `tenant_model` is your model, as "app.Model"; `membership_model` the one whose rows say who belongs to it (also the
-    `through` of a many-to-many field, as "app.Model_field"), or nothing if `members` needs no such rows.
+    `tenant_model` is your tenant model, as "app.Model". `membership_model` is the model of its memberships, also the
+    `through` model of a many-to-many field, as "app.Model_field"; empty if memberships are not rows of a model.
     """
 
     tenant_model: ClassVar[str]
@@ -51,56 +51,56 @@ class HostTenants(ABC):
 
     @abstractmethod
     def values(self, row: Any) -> TenantValues:
-        """What is taken over from one of your tenants."""
+        """Return the values for one of your tenants."""
 
     @abstractmethod
     def members(self, row: Any) -> Iterable[tuple[Any, str]]:
-        """Its people: each user with a role of "member", "admin" or "owner".
+        """Yield its users, each with the role "member", "admin" or "owner".
 
-        The latter two find their tenant in the admin, if you let them in there: `is_staff` stays yours to set.
+        Admins and owners can manage the tenant in the admin if you set their `is_staff`.
         """
 
     def tenant_of(self, membership: Any) -> Any:
-        """Your tenant that a row of `membership_model` belongs to; by default by its only foreign key there."""
+        """Return the tenant row of a row of `membership_model`; by default by its only foreign key to that model."""
         model = apps.get_model(self.tenant_model)
         names = [field.name for field in membership._meta.concrete_fields if field.related_model is model]
         if len(names) != 1:
-            raise TypeError(f"{type(self).__name__}.tenant_of() must say which field leads to {self.tenant_model}")
+            raise TypeError(f"{type(self).__name__}.tenant_of() must return the row of {self.tenant_model}")
         return getattr(membership, names[0])
 
     def on_created(self, tenant: Tenant, row: Any) -> None:  # noqa: B027 - not every project needs it
-        """Called once for each tenant, in the transaction that makes it: the place to make its first assistant."""
+        """Called once for each new tenant, in the transaction that creates it, for example to add an assistant."""
 
 
 def get_host() -> HostTenants | None:
-    """The project's own, if it has any. Raises `ImproperlyConfigured` if the setting names something else."""
+    """Return the project's `HostTenants`, or None if it has none. Raises `ImproperlyConfigured` for a wrong setting."""
     if not settings.ASSISTANT_TENANTS:
         return None
     try:
         found = import_string(settings.ASSISTANT_TENANTS)
     except ImportError as exc:
-        raise ImproperlyConfigured(f"ASSISTANT_TENANTS names what is not there: {exc}") from exc
+        raise ImproperlyConfigured(f"ASSISTANT_TENANTS cannot be imported: {exc}") from exc
     if not (isinstance(found, type) and issubclass(found, HostTenants)):
         raise ImproperlyConfigured("ASSISTANT_TENANTS must name a subclass of assistant.hosting.HostTenants.")
     return found()
 
 
 def host_tenant(context: ToolContext) -> Any:
-    """Your own tenant that a tool is called for: a row of your model. Queries the database; for sync tools.
+    """Return the row of your tenant model that a tool is called for. Queries the database; for sync tools.
 
     Raises:
-        LookupError: the tenant follows none of yours.
+        LookupError: the tenant does not belong to one of yours.
     """
     host = get_host()
     if host is None or not context.tenant.external_id:
-        raise LookupError("The tenant of this call follows none of the project's own.")
+        raise LookupError("The tenant of this call does not belong to one of the project's own.")
     return apps.get_model(host.tenant_model)._default_manager.get(pk=context.tenant.external_id)
 
 
 @all_tenants()
 @transaction.atomic
 def sync_tenant(host: HostTenants, row: Any) -> Tenant:
-    """Bring our tenant into step with one of the project's, and its members too; it is made if it was not there.
+    """Create or update the tenant and memberships for one of the project's tenants.
 
     Raises:
         ValidationError: a value is not valid, or another tenant has the slug.
@@ -142,7 +142,7 @@ def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
 @all_tenants()
 @transaction.atomic
 def sync_all(host: HostTenants) -> tuple[int, int]:
-    """Bring every tenant into step; how many the project has, and how many of ours it no longer had."""
+    """Sync every tenant. Returns how many the project has, and how many were deleted because it no longer has them."""
     seen = {str(sync_tenant(host, row).external_id) for row in apps.get_model(host.tenant_model)._default_manager.all()}
     gone = Tenant.objects.exclude(external_id=None).exclude(external_id__in=seen)
     count = gone.count()
@@ -151,46 +151,46 @@ def sync_all(host: HostTenants) -> tuple[int, int]:
 
 
 @all_tenants()
-def _forget(pk: Any) -> None:
+def _delete_tenant(pk: Any) -> None:
     Tenant.objects.filter(external_id=str(pk)).delete()
 
 
-def follow() -> None:
-    """From now on, follow what the project does to its tenants and memberships; called when Django is ready."""
+def connect_signals() -> None:
+    """Sync tenants and memberships whenever the project changes its own. Called by `AppConfig.ready`."""
     host = get_host()
     if host is None:
         return
     model = apps.get_model(host.tenant_model)
     _connect(post_save, model, "tenant", lambda row: sync_tenant(host, row))
-    _connect(post_delete, model, "tenant-gone", lambda row: _forget(row.pk))
+    _connect(post_delete, model, "tenant-gone", lambda row: _delete_tenant(row.pk))
     if not host.membership_model:
         return
     memberships = apps.get_model(host.membership_model)
     if memberships._meta.auto_created:
-        _follow_many(host, model, memberships)
+        _follow_many_to_many(host, model, memberships)
     else:
         for signal, name in ((post_save, "member"), (post_delete, "member-gone")):
-            _connect(signal, memberships, name, lambda row: _sync_if_there(host, model, row))
+            _connect(signal, memberships, name, lambda row: _sync_if_exists(host, model, row))
 
 
 def _connect(signal: Any, sender: type[models.Model], name: str, act: Callable[[Any], object]) -> None:
     def receive(instance: Any, raw: bool = False, **_: Any) -> None:
-        # Fixtures are loaded row by row, in any order: `sync_tenants` follows them.
+        # `raw`: fixtures are loaded in any order, and `sync_tenants` has to be run after them.
         if not raw:
             act(instance)
 
     signal.connect(receive, sender=sender, weak=False, dispatch_uid=f"{_UID}.{name}")
 
 
-def _sync_if_there(host: HostTenants, model: type[models.Model], membership: Any) -> None:
-    # With the tenant itself deleted, its memberships go before it, and there is nothing to keep in step.
+def _sync_if_exists(host: HostTenants, model: type[models.Model], membership: Any) -> None:
+    # If the tenant itself is being deleted, its memberships are deleted first, and the row may be gone.
     row = model._default_manager.filter(pk=host.tenant_of(membership).pk).first()
     if row is not None:
         sync_tenant(host, row)
 
 
-def _follow_many(host: HostTenants, model: type[models.Model], through: type[models.Model]) -> None:
-    """A plain many-to-many field has no rows that are saved one by one."""
+def _follow_many_to_many(host: HostTenants, model: type[models.Model], through: type[models.Model]) -> None:
+    """Follow a many-to-many field without a model of its own, which sends `m2m_changed` only."""
 
     def receive(instance: Any, action: str, pk_set: set[Any] | None, **_: Any) -> None:
         if not action.startswith("post_"):

@@ -1,4 +1,4 @@
-"""The site's pages while the database or Redis is away: said as it is, and to be asked for again."""
+"""Answers 503 for pages of the site while the database or Redis is away."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assistant.services.errors import OUTAGE_ERRORS, RETRY_AFTER_SECONDS
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's `handler500`, which is called while the exception is handled, and after it was logged."""
+    """Answer 503 for an outage and 500 otherwise. Django calls this `handler500` while it handles the exception."""
     if not isinstance(sys.exc_info()[1], OUTAGE_ERRORS):
         return defaults.server_error(request)
     answer = defaults.server_error(request, "503.html")

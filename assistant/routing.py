@@ -1,4 +1,4 @@
-"""Addresses of the websocket API and of the MCP server, and how they are mounted beside a site."""
+"""Mounts the websocket API and the MCP server beside a Django site."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from assistant.websocket.consumer import ChatConsumer
 websocket_urlpatterns = [path("ws/<slug:tenant>/<slug:assistant>/", ChatConsumer.as_asgi())]
 
 
-def from_nobody(application: Any) -> Any:
-    """Let every request and connection begin with nobody's rows in sight."""
+def without_tenants(application: Any) -> Any:
+    """Wrap an application so that every request and connection starts without access to any tenant's rows."""
 
     async def begin(scope: Any, receive: Any, send: Any) -> None:
         set_tenants()
@@ -33,16 +33,16 @@ def from_nobody(application: Any) -> Any:
     return begin
 
 
-def with_caller(application: Any) -> Any:
-    """Give the consumer the browser's cookies; it reads the session itself, once.
+def with_cookies(application: Any) -> Any:
+    """Wrap an application so that it gets the browser's cookies; the consumer reads the session itself.
 
-    Channels' own session middleware looks whether the session was modified at every frame that is sent.
+    Channels' session middleware would check at every frame that is sent whether the session was modified.
     """
     return CookieMiddleware(application)
 
 
 def _choosing(is_ours: Callable[[str], bool], ours: Any, others: Any) -> Any:
-    """Hand what comes to our addresses to one application, and the rest to another."""
+    """Route paths for which `is_ours` is true to one application, and others to another."""
 
     async def route(scope: Any, receive: Any, send: Any) -> None:
         await (ours if is_ours(scope["path"]) else others)(scope, receive, send)
@@ -51,22 +51,22 @@ def _choosing(is_ours: Callable[[str], bool], ours: Any, others: Any) -> Any:
 
 
 def with_mcp(site: Any) -> Any:
-    """Answer the MCP server's addresses before the site: its streams end with their clients, as ASGI tells it."""
+    """Serve the MCP server in front of the site, as an ASGI application, which gets disconnects."""
     return _choosing(is_mcp, mcp_application, site)
 
 
 async def upgrade_required(scope: Any, receive: Any, send: Any) -> None:
-    """Tell an ordinary request that a websocket is meant, whatever tenant it names (RFC 9110, section 15.5.22).
+    """Answer 426 to an HTTP request for a websocket's address, of any tenant (RFC 9110, section 15.5.22).
 
-    Any page may read it: to the widget it says that the server is there, and so refused its handshake.
+    Pages of all origins may read it: the widget learns from it that the server is up and has refused its handshake.
     """
     headers = [(b"upgrade", b"websocket"), (b"content-length", b"0"), (b"access-control-allow-origin", b"*")]
     await send({"type": "http.response.start", "status": 426, "headers": headers})
     await send({"type": "http.response.body"})
 
 
-async def nowhere(scope: Any, receive: Any, send: Any) -> None:
-    """Refuse a websocket at an address that nobody has, as one of a caller who may not come in: 403."""
+async def refuse_unknown(scope: Any, receive: Any, send: Any) -> None:
+    """Refuse a websocket at an unknown address with 403, as callers who are not admitted are."""
     await receive()
     await send({"type": "websocket.close"})
 
@@ -82,25 +82,25 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
 
     Args:
         site: What `get_asgi_application()` gave.
-        websockets: The project's own websockets, if it has any: a `URLRouter`, say. It gets what is not ours.
+        websockets: The application for the project's own websockets, such as a `URLRouter`.
 
     Raises:
         ImproperlyConfigured: an environment variable has a wrong value.
     """
     if settings.ENVIRONMENT_PROBLEMS:
-        # Servers run no system checks, and a wrong value must stop the start there too.
+        # ASGI servers run no system checks.
         raise ImproperlyConfigured(
             " ".join(f"The environment variable {name} {problem}." for name, problem in settings.ENVIRONMENT_PROBLEMS)
         )
     if settings.DEBUG:
         site = StaticFiles(site)
     api = with_known_hosts(with_bounded_bodies(with_mcp(site)))
-    chat = with_caller(URLRouter(websocket_urlpatterns))
+    chat = with_cookies(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {
             "http": _choosing(_is_websocket_of_ours, upgrade_required, api),
-            "websocket": _choosing(_is_websocket_of_ours, chat, websockets or nowhere),
+            "websocket": _choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown),
             "lifespan": lifespan,
         }
     )
-    return with_request_id(from_nobody(router))
+    return with_request_id(without_tenants(router))

@@ -1,7 +1,7 @@
 """OpenTelemetry spans and metrics of runs, model calls and tool calls, by the GenAI semantic conventions.
 
-Source: https://opentelemetry.io/docs/specs/semconv/gen-ai/. Names, tokens and durations only; what was said or passed
-is recorded with `content`. Without an OpenTelemetry SDK in the process nothing is measured or costs.
+Source: https://opentelemetry.io/docs/specs/semconv/gen-ai/. They contain names, tokens and
+durations; messages, arguments and results only with `content`. Without an OpenTelemetry SDK nothing is recorded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from assistant.toolkit import ToolError, ToolResult
 
 _tracer = trace.get_tracer("assistant")
 _meter = metrics.get_meter("assistant")
-# The buckets are those that the conventions ask for.
+# With the buckets of the conventions.
 _tokens = _meter.create_histogram(
     "gen_ai.client.token.usage",
     "{token}",
@@ -50,25 +50,25 @@ _duration = _meter.create_histogram(
 )
 
 
-# An exception's text may hold what must not be recorded; its kind does not.
-_SILENT: Any = {"record_exception": False, "set_status_on_exception": False}
-# A call is given up by another clock than the one that its deadline is told by.
-_TIMERS_DIFFER = timedelta(milliseconds=50)
+# The text of an exception may contain what must not be recorded.
+_NO_EXCEPTION_TEXT: Any = {"record_exception": False, "set_status_on_exception": False}
+# Timeouts and deadlines are measured by different clocks.
+_CLOCK_TOLERANCE = timedelta(milliseconds=50)
 
 
 def is_observed() -> bool:
-    """Whether anybody collects spans in this process."""
+    """Return whether an OpenTelemetry SDK is set up in this process."""
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
 def provider_of(model: Model) -> str:
-    """The conventions' name of whoever answers: a well-known one, where the model tells people another."""
+    """Return the conventions' name of a model's provider."""
     return str(getattr(model, "well_known_provider", model.provider))
 
 
 @contextmanager
 def run_span(*, assistant: str, tenant: str, thread: str, run_id: str, model: Model) -> Iterator[Span]:
-    """The span of one run; `fail` says of it that the run failed."""
+    """Record a span for a run, to the end of the block. Call `fail` if the run fails without an exception."""
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": provider_of(model),
@@ -87,39 +87,41 @@ def run_span(*, assistant: str, tenant: str, thread: str, run_id: str, model: Mo
     )
     labels = {name: attributes[name] for name in named}
     began = time.perf_counter()
-    with _tracer.start_as_current_span(f"invoke_agent {assistant}", attributes=attributes, **_SILENT) as span:
+    with _tracer.start_as_current_span(
+        f"invoke_agent {assistant}", attributes=attributes, **_NO_EXCEPTION_TEXT
+    ) as span:
         try:
             yield span
         except BaseException as exc:
-            fail(span, _kind_of(exc))
+            fail(span, _error_type(exc))
             raise
         finally:
-            _duration.record(time.perf_counter() - began, labels | _error_of(span))
+            _duration.record(time.perf_counter() - began, labels | _error_label(span))
 
 
 def fail(span: Span, kind: str) -> None:
-    """Say of a span that what it stands for failed; `kind` is the conventions' `error.type`."""
+    """Mark a span as failed; `kind` is the conventions' `error.type`."""
     span.set_attribute("error.type", kind)
     span.set_status(Status(StatusCode.ERROR))
 
 
-def _kind_of(exc: BaseException, deadline: datetime | None = None) -> str:
-    """The conventions' `error.type` of what went wrong before `deadline`."""
+def _error_type(exc: BaseException, deadline: datetime | None = None) -> str:
+    """Return the `error.type` of an exception; a cancellation after `deadline` is a timeout."""
     if isinstance(exc, asyncio.CancelledError | GeneratorExit):
-        is_late = deadline is not None and datetime.now(UTC) + _TIMERS_DIFFER >= deadline
+        is_late = deadline is not None and datetime.now(UTC) + _CLOCK_TOLERANCE >= deadline
         return "timeout" if is_late else "cancelled"
     if isinstance(exc, ModelError):
         return exc.code
     return "tool_error" if isinstance(exc, ToolError) else type(exc).__name__
 
 
-def _error_of(span: Span) -> dict[str, str]:
-    """The label of a failure, if the span has one."""
+def _error_label(span: Span) -> dict[str, str]:
+    """Return the metric label for a failed span, nothing for others."""
     kind = (getattr(span, "attributes", None) or {}).get("error.type")
     return {"error.type": str(kind)} if kind else {}
 
 
-# What a span lies within; None for the current span.
+# Returns the context of a span's parent; None for the current span.
 Parent = Callable[[], Context | None]
 
 
@@ -128,7 +130,7 @@ def _current() -> None:
 
 
 def model_spans(model: Model, *, tenant: str, content: bool = False, parent: Parent = _current) -> ModelInterceptor:
-    """An interceptor of this model's: a span around every question to it."""
+    """Return a model interceptor that records a span for every request to `model`."""
     labels = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider_of(model),
@@ -138,28 +140,28 @@ def model_spans(model: Model, *, tenant: str, content: bool = False, parent: Par
 
     async def ask(request: ModelRequest, following: AskModel) -> AsyncIterator[Delta | Reply]:
         began = time.perf_counter()
-        # Not the current span: a generator may be closed in another context than it began in.
+        # Not made the current span, because a generator may be closed in another context than it was started in.
         span = _tracer.start_span(f"chat {model.name}", parent(), kind=SpanKind.CLIENT, attributes=labels)
         is_answered = False
         try:
             async for item in following(request):
                 if isinstance(item, Reply):
                     is_answered = True
-                    _note_reply(span, item, labels, content)
+                    _record_reply(span, item, labels, content)
                 yield item
         except BaseException as exc:
-            # Whoever has the reply need not read on.
+            # Closing the generator after the reply is no failure.
             if not (is_answered and isinstance(exc, GeneratorExit)):
-                fail(span, _kind_of(exc))
+                fail(span, _error_type(exc))
             raise
         finally:
-            _duration.record(time.perf_counter() - began, labels | _error_of(span))
+            _duration.record(time.perf_counter() - began, labels | _error_label(span))
             span.end()
 
     return ask
 
 
-def _note_reply(span: Span, reply: Reply, labels: dict[str, str], content: bool) -> None:
+def _record_reply(span: Span, reply: Reply, labels: dict[str, str], content: bool) -> None:
     usage = reply.usage
     span.set_attribute("gen_ai.response.model", reply.model)
     span.set_attribute("gen_ai.response.finish_reasons", [reply.finish_reason])
@@ -172,11 +174,11 @@ def _note_reply(span: Span, reply: Reply, labels: dict[str, str], content: bool)
     _tokens.record(usage.input_tokens, labels | {"gen_ai.token.type": "input"})
     _tokens.record(usage.output_tokens, labels | {"gen_ai.token.type": "output"})
     if content:
-        span.set_attribute("gen_ai.output.messages", json.dumps([_told(reply)], ensure_ascii=False))
+        span.set_attribute("gen_ai.output.messages", json.dumps([_message_of(reply)], ensure_ascii=False))
 
 
-def _told(reply: Reply) -> dict[str, Any]:
-    """A reply in the form that the conventions give to messages."""
+def _message_of(reply: Reply) -> dict[str, Any]:
+    """Return a reply in the conventions' format of messages."""
     parts: list[dict[str, Any]] = [{"type": "text", "content": reply.text}] if reply.text else []
     parts += [
         {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
@@ -186,7 +188,7 @@ def _told(reply: Reply) -> dict[str, Any]:
 
 
 class ToolSpans:
-    """An interceptor: a span around every tool call."""
+    """A tool interceptor that records a span for every call."""
 
     def __init__(self, *, content: bool = False, parent: Parent = _current) -> None:
         self._content = content
@@ -202,7 +204,7 @@ class ToolSpans:
         }
         began = time.perf_counter()
         with _tracer.start_as_current_span(
-            f"execute_tool {tool.name}", self._parent(), attributes=labels, **_SILENT
+            f"execute_tool {tool.name}", self._parent(), attributes=labels, **_NO_EXCEPTION_TEXT
         ) as span:
             span.set_attribute("gen_ai.tool.call.id", context.tool_call_id)
             span.set_attribute("gen_ai.tool.description", tool.description)
@@ -215,22 +217,22 @@ class ToolSpans:
                 if result.is_error:
                     fail(span, "tool_error")
             except BaseException as exc:
-                fail(span, _kind_of(exc, context.deadline))
+                fail(span, _error_type(exc, context.deadline))
                 raise
             finally:
-                _duration.record(time.perf_counter() - began, labels | _error_of(span))
+                _duration.record(time.perf_counter() - began, labels | _error_label(span))
             if self._content:
                 span.set_attribute("gen_ai.tool.call.result", result.content)
             return result
 
 
 def with_spans(turn: Turn) -> Turn:
-    """A turn of a client with spans around itself, its questions to the model and its tool calls."""
+    """Return a client's turn that records spans for itself, its model requests and its tool calls."""
     return _TurnSpans(turn).turn
 
 
 class _TurnSpans:
-    """The span of a turn is not the current one: whoever reads the turn's events goes on between them."""
+    """Records the spans of a turn. Its own is not made the current span: the caller's code runs between its events."""
 
     def __init__(self, turn: Turn) -> None:
         self._span: Span = trace.INVALID_SPAN
@@ -246,7 +248,7 @@ class _TurnSpans:
         return InterceptedModel(model, [asks])
 
     def _parent(self) -> Context | None:
-        # What an asked assistant does lies within the call that asked it.
+        # In an assistant called as a tool, the current span is that of the call, which is the parent then.
         return trace.set_span_in_context(self._span) if trace.get_current_span() is self._outer else None
 
     @contextmanager
@@ -267,8 +269,8 @@ class _TurnSpans:
             if isinstance(ending := turn.transcript.ending, RunError):
                 fail(self._span, ending.code or "_OTHER")
         except BaseException as exc:
-            fail(self._span, _kind_of(exc))
+            fail(self._span, _error_type(exc))
             raise
         finally:
-            _duration.record(time.perf_counter() - began, labels | _error_of(self._span))
+            _duration.record(time.perf_counter() - began, labels | _error_label(self._span))
             self._span.end()

@@ -1,4 +1,4 @@
-"""How static files are sent: packed for whoever takes them so, and readable for pages of other origins."""
+"""Serves static files compressed, and to pages of other origins."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
-# Pictures and fonts are packed already.
-PACKED_TYPES = ("text/", "application/json", "image/svg+xml")
+# Images and fonts are compressed already.
+COMPRESSED_TYPES = ("text/", "application/json", "image/svg+xml")
 _gzip = GZipMiddleware(lambda request: HttpResponse())
 
 
 class StaticFiles(ASGIStaticFilesHandler):
-    """Static files while developing; pages of other origins may load the widget's modules, as WhiteNoise lets them."""
+    """Static files during development. Other origins may load the widget's modules, as with WhiteNoise."""
 
     def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
         answer = super().serve(request)
@@ -23,9 +23,9 @@ class StaticFiles(ASGIStaticFilesHandler):
 
 
 def pack(request: HttpRequest, answer: HttpResponseBase) -> None:
-    """Compress the answer with a static file, where it is a whole text and the client takes gzip."""
-    if answer.status_code != 200 or not answer.get("Content-Type", "").startswith(PACKED_TYPES):
+    """Compress the response with a static file if it is a complete text and the client accepts gzip."""
+    if answer.status_code != 200 or not answer.get("Content-Type", "").startswith(COMPRESSED_TYPES):
         return
-    # Whether it has changed tells its date: a tag would be that of the bytes as they lie on the disk.
+    # The ETag is that of the uncompressed file; Last-Modified remains for revalidation.
     del answer["ETag"]
     _gzip.process_response(request, answer)

@@ -1,4 +1,4 @@
-"""Addresses of the product."""
+"""URLs of the app."""
 
 from __future__ import annotations
 

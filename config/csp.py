@@ -1,4 +1,4 @@
-"""What sends the Content-Security-Policy: Django's own middleware from version 6.0 on, django-csp on 5.2.
+"""The middleware that sends the Content-Security-Policy: Django's own from version 6.0 on, django-csp's on 5.2.
 
 The settings hold the policy once, as Django's `SECURE_CSP`; django-csp takes the same directives in a setting of its
 own form.

@@ -1,4 +1,4 @@
-"""Settings of a deployment; every value that differs between deployments comes from the environment."""
+"""Settings. Every value that differs between deployments comes from the environment."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 env.read_file(Path(os.environ.get("ENV_FILE", BASE_DIR / ".env")))
 
-# The product's own settings, each from the variable of its name.
+# The app's own settings, each from the environment variable of the same name.
 from assistant.defaults import *  # noqa: E402, F403
 from assistant.defaults import ENVIRONMENT_PROBLEMS, FIELD_ENCRYPTION_KEYS, ROW_LEVEL_SECURITY, keys_from  # noqa: E402
 
-# A checkout has the whole library unless told otherwise.
+# A checkout has the whole library by default.
 ASSISTANT_LIBRARY = env.words("ASSISTANT_LIBRARY", ("all",))
 
 DEBUG = env.flag("DEBUG")
@@ -33,7 +33,7 @@ CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
 INSTALLED_APPS = [
-    # The one gives `runserver` websockets, and is slow to import; the other leaves static files to us.
+    # For `runserver` only, because daphne, which adds websockets to it, is slow to import.
     *(["whitenoise.runserver_nostatic", "daphne"] if "runserver" in sys.argv else []),
     "assistant",
     "django.contrib.admin",
@@ -91,7 +91,7 @@ def _database(config: dict[str, Any]) -> dict[str, Any]:
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         }
     else:
-        # A cursor on the server cannot carry along whose rows it may see.
+        # Row-level security is set per statement, and a server-side cursor fetches with statements of its own.
         config["DISABLE_SERVER_SIDE_CURSORS"] = ROW_LEVEL_SECURITY
     return config
 
@@ -136,7 +136,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 if not DEBUG:
-    # Behind plain HTTP these are switched off by INSECURE_HTTP=true; a machine that answers only itself has no other.
+    # Off for plain HTTP (INSECURE_HTTP=true), and on a host that only answers itself.
     SECURE = not (env.flag("INSECURE_HTTP") or set(ALLOWED_HOSTS) <= set(LOOPBACK))
     SESSION_COOKIE_SECURE = SECURE
     CSRF_COOKIE_SECURE = SECURE
@@ -163,11 +163,11 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["console"], "level": env.choice("LOG_LEVEL", "info", LOG_LEVELS).upper()},
-    # They tell of every request to a provider: its address, and at DEBUG the prompts, or of every answer over MCP.
+    # At lower levels these log every request to providers or over MCP, and at DEBUG the prompts.
     "loggers": {
         name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "aiohttp", "mcp", "sse_starlette")
     }
-    # uvicorn's own lines go the same way; its access log would say query strings, and ours says the rest.
+    # uvicorn logs through the root handler, without its access log, which would contain query strings.
     | {
         "uvicorn": {"handlers": [], "level": "INFO", "propagate": True},
         "uvicorn.access": {"handlers": [], "level": "WARNING", "propagate": True},

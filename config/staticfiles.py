@@ -1,4 +1,4 @@
-"""Static files from the process, in a middleware that asynchronous requests pass without a thread."""
+"""WhiteNoise's middleware for asynchronous requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistant.staticfiles import pack
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
-    """WhiteNoise knows only synchronous requests: each view behind it would hold a thread as long as it waits."""
+    """Serves static files. WhiteNoise's own middleware is synchronous: each waiting view would hold a thread."""
 
     sync_capable = True
     async_capable = True
@@ -27,7 +27,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
             markcoroutinefunction(self)
 
     def add_files(self, root: str, prefix: str | None = None) -> None:
-        # Without `collectstatic` every file is found where its app has it: that there is no folder is no fault.
+        # Without `collectstatic` files are found in their apps, so that a missing folder is no error.
         if self.autorefresh or Path(root).is_dir():
             super().add_files(root, prefix)
 
@@ -35,7 +35,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         return self._answer(request) if self._is_async else super().__call__(request)
 
     async def _answer(self, request: HttpRequest) -> HttpResponseBase:
-        # With autorefresh (while developing) every look is one at the disk.
+        # With autorefresh (in development) files are looked up on the disk, and so in a thread.
         find = sync_to_async(self.find_file) if self.autorefresh else None
         found = await find(request.path_info) if find else self.files.get(request.path_info)
         if found is None:

@@ -1,1 +1,1 @@
-"""ASGI middleware around all doors: access log, body limits, lifespan."""
+"""ASGI middleware: access log, limits of hosts and bodies, lifespan."""

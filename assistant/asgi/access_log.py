@@ -1,6 +1,6 @@
-"""Around everything that is answered: a request id, taken or made, given back and logged, and one line for each answer.
+"""Gives every request an id, which is logged and sent back, and logs one line for every response.
 
-The line has the path without its query string, and neither address nor name of the caller.
+The line has the path without the query string, and neither the address nor the name of the caller.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from assistant.toolkit.logs import Request, begin_request, end_request
 logger = logging.getLogger(__name__)
 
 HEADER = b"x-request-id"
-# What a proxy or a client may give: printable, short, and nothing that a log or a header could choke on.
-_GIVEN = re.compile(rb"[A-Za-z0-9._:-]{8,64}")
-# Asked for every few seconds, by machines.
-_QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
-# The messages of ASGI that begin an answer, and so carry its headers.
-_BEGINNINGS = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
+# Ids that a proxy or client may send; other ids are replaced, so that they cannot forge log lines or headers.
+_VALID_ID = re.compile(rb"[A-Za-z0-9._:-]{8,64}")
+# Requested every few seconds by monitoring, and only logged at DEBUG.
+_PROBE_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+# The ASGI messages that start a response, with its headers.
+_RESPONSE_STARTS = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -33,54 +33,54 @@ Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 def with_request_id(application: Application) -> Application:
-    """The application, each of its answers with an `X-Request-ID` and a line in the log."""
+    """Wrap an ASGI application so that each response has an `X-Request-ID` and a line in the log."""
 
     async def answer(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             await application(scope, receive, send)
             return
-        visit = _Visit(scope, send)
-        token = begin_request(visit.request)
+        exchange = _Exchange(scope, send)
+        token = begin_request(exchange.request)
         try:
-            await application(scope, receive, visit.send)
+            await application(scope, receive, exchange.send)
         finally:
-            visit.log()
+            exchange.log()
             end_request(token)
 
     return answer
 
 
-class _Visit:
-    """One request, or one connection from its handshake to its end."""
+class _Exchange:
+    """One request with its response, or one websocket connection."""
 
     def __init__(self, scope: Mapping[str, Any], send: Send) -> None:
-        self.request = Request(_given(scope) or uuid.uuid4().hex)
+        self.request = Request(_given_id(scope) or uuid.uuid4().hex)
         self._method = scope.get("method", "WEBSOCKET")
-        # Quoted again, or an address could write lines of its own into the log.
+        # Quoted, so that a path cannot forge lines in the log.
         self._path = quote(scope["path"], errors="replace")
         self._send = send
         self._began = time.perf_counter()
         self._status = 0
 
     def send(self, message: Message) -> Awaitable[None]:
-        # No coroutine of its own: every frame of every answer comes this way.
+        # Not a coroutine function, because it is called for every frame.
         if self._status == 0:
             self._begin(message)
         return self._send(message)
 
     def _begin(self, message: Message) -> None:
         kind = message["type"]
-        if kind in _BEGINNINGS:
+        if kind in _RESPONSE_STARTS:
             headers = [pair for pair in message.get("headers") or () if bytes(pair[0]).lower() != HEADER]
             message["headers"] = [*headers, (HEADER, self.request.id.encode())]
             self._status = int(message.get("status", 101))
         elif kind == "websocket.close":
-            # Before the connection was accepted, which servers answer so.
+            # Closed before it was accepted, which servers answer with 403.
             self._status = 403
 
     def log(self) -> None:
-        level = logging.DEBUG if self._path in _QUIET else logging.INFO
-        # Without an answer: whoever asked went away first.
+        level = logging.DEBUG if self._path in _PROBE_PATHS else logging.INFO
+        # 499, as nginx has it: the client disconnected before there was a response.
         status, seconds = self._status or 499, time.perf_counter() - self._began
         metrics.count_response(self._method, status)
         if logger.isEnabledFor(level):
@@ -93,7 +93,7 @@ class _Visit:
             logger.log(level, "%s %s %d", self._method, self._path, status, extra=fields)
 
 
-def _given(scope: Mapping[str, Any]) -> str:
-    """The id that a proxy or client gave, if it is one."""
+def _given_id(scope: Mapping[str, Any]) -> str:
+    """Return the id that a proxy or client sent, empty if it sent none that is valid."""
     found = next((value for name, value in scope["headers"] if name.lower() == HEADER), b"")
-    return found.decode() if _GIVEN.fullmatch(found) else ""
+    return found.decode() if _VALID_ID.fullmatch(found) else ""

@@ -1,6 +1,6 @@
-"""Refuses what no address of the API takes before the site sees it, in the shape of the address's errors.
+"""Refuses unknown hosts and too large bodies at the API's addresses, with the API's errors.
 
-The site itself would keep all of a body first, and answer a wrong host with a page.
+Django itself would store a whole body first, and answer an unknown host with an HTML page.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
 
-# The two addresses below which bodies are JSON; other applications of the site, and our own pages, take what they take.
-# In this order: the first has a version of its own, which reads like the second.
+# The prefixes of the two APIs with JSON bodies. Other pages of the site have limits of their own. `API` comes first,
+# because its addresses hold "v1/" too.
 API, OPENAI = "api/", "v1/"
-# Of slack: a body a little too long is read, and answered by whoever knows its address.
-MOST = 2 * MAX_BODY
+# More than MAX_BODY, so that the view can answer a body that is only a little too long.
+MAX_BUFFERED_BYTES = 2 * MAX_BODY
 TOO_LARGE = HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
 WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here.")
 
 
 class _TooLarge(Exception):
-    """More of a body has come than is taken."""
+    """The body is larger than `MAX_BUFFERED_BYTES`."""
 
 
 def with_known_hosts(application: Application) -> Application:
-    """The application, whose API answers 421 to a host that the site does not serve."""
+    """Wrap an ASGI application so that its API answers 421 to hosts that the site does not serve."""
 
     async def known(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _is_misdirected(scope) and _door(scope):
+        if scope["type"] == "http" and _has_unknown_host(scope) and _api_of(scope):
             await _answer(WRONG_HOST, scope, send)
         else:
             await application(scope, receive, send)
@@ -48,8 +48,8 @@ def with_known_hosts(application: Application) -> Application:
     return known
 
 
-def _is_misdirected(scope: Mapping[str, Any]) -> bool:
-    """Whether Django would refuse the host, which it reads from whatever header the project tells it to."""
+def _has_unknown_host(scope: Mapping[str, Any]) -> bool:
+    """Return whether Django refuses the host, which it reads from the header that the settings name."""
     try:
         ASGIRequest(scope, BytesIO()).get_host()
     except DisallowedHost:
@@ -58,46 +58,46 @@ def _is_misdirected(scope: Mapping[str, Any]) -> bool:
 
 
 def with_bounded_bodies(application: Application) -> Application:
-    """The application, whose API answers 413 to a body that says to be too long, or turns out to be."""
+    """Wrap an ASGI application so that its API answers 413 to bodies that are too long, declared so or not."""
 
     async def bounded(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await application(scope, receive, send)
             return
-        if _announced(scope) > MOST and _door(scope):
+        if _declared_length(scope) > MAX_BUFFERED_BYTES and _api_of(scope):
             await _answer(TOO_LARGE, scope, send)
             return
-        has_begun, left = False, MOST
+        has_begun, remaining = False, MAX_BUFFERED_BYTES
 
-        async def counted() -> Message:
-            nonlocal left
+        async def counting_receive() -> Message:
+            nonlocal remaining
             message = await receive()
-            was_within, left = left >= 0, left - len(message.get("body", b""))
-            if left < 0 and was_within and not has_begun and _door(scope):
+            was_within, remaining = remaining >= 0, remaining - len(message.get("body", b""))
+            if remaining < 0 and was_within and not has_begun and _api_of(scope):
                 raise _TooLarge
             return message
 
-        async def begun(message: Message) -> None:
+        async def tracking_send(message: Message) -> None:
             nonlocal has_begun
             has_begun = True
             await send(message)
 
         try:
-            await application(scope, counted, begun)
+            await application(scope, counting_receive, tracking_send)
         except _TooLarge:
             await _answer(TOO_LARGE, scope, send)
 
     return bounded
 
 
-def _announced(scope: Mapping[str, Any]) -> int:
-    """How long a body says to be; 0 if it does not say."""
+def _declared_length(scope: Mapping[str, Any]) -> int:
+    """Return the Content-Length, 0 if there is none."""
     given = next((value for name, value in scope["headers"] if name == b"content-length"), b"0").decode("latin-1")
     return int(given) if given.isascii() and given.isdigit() and len(given) < 20 else 0
 
 
-def _door(scope: Mapping[str, Any]) -> str:
-    """Which of the two doors an address belongs to, wherever the project has mounted them; "" for all others."""
+def _api_of(scope: Mapping[str, Any]) -> str:
+    """Return which API an address belongs to, wherever the project has mounted it; empty for all others."""
     path = scope["path"].removeprefix(scope.get("root_path", ""))
     try:
         match = resolve(path)
@@ -105,12 +105,12 @@ def _door(scope: Mapping[str, Any]) -> str:
         return ""
     if "assistant" not in match.app_names:
         return ""
-    return next((door for door in (API, OPENAI) if f"/{door}" in f"/{match.route}"), "")
+    return next((api for api in (API, OPENAI) if f"/{api}" in f"/{match.route}"), "")
 
 
 async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send) -> None:
     body = refusal.body
-    if _door(scope) == OPENAI:
+    if _api_of(scope) == OPENAI:
         body = error_body(str(refusal), kind="invalid_request_error", code=refusal.code)
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})

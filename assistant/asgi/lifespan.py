@@ -1,4 +1,4 @@
-"""The server's start and end as ASGI's lifespan tells them: house is kept from the start, and runs end in order."""
+"""Handles ASGI's lifespan: starts background work with the server, and lets runs finish when it stops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ async def lifespan(
     receive: Callable[[], Awaitable[Mapping[str, Any]]],
     send: Callable[[Mapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Serve one lifespan; servers that know none (daphne) start the same at their first run or websocket."""
+    """Serve one lifespan. Servers without one (daphne) start the background work with the first run or websocket."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

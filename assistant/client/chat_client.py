@@ -1,4 +1,4 @@
-"""ChatClient: a whole chat with tools, and no database."""
+"""`ChatClient`: chats with tools, without a database."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 _spans = Late("assistant.spans")
 
-# Fits most models; a prompt that grows without bound ends in an error, or in a bill.
+# Fits most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
 AnyTool = Tool | Callable[..., Any] | str
 Prompt = str | Sequence[Message | Mapping[str, Any]] | None
@@ -38,7 +38,7 @@ Resolver = Registry | Callable[[str], Tool | None]
 
 
 class CallSettings(TypedDict, total=False):
-    """What one call can set for itself.
+    """The settings of one call.
 
     `tools` replace the client's; `context` is merged over the client's. `history` is the conversation so far, as
     `reply.messages` gives it; `conversation` is its key in the client's store. With `execute_tools=False` calls are
@@ -63,26 +63,25 @@ class ChatClient:
     """Chats with a model, and runs the tools it calls.
 
     Args:
-        model: who answers.
+        model: the model that answers.
         system: the system prompt.
         tools: the default tools: `Tool` values, plain functions, or names that `resolvers` know.
-        context: what tools get to know: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their
-            fields), and anything else, which tools find in `context.extra`: of dicts, lists and sets each call
-            has a copy of its own.
+        context: for the tools: `tenant` and `user` (a `TenantInfo` and a `UserInfo`, or mappings of their fields), and
+            anything else, which tools find in `context.extra`. Each call gets copies of dicts, lists and sets.
         limits: how much one turn may use.
-        options: what the provider is sent besides, such as `temperature`.
-        history_tokens: how much of the conversation the model is sent, as estimated; 0 for all of it.
-        history_messages: how many messages of the conversation the model is sent; 0 for any number.
+        options: more parameters for the provider, such as `temperature`.
+        history_tokens: how many tokens of the conversation the model gets, as estimated; 0 for all.
+        history_messages: how many messages of the conversation the model gets; 0 for all.
         configs: settings of tools, by tool name: values of their `config`, or mappings of its fields.
         secrets: secrets of tools, by tool name and then by secret name; each gets those that it declares.
-        resolvers: asked in turn for a tool that is given by name; the first that has it wins.
-        store: keeps the conversations of calls that name one.
-        search_over: with more tools than this the model searches for them instead of seeing them all; 0 for never.
-        interceptors: stand around every tool call, the first outermost.
-        model_interceptors: stand around every question to the model, the first outermost.
+        resolvers: look up tools that are given by name, in this order.
+        store: stores the conversations of calls with `conversation`.
+        search_over: with more tools than this, the model searches for tools instead of seeing them all; 0 for never.
+        interceptors: wrap every tool call, the first outermost.
+        model_interceptors: wrap every request to the model, the first outermost.
 
     Raises:
-        InvalidTool: a tool's settings are not as it declares them, as `call` does for tools of its own.
+        InvalidTool: a tool's settings are not valid; `call` raises it too, for the tools of that call.
     """
 
     def __init__(
@@ -136,16 +135,16 @@ class ChatClient:
         output_mode: Mode | None = None,
         **settings: Unpack[CallSettings],
     ) -> ChatReply[Any]:
-        """Ask, run tools until there is an answer, and return that.
+        """Ask the model, run the tools it calls, and return its answer.
 
         Args:
-            message: a text, or messages; None to go on from the history as it is.
-            output_type: what `reply.output` is to be: a type, or a JSON Schema of an object.
-            output_mode: how that is asked for; default the best that the model can do.
+            message: a text, or messages; None to continue from the history.
+            output_type: the type of `reply.output`, or a JSON Schema of an object.
+            output_mode: how the model is asked for it; by default the best way that it supports.
             **settings: see `CallSettings`.
 
         Raises:
-            RunFailed: the provider failed, a limit was reached, or the answer never became an `output_type`.
+            RunFailed: the provider failed, a limit was reached, or no answer fitted `output_type`.
         """
         output = None if output_type is None else output_of(output_type)
         return await (await self._turn(message, settings, output, output_mode)).finish()
@@ -158,10 +157,10 @@ class ChatClient:
         output_mode: Mode | None = None,
         **settings: Unpack[CallSettings],
     ) -> ReplyStream:
-        """The same event by event; a failure is the last event, `RUN_ERROR`, and is not raised.
+        """Like `call`, but yields events. A failure is not raised, but is the last event, `RUN_ERROR`.
 
-        With an `output_type` there are `output.partial` events while the answer grows, and its value, as JSON's kinds,
-        is the `result` of `RUN_FINISHED`.
+        With an `output_type` there are `output.partial` events while the answer grows, and the `result` of
+        `RUN_FINISHED` is its value as JSON.
         """
         output = None if output_type is None else output_of(output_type)
         return ReplyStream(lambda: self._turn(message, settings, output, output_mode))
@@ -174,9 +173,9 @@ class ChatClient:
         output_mode: Mode | None = None,
         **settings: Unpack[CallSettings],
     ) -> AsyncGenerator[T, None]:
-        """The answer as it grows: what is there so far, whenever that makes an `output_type`, and last the whole.
+        """Yield the answer as it grows, whenever its parts so far fit `output_type`, and last the complete one.
 
-        An answer that does not fit is mended as `call` does it; the values then begin anew.
+        If the answer does not fit, the model is asked again as in `call`, and the values start over.
 
         Raises:
             RunFailed: as `call` does.
@@ -188,7 +187,7 @@ class ChatClient:
                 yield value
 
     async def compact(self, history: Sequence[Message], *, tokens: int) -> list[Message]:
-        """A long conversation with its older part as a summary, for the next call's `history`. Raises `ModelError`."""
+        """Summarise the older part of a long conversation, for the `history` of the next call. Raises `ModelError`."""
         return await summarise(self.model, history, tokens=tokens)
 
     async def execute(
@@ -197,13 +196,13 @@ class ChatClient:
         """Run the calls that a reply left to the caller, with the tools and the context of its own call.
 
         Args:
-            decisions: what somebody said about calls that need approval, by call id.
+            decisions: the decisions on calls that need approval, by call id.
 
         Returns:
-            The reply with the results; pass its `messages` on as `history`.
+            The reply with the results. Pass its `messages` as `history` to the next call.
 
         Raises:
-            ValueError: the reply is of no call of a client.
+            ValueError: the reply was not made by a client.
         """
         if reply.plan is None:
             raise ValueError("This reply was not made by a client.")
@@ -254,7 +253,7 @@ class ChatClient:
             output_mode=mode or self._output_mode,
         )
         turn = Turn(plan, journal, sent, new, self._store if conversation else None, conversation)
-        # Whoever collects spans has imported this.
+        # Spans are only collected by programs that have imported OpenTelemetry.
         spans = _spans.load() if "opentelemetry.trace" in sys.modules else None
         return spans.with_spans(turn) if spans is not None and spans.is_observed() else turn
 

@@ -1,1 +1,1 @@
-"""The documentation as pages of the running site."""
+"""Serves the documentation as pages of the site."""

@@ -1,4 +1,4 @@
-"""The websocket API as an AsyncAPI 3.0 document, made from the very types that write and read its frames.
+"""Describes the websocket API as an AsyncAPI 3.0 document, generated from the types of its frames.
 
 Source: https://www.asyncapi.com/docs/reference/specification/v3.0.0
 """
@@ -21,7 +21,7 @@ _SEQ: Schema = {"type": "integer", "minimum": 0}
 _METADATA: Schema = {
     "type": "object",
     "description": "Which event of which run this is; `seq` counts from 1 within the run, without "
-    "gaps but for what a fresh picture stands for.",
+    "gaps except where a snapshot replaces events.",
     "properties": {
         "run": {
             "type": "object",
@@ -40,10 +40,10 @@ def _frame(kind: str, required: dict[str, Schema], optional: dict[str, Schema] |
     return {"type": "object", "properties": properties, "required": ["type", *required]}
 
 
-# What a client sends beside a RunAgentInput, with the sentence that tells what for.
-_FRAMES: dict[str, tuple[str, Schema]] = {
+# The frames that clients send besides a RunAgentInput, with a description each.
+_CLIENT_FRAMES: dict[str, tuple[str, Schema]] = {
     "attach": (
-        "Catch up with a thread and follow it; without `after`, from a fresh picture.",
+        "Catch up with a thread and follow it; without `after`, from a snapshot.",
         _frame(
             "attach",
             {"threadId": _THREAD_ID},
@@ -77,10 +77,10 @@ def event_schemas() -> dict[str, Schema]:
 
 
 def asyncapi_document(*, host: str, scheme: str) -> dict[str, Any]:
-    """The whole document, for the deployment at `host`; `scheme` is ws or wss."""
+    """Return the document for the deployment at `host`; `scheme` is ws or wss."""
     sent = {kind: ("An event of AG-UI.", {"$ref": _REF + kind}) for kind in _event_types()}
     run_input = ("Start a run.", {"$ref": f"{_REF}RunAgentInput"})
-    received = {"RunAgentInput": run_input, **_FRAMES}
+    received = {"RunAgentInput": run_input, **_CLIENT_FRAMES}
     names = {**sent, **received}
     return {
         "asyncapi": "3.0.0",
@@ -138,7 +138,7 @@ def _input_schemas() -> dict[str, Schema]:
 
 
 def _on_the_wire(schema: Any) -> Any:
-    """The schema of what is sent: an optional field is left out, never null."""
+    """Change the schema to what is sent: optional fields are left out, never null."""
     if isinstance(schema, list):
         return [_on_the_wire(item) for item in schema if item != {"type": "null"}]
     if not isinstance(schema, dict):
@@ -147,7 +147,7 @@ def _on_the_wire(schema: Any) -> Any:
 
 
 def _without_discriminators(schema: Any) -> Any:
-    """AsyncAPI's `discriminator` is a name, not OpenAPI's object."""
+    """Drop OpenAPI's `discriminator` objects; in AsyncAPI it is a string."""
     if isinstance(schema, list):
         return [_without_discriminators(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The documents of `docs/` as pages: rendered on request, once for each change of a file."""
+"""Renders the documents of `docs/` as HTML, once for each change of a file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-# An installed package carries its documents; in a checkout they lie beside it.
+# The installed package contains the documents; in a checkout they are beside it.
 _PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent
 FOLDER = ROOT / "docs"
 IMAGES = FOLDER / "images"
-# The one document that lies elsewhere.
+# The one document outside the folder.
 README = "readme"
 INDEX = "index"
 _LINK = re.compile(r"\[[^\]]*\]\(((?:\.\./)?[\w-]+\.md)\)")
@@ -41,7 +41,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What a document says below a heading, code and tables with it, as plain text."""
+    """The plain text below a heading of a document, with its code and tables."""
 
     title: str
     anchor: str
@@ -50,7 +50,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A rendered document; `html` is trusted as the code is, for it comes with it."""
+    """A rendered document; its `html` is as trusted as the code that it is shipped with."""
 
     slug: str
     title: str
@@ -61,14 +61,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Documents for the same readers."""
+    """A group of documents in the table of contents."""
 
     title: str
     documents: tuple[Document, ...]
 
 
 def find_document(slug: str) -> Document | None:
-    """The document of that name, as its file is now; None if there is none."""
+    """Return the current document of that slug, or None if there is none."""
     path = ROOT / "README.md" if slug == README else FOLDER / f"{slug}.md"
     if not re.fullmatch(r"[a-z0-9-]+", slug) or not path.is_file():
         return None
@@ -76,7 +76,7 @@ def find_document(slug: str) -> Document | None:
 
 
 def contents() -> list[Group]:
-    """All documents in the order of docs/index.md, by whom they are for."""
+    """Return all documents, in the groups and the order of docs/index.md."""
     rows = re.findall(r"^\| ([^|]*[^|\s]) \|(.*)\|$", (FOLDER / f"{INDEX}.md").read_text(), re.MULTILINE)
     found = []
     for title, cell in rows:
@@ -86,7 +86,7 @@ def contents() -> list[Group]:
 
 
 def find_image(name: str) -> Path | None:
-    """The file of an image in the documents."""
+    """Return the file of an image, or None if there is none."""
     path = IMAGES / name
     return path if re.fullmatch(r"[\w-]+\.png", name) and path.is_file() else None
 
@@ -101,16 +101,16 @@ def _rendered(slug: str, path: Path, _changed_at: int) -> Document:
 
 
 def _passages(tokens: Sequence[Token]) -> Iterator[Passage]:
-    """The text between headings of any level."""
+    """Yield the text between headings of any level."""
     title = anchor = ""
-    said: list[str] = []
+    texts: list[str] = []
     for number, token in enumerate(tokens):
         if token.type == "heading_open":
-            yield Passage(title, anchor, " ".join(said))
-            title, anchor, said = _plain(tokens[number + 1]), str(token.attrs["id"]), []
+            yield Passage(title, anchor, " ".join(texts))
+            title, anchor, texts = _plain(tokens[number + 1]), str(token.attrs["id"]), []
         elif token.type in {"inline", "fence", "code_block"}:
-            said.append(_plain(token))
-    yield Passage(title, anchor, " ".join(said))
+            texts.append(_plain(token))
+    yield Passage(title, anchor, " ".join(texts))
 
 
 def _plain(token: Token) -> str:
@@ -120,7 +120,7 @@ def _plain(token: Token) -> str:
 
 
 def anchor_of(heading: str) -> str:
-    """The anchor of a heading, as on GitHub."""
+    """Return the anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
@@ -129,7 +129,7 @@ def _slug(target: str) -> str:
 
 
 def _prepare(state: StateCore) -> None:
-    """Give headings their anchors, and let links and images lead to the pages."""
+    """Give headings anchors, and point links and images to the site's pages."""
     for number, token in enumerate(state.tokens):
         if token.type == "heading_open":
             inline = state.tokens[number + 1]
@@ -140,12 +140,12 @@ def _prepare(state: StateCore) -> None:
         for child in token.children or ():
             for name in {"href", "src"} & child.attrs.keys():
                 address = _address(str(child.attrs.pop(name)))
-                # What is no page of the site, such as the licence, is named without a link.
+                # The text of a link to a file without a page, such as the licence, stays without the link.
                 child.attrs |= {name: address} if address else {}
 
 
 def _name_columns(state: StateCore) -> None:
-    """Give cells the names of their columns, for screens where they stand below each other: of three and more."""
+    """Give cells the names of their columns if there are three or more: small screens show cells below each other."""
     columns: list[str] = []
     cell = 0
     for number, token in enumerate(state.tokens):
@@ -162,7 +162,7 @@ def _name_columns(state: StateCore) -> None:
 
 
 def _address(target: str) -> str:
-    """Where a link of a document leads as a page; empty if there is none."""
+    """Return the URL of the page that a link in a document points to, empty if there is none."""
     parts = urlsplit(target)
     anchor = f"#{parts.fragment}" if parts.fragment else ""
     if parts.scheme or not parts.path:

@@ -1,4 +1,4 @@
-"""The pages of the documents, at `/docs/`; open to all, for they tell of no tenant."""
+"""The pages at `/docs/`. They need no sign-in, because they say nothing about tenants."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from django.views.decorators.http import require_safe
 
 from assistant.docs_site.asyncapi import asyncapi_document
 from assistant.docs_site.documents import INDEX, contents, find_document, find_image
-from assistant.docs_site.search import MAX_QUERY, search_manual
+from assistant.docs_site.search import MAX_QUERY, search_documents
 
 
 @require_safe
 def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
-    """One document, with the list of all."""
+    """Show one document with the table of contents."""
     document = find_document(slug)
     if document is None:
         raise Http404
@@ -22,15 +22,15 @@ def page(request: HttpRequest, slug: str = INDEX) -> HttpResponse:
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """What the documents say of the words in `q`."""
+    """Show the passages that match the query in `q`."""
     query = request.GET.get("q", "")[:MAX_QUERY].strip()
-    context = {"query": query, "found": search_manual(query), "groups": contents()}
+    context = {"query": query, "found": search_documents(query), "groups": contents()}
     return render(request, "assistant/manual_search.html", context)
 
 
 @require_safe
 def image(request: HttpRequest, name: str) -> HttpResponseBase:
-    """A picture in a document."""
+    """Serve an image of a document."""
     path = find_image(name)
     if path is None:
         raise Http404
@@ -39,6 +39,6 @@ def image(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def asyncapi(request: HttpRequest) -> JsonResponse:
-    """The websocket API as an AsyncAPI document."""
+    """Serve the description of the websocket API as an AsyncAPI document."""
     scheme = "wss" if request.is_secure() else "ws"
     return JsonResponse(asyncapi_document(host=request.get_host(), scheme=scheme), json_dumps_params={"indent": 2})

@@ -1,1 +1,1 @@
-"""What management commands share."""
+"""Shared code of the management commands."""

@@ -1,4 +1,4 @@
-"""Whom a command's arguments name; what is not there ends the command with a sentence."""
+"""Finds the rows that a command's arguments name, or ends the command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.services.tenancy import memberships
 
 
 def find_tenant(slug: str) -> Tenant:
-    """The tenant of that slug. Raises `CommandError`."""
+    """Return the tenant with that slug. Raises `CommandError` if there is none."""
     tenant = Tenant.objects.filter(slug=slug).first()
     if tenant is None:
         raise CommandError(f"There is no tenant {slug!r}.")
@@ -19,7 +19,7 @@ def find_tenant(slug: str) -> Tenant:
 
 
 def find_user(username: str) -> Any:
-    """The user of that name, in whichever field the user model keeps it. Raises `CommandError`."""
+    """Return the user with that name, in the field that the user model has for it. Raises `CommandError`."""
     user = memberships.find_user(username)
     if user is None:
         raise CommandError(f"There is no user {username!r}.")

@@ -1,4 +1,4 @@
-"""The demo's two rivals: Acme sells mountain gear, Globex sells instruments; both have a customer 42."""
+"""Loads the demo's two tenants: Acme sells mountain gear, Globex sells instruments; both have a customer 42."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tools.demo import FIXTURES, load_demo
 
 @dataclass(frozen=True, slots=True)
 class DemoAssistant:
-    """An assistant with its published prompt; `without` are the tools it may not use."""
+    """An assistant and its prompt; `without` names the tools that are off for it."""
 
     slug: str
     name: str
@@ -34,7 +34,7 @@ class DemoAssistant:
 
 @dataclass(frozen=True, slots=True)
 class DemoTenant:
-    """A tenant with its people (username and role), its assistants, and the tools that ask first."""
+    """A tenant with its people (username and role), its assistants, and the tools that need approval."""
 
     slug: str
     name: str
@@ -46,7 +46,7 @@ class DemoTenant:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """Who may sign in at the demo, for its banner."""
+    """A user who can sign in at the demo."""
 
     username: str
     password: str
@@ -158,13 +158,13 @@ _DOCUMENT_KINDS = {".md": Document.Kind.MARKDOWN, ".txt": Document.Kind.TEXT}
 
 
 def password_of(username: str) -> str:
-    """A password that everybody may know, which is why it exists in DEBUG only."""
+    """Return the public password of a demo user."""
     return f"demo-{username}-pass"
 
 
 @transaction.atomic
 def load_demo_tenants() -> list[SignIn]:
-    """Make the demo's tenants, people, assistants and switches, each unless it is there, and say who may sign in.
+    """Create the demo's tenants, people, assistants and switches unless they exist. Returns who can sign in.
 
     Raises:
         ImproperlyConfigured: DEBUG is off; the demo's passwords are public.
@@ -212,12 +212,12 @@ def _assistant(tenant: Tenant, wanted: DemoAssistant) -> Assistant:
 
 
 def _unwrapped(text: str) -> str:
-    """Paragraphs and list items as one line each."""
+    """Put paragraphs and list items on one line each."""
     return "\n\n".join(re.sub(r"\n(?!-) *", " ", paragraph) for paragraph in text.strip().split("\n\n"))
 
 
 def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]) -> None:
-    """Everything on but what asks first; each assistant without the tools that are not its business."""
+    """Switch all tools on or to approval for the tenant, and some off for single assistants."""
     known = [tool.name for tool in catalogue.registry()]
     for name in known:
         policy = ToolSetting.Policy.ASK if name in plan.asking else ToolSetting.Policy.ON
@@ -230,14 +230,14 @@ def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]
 
 
 def load_demo_documents(tenant: Tenant) -> None:
-    """Store a demo tenant's Markdown and text fixtures as its documents; existing titles stay as they are."""
+    """Store a demo tenant's Markdown and text fixtures as documents, unless one of the same title exists."""
     existing = set(Document.objects.filter(tenant_id=tenant.pk).values_list("title", flat=True))
     for path in sorted((FIXTURES / tenant.slug).iterdir()):
         kind = _DOCUMENT_KINDS.get(path.suffix)
         if kind is None:
             continue
         text = path.read_text(encoding="utf-8")
-        # "# Refunds and returns" opens a Markdown file; a plain one has its file's name as its title.
+        # The title is the first heading of a Markdown file, or the name of a text file.
         title = text.partition("\n")[0].removeprefix("# ") if path.suffix == ".md" else _title(path)
         if title not in existing:
             add_document(tenant=tenant, title=title, text=text, kind=kind)

@@ -1,4 +1,4 @@
-"""What the product's own commands are made of."""
+"""The base class of the app's commands."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from assistant.services.tenancy.row_scope import all_tenants
 
 
 class OperatorCommand(BaseCommand):
-    """A command of the deployment's operator, who sees all tenants' rows, whichever project's `manage.py` runs it.
+    """A command that sees all tenants' rows, whichever project's `manage.py` runs it.
 
-    It refuses to begin where the database hides them: it would tell of an empty deployment, or leave work half done.
+    It refuses to run if row-level security hides rows: it would report an empty deployment, or do half the work.
     """
 
     works_on_tenants = True

@@ -1,4 +1,4 @@
-"""What the commands that export and delete share: who is meant, who does it, and that they mean it."""
+"""Shared code of the commands that export and delete a tenant's or a user's data."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from assistant.services.tenancy import memberships
 
 
 def add_actor(parser: CommandParser) -> None:
-    parser.add_argument("--by", required=True, metavar="USERNAME", help="Who does it: an operator, for the audit.")
+    parser.add_argument(
+        "--by", required=True, metavar="USERNAME", help="The superuser who runs it, for the audit trail."
+    )
 
 
 def add_subject(parser: CommandParser) -> None:
-    """Arguments that name a user: by their username, or a tenant's end user by the tenant's own id of them."""
-    parser.add_argument("username", nargs="?", help="Somebody who signs in.")
-    parser.add_argument("--end-user", nargs=2, metavar=("TENANT", "ID"), help="A tenant's end user, by its id of them.")
+    """Add arguments for a user: a username, or a tenant's end user by the tenant's own id."""
+    parser.add_argument("username", nargs="?", help="A user who signs in.")
+    parser.add_argument("--end-user", nargs=2, metavar=("TENANT", "ID"), help="An end user, by the tenant's own id.")
 
 
 def find_actor(username: str) -> Any:
-    """The operator of that name. Raises `CommandError`."""
+    """Return the superuser with that name. Raises `CommandError` if there is none."""
     actor = memberships.find_user(username)
     if actor is None or not (actor.is_superuser and actor.is_active):
-        raise CommandError(f"--by must name a superuser; {username!r} is none.")
+        raise CommandError(f"--by must name a superuser; {username!r} is not one.")
     return actor
 
 
 def find_subject(options: Mapping[str, Any]) -> Any:
-    """The user that the arguments of `add_subject` name. Raises `CommandError`."""
+    """Return the user that the arguments of `add_subject` name. Raises `CommandError`."""
     if bool(options["username"]) == bool(options["end_user"]):
         raise CommandError("Name a user, or an end user with --end-user TENANT ID.")
     if options["username"]:
@@ -45,13 +47,13 @@ def find_subject(options: Mapping[str, Any]) -> Any:
 
 
 def show(command: BaseCommand, counts: Mapping[str, int]) -> None:
-    """One line for each kind of row."""
+    """Print the number of rows of each kind."""
     for label, number in sorted(counts.items()):
         command.stdout.write(f"{number:>8}  {label}")
 
 
 def write_export(path: Path, export: Callable[[IO[bytes]], dict[str, int]]) -> dict[str, int]:
-    """Have `export` write a new file that its owner alone can read. Raises `CommandError` if it cannot be made."""
+    """Let `export` write a new file that only its owner can read. Raises `CommandError` if that fails."""
     try:
         with path.open("xb") as file:
             path.chmod(0o600)
@@ -61,6 +63,6 @@ def write_export(path: Path, export: Callable[[IO[bytes]], dict[str, int]]) -> d
 
 
 def confirm(options: Mapping[str, Any], name: str) -> None:
-    """Ask for the name once more, unless told not to. Raises `CommandError` if it is not given."""
+    """Ask to type the name, unless --noinput was given. Raises `CommandError` if it is not typed."""
     if options["interactive"] and input(f"This cannot be undone. Type {name} to go on: ") != name:
         raise CommandError("Nothing was deleted.")

@@ -1,4 +1,4 @@
-"""The browser chat's pages: choose a tenant, talk, and keep one's conversations in order."""
+"""The pages of the browser chat: the choice of a tenant, the chat itself, and the list of conversations."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ PAGES = Door(frozenset({CredentialKind.SESSION}))
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """A member at a page of one of their tenants."""
+class MemberRequest:
+    """A request of a member for a page of their tenant."""
 
     member: Member
     request: HttpRequest
@@ -51,7 +51,7 @@ def _user_id(request: HttpRequest) -> UserId:
 
 
 def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
-    """Let only signed-in members of the tenant in; to anybody else neither the tenant nor the page exists."""
+    """Require a signed-in member of the tenant. Other users get 404, as for a tenant that does not exist."""
 
     @never_cache
     @login_required
@@ -62,7 +62,7 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             caller = admit(Credentials(session=session), PAGES, scopes=DEFAULT_SCOPES, tenant_slug=tenant)
         except AccessDenied as denied:
             raise Http404 from denied
-        return view(Visit(caller.member, request), **values)
+        return view(MemberRequest(caller.member, request), **values)
 
     return checked
 
@@ -71,7 +71,7 @@ def for_members(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 @never_cache
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """On to the tenant that was visited last, or to the only one; a choice if there are several."""
+    """Redirect to the user's last or only tenant, or show a choice of their tenants."""
     slugs = [membership.tenant.slug for membership in memberships_of(user_id=_user_id(request))]
     last = request.session.get(TENANT_IN_SESSION)
     if last in slugs or len(slugs) == 1:
@@ -81,24 +81,24 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @for_members
-def chat(visit: Visit) -> HttpResponse:
-    """A new conversation, with the assistant that `?assistant=` names or the tenant's first."""
-    assistants = _assistants(visit.member)
-    wanted = visit.request.GET.get("assistant")
+def chat(page: MemberRequest) -> HttpResponse:
+    """Show a new conversation with the assistant that `?assistant=` names, or with the tenant's first."""
+    assistants = _assistants(page.member)
+    wanted = page.request.GET.get("assistant")
     chosen = next((one for one in assistants if one.slug == wanted), None)
     if wanted and chosen is None:
         raise Http404
-    return _chat_page(visit, assistants, chosen or (assistants[0] if assistants else None), None)
+    return _chat_page(page, assistants, chosen or (assistants[0] if assistants else None), None)
 
 
 @require_safe
 @for_members
-def thread(visit: Visit, thread: uuid.UUID) -> HttpResponse:
-    """A conversation; what was said in it comes over the websocket."""
-    conversation = find_conversation(member=visit.member, conversation_id=thread)
+def thread(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
+    """Show a conversation. Its messages come over the websocket."""
+    conversation = find_conversation(member=page.member, conversation_id=thread)
     if conversation is None or not conversation.assistant.is_active:
         raise Http404
-    return _chat_page(visit, _assistants(visit.member), conversation.assistant, conversation)
+    return _chat_page(page, _assistants(page.member), conversation.assistant, conversation)
 
 
 def _assistants(member: Member) -> list[Assistant]:
@@ -107,11 +107,11 @@ def _assistants(member: Member) -> list[Assistant]:
 
 
 def _chat_page(
-    visit: Visit, assistants: list[Assistant], assistant: Assistant | None, conversation: Conversation | None
+    page: MemberRequest, assistants: list[Assistant], assistant: Assistant | None, conversation: Conversation | None
 ) -> HttpResponse:
-    member = visit.member
-    if visit.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
-        visit.request.session[TENANT_IN_SESSION] = member.tenant.slug
+    member = page.member
+    if page.request.session.get(TENANT_IN_SESSION) != member.tenant.slug:
+        page.request.session[TENANT_IN_SESSION] = member.tenant.slug
     starters = [text for text in (assistant.starters if assistant else []) if isinstance(text, str)]
     context = {
         "tenant": member.tenant,
@@ -125,31 +125,31 @@ def _chat_page(
         "conversations": list_conversations(member=member),
         "has_own_connections": has_own_connections(member=member),
     }
-    return render(visit.request, "assistant/chat/chat.html", context)
+    return render(page.request, "assistant/chat/chat.html", context)
 
 
 @require_safe
 @for_members
-def conversations(visit: Visit) -> HttpResponse:
-    """The list of conversations as a piece of the page; `?q=` searches, `?current=` marks one."""
-    found = list_conversations(member=visit.member, search=visit.request.GET.get("q", ""))
-    current = visit.request.GET.get("current", "")
+def conversations(page: MemberRequest) -> HttpResponse:
+    """Return the list of conversations as an HTML fragment; `?q=` searches, `?current=` marks one."""
+    found = list_conversations(member=page.member, search=page.request.GET.get("q", ""))
+    current = page.request.GET.get("current", "")
     context = {
-        "tenant": visit.member.tenant,
+        "tenant": page.member.tenant,
         "conversations": found,
         "conversation": next((one for one in found if str(one.pk) == current), None),
-        "search": visit.request.GET.get("q", "").strip(),
+        "search": page.request.GET.get("q", "").strip(),
     }
-    return render(visit.request, "assistant/chat/conversations.html", context)
+    return render(page.request, "assistant/chat/conversations.html", context)
 
 
 @require_POST
 @for_members
-def rename(visit: Visit, thread: uuid.UUID) -> HttpResponse:
-    """Give a conversation the title that the form field `title` holds."""
+def rename(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
+    """Rename a conversation to the form field `title`."""
     try:
         title = rename_conversation(
-            member=visit.member, conversation_id=thread, title=visit.request.POST.get("title", "")
+            member=page.member, conversation_id=thread, title=page.request.POST.get("title", "")
         )
     except ValueError as exc:
         return JsonResponse({"error": str(exc)}, status=400)
@@ -160,12 +160,12 @@ def rename(visit: Visit, thread: uuid.UUID) -> HttpResponse:
 
 @require_POST
 @for_members
-def delete(visit: Visit, thread: uuid.UUID) -> HttpResponse:
+def delete(page: MemberRequest, thread: uuid.UUID) -> HttpResponse:
     """Delete a conversation; 409 while it is being answered."""
     try:
-        is_deleted = delete_conversation(member=visit.member, conversation_id=thread)
+        is_deleted = delete_conversation(member=page.member, conversation_id=thread)
     except ConversationBusy:
         return JsonResponse({"error": "This conversation is still being answered. Stop it first."}, status=409)
     if not is_deleted:
         raise Http404
-    return JsonResponse({"next": reverse("assistant:chat", kwargs={"tenant": visit.member.tenant.slug})})
+    return JsonResponse({"next": reverse("assistant:chat", kwargs={"tenant": page.member.tenant.slug})})

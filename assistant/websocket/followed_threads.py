@@ -33,8 +33,8 @@ MAX_FOLLOWED = 50
 class FollowedThreads:
     """The threads that a member's connection follows.
 
-    `send` sends a frame to the client. `on_failure` is called when following a thread fails: the connection has to be
-    closed then, because a client that gets no more events cannot tell that from a quiet thread.
+    `send` sends a frame to the client. `on_failure` is called when following a thread fails, and has to close the
+    connection: to its client, a thread without events would look quiet.
     """
 
     def __init__(self, member: Member, *, send: Send, on_failure: Callable[[], object]) -> None:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from assistant.docs_site import documents
 from assistant.docs_site.documents import contents, find_document
-from assistant.docs_site.search import search_manual
+from assistant.docs_site.search import search_documents
 from tests.docs.snippets import DOCUMENTS
 
 pytestmark = pytest.mark.django_db
@@ -85,12 +85,12 @@ def test_a_search_finds_passages_with_all_words(client: Client) -> None:
 
 
 def test_a_heading_counts_more_than_a_mention() -> None:
-    assert search_manual("back restore")[0].passage.title == "Back up and restore"
-    assert search_manual("back xyzzy") == []
+    assert search_documents("back restore")[0].passage.title == "Back up and restore"
+    assert search_documents("back xyzzy") == []
 
 
 def test_the_excerpt_is_around_the_word_that_is_said_least() -> None:
-    excerpts = ["".join(text for text, _ in one.excerpt).lower() for one in search_manual("the idempotency-key")]
+    excerpts = ["".join(text for text, _ in one.excerpt).lower() for one in search_documents("the idempotency-key")]
     assert excerpts and all("idempotency-key" in excerpt for excerpt in excerpts)
 
 

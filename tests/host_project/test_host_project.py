@@ -93,7 +93,7 @@ def test_the_installed_package_is_what_runs_and_asks_for_no_migration(project: P
         "call_command('sync_tenants')\n"
     )
     assert str(project.folder.parent / "site") in told
-    assert "2 tenants are in step; 0 " in told
+    assert "2 tenants synced; 0 " in told
 
 
 def test_a_project_has_none_of_the_library_unless_it_asks_and_keeps_its_own_package_tools(project: Project) -> None:

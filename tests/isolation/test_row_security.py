@@ -207,7 +207,7 @@ def test_a_rotation_from_any_project_finds_every_secret(cast: Cast, as_applicati
     make_provider(cast.acme, base_url="https://model.example.com/v1", api_key="sk-secret")
     with tenant_scope():
         call_command("rotate_encryption")
-    assert "assistant.Provider.api_key: 0 encrypted anew, 1 were already" in capsys.readouterr().out
+    assert "assistant.Provider.api_key: 0 encrypted again, 1 were up to date" in capsys.readouterr().out
 
 
 def leaks_of(server: Server, cast: Cast, rows: Mapping[type, Any]) -> list[str]:

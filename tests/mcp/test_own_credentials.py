@@ -104,7 +104,7 @@ def test_a_refused_key_takes_the_place_of_none_that_works(alice: Client, server:
     outsider.be(token="right")
     enter(alice, server, token="right")
     shown = enter(alice, server, token="wrong")
-    assert "What you had stored stays." in shown and "administrator can set" not in shown
+    assert "Your earlier credentials are kept." in shown and "administrator can set" not in shown
     assert McpCredential.objects.get().headers == '{"Authorization": "Bearer right"}'
 
 

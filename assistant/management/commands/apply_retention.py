@@ -1,4 +1,4 @@
-"""`manage.py apply_retention`: deletes what tenants no longer want to keep; for a timer, once a day."""
+"""`manage.py apply_retention`: deletes records older than the retention periods. Run it once a day."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from assistant.services.privacy.retention import apply_retention
 
 
 class Command(OperatorCommand):
-    help = "Delete records that are older than their tenant, or the deployment, wants to keep."
+    help = "Delete records that are older than the retention periods of their tenant or the deployment."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--tenant", help="Only this one's.")
+        parser.add_argument("--tenant", help="Only of this tenant.")
         parser.add_argument("--dry-run", action="store_true", help="Only count.")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py chat`: a conversation with a tenant's assistant in the terminal, by the same runs as everywhere else."""
+"""`manage.py chat`: a chat with a tenant's assistant in the terminal. Runs are stored like any others."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from assistant.services.tenancy.memberships import find_user
 from assistant.toolkit.text import clean_text
 
 ROLES = [Membership.Role.OWNER, Membership.Role.ADMIN, Membership.Role.MEMBER]
-SHOWN = 400
+MAX_RESULT_CHARACTERS = 400
 
 
 class Command(OperatorCommand):
-    help = "Talk to a tenant's assistant. An empty line, or the end of the input, ends it; Ctrl-C stops an answer."
+    help = (
+        "ChatSession to a tenant's assistant. An empty line, or the end of the input, ends it; Ctrl-C stops an answer."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("tenant", help="The tenant's slug.")
@@ -41,7 +43,7 @@ class Command(OperatorCommand):
         assistant = _assistant(member, options["assistant"])
         self.stdout.write(f"{assistant.name} of {member.tenant.name}. Answers: {describe_provider(assistant)}.")
         self.stdout.write(f"You are {member.user.username}; conversations are kept like those of the browser.")
-        asyncio.run(Talk(self, member, assistant.slug).go())
+        asyncio.run(ChatSession(self, member, assistant.slug).go())
 
 
 def _member(tenant_slug: str, username: str | None) -> Member:
@@ -53,7 +55,9 @@ def _member(tenant_slug: str, username: str | None) -> Member:
     if member is None:
         if not Tenant.objects.filter(slug=tenant_slug, is_active=True).exists():
             raise CommandError(f"There is no active tenant {tenant_slug!r}.")
-        raise CommandError(f"{username!r} is no active member of {tenant_slug}." if username else "It has no members.")
+        raise CommandError(
+            f"{username!r} is not an active member of {tenant_slug}." if username else "It has no members."
+        )
     return member
 
 
@@ -66,8 +70,8 @@ def _assistant(member: Member, slug: str | None) -> Assistant:
     return found
 
 
-class Talk:
-    """One thread, turn by turn."""
+class ChatSession:
+    """A chat in one thread."""
 
     def __init__(self, command: BaseCommand, member: Member, assistant_slug: str) -> None:
         self._command = command
@@ -99,7 +103,7 @@ class Talk:
     async def _ask(self, waiting: list[events.Interrupt]) -> tuple[Resume, ...]:
         answers = []
         for interrupt in waiting:
-            self._say(interrupt.message or "A tool asks for your approval.")
+            self._say(interrupt.message or "A tool needs your approval.")
             given = (await self._read("Run it? [y/N] ")).strip().lower()
             answers.append(Resume(interrupt.id, approved=given in {"y", "yes"}))
         return tuple(answers)
@@ -107,7 +111,7 @@ class Talk:
     async def _turn(
         self, runs: Runs, *, message: TextMessage | None = None, resume: tuple[Resume, ...] = ()
     ) -> list[events.Interrupt]:
-        """Run one turn and show it; gives what waits for an approval."""
+        """Run one turn and print it. Returns the calls that need approval."""
         given = RunInput(
             thread_id=self._thread,
             run_id=str(uuid.uuid4()),
@@ -144,7 +148,9 @@ class Talk:
                 case events.ToolCallStart(tool_call_name=name):
                     self._say(f"[{name}]")
                 case events.ToolCallResult(content=content):
-                    self._say(f"  = {content[:SHOWN]}{' …' if len(content) > SHOWN else ''}")
+                    self._say(
+                        f"  = {content[:MAX_RESULT_CHARACTERS]}{' …' if len(content) > MAX_RESULT_CHARACTERS else ''}"
+                    )
                 case events.RunError(message=message):
                     self._say(message)
                 case events.RunFinished(outcome=events.Interrupted(interrupts=interrupts)):
@@ -155,14 +161,14 @@ class Talk:
         return []
 
     def _say(self, line: str) -> None:
-        """A line of its own."""
+        """Print a line of its own."""
         self._command.stdout.write(("\n" if self._is_mid_line else "") + line, ending="\n" if line else "")
         self._command.stdout.flush()
         self._is_mid_line = False
 
 
 async def _follow(runs: Runs, thread: str, number: int) -> AsyncIterator[events.Event]:
-    """The events of one run, from the first to the last."""
+    """Yield the events of one run."""
     log = await runs.log.open(thread)
     position = Position(number, 0)
     with log.watching() as changed:

@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`: makes an API key and prints it, once, alone on the last line."""
+"""`manage.py create_api_key`: creates an API key and prints it on a line of its own, the last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_REQUESTS = 2**31 - 1
 
 
 class Command(OperatorCommand):
-    help = "Make an API key of a member. It is printed once and kept nowhere."
+    help = "Create an API key for a member. It is printed once and not stored."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("tenant", help="The tenant's slug.")
@@ -27,7 +27,7 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--scopes", default=",".join(DEFAULT_SCOPES), help=f"Any of {','.join(SCOPES)}; default %(default)s."
         )
-        parser.add_argument("--expires", type=int, metavar="DAYS", help="When it ends; default never.")
+        parser.add_argument("--expires", type=int, metavar="DAYS", help="When it expires; default never.")
         for window in ("minute", "day"):
             parser.add_argument(
                 f"--per-{window}", type=int, metavar="N", help=f"Requests it may send a {window}; default any number."
@@ -55,7 +55,5 @@ class Command(OperatorCommand):
             raise CommandError(str(exc)) from exc
         audit_trail.record(actor=None, action="apikey.add", target=str(row), tenant=tenant)
         ends = f"until {row.expires_at:%Y-%m-%d}" if row.expires_at else "until it is revoked"
-        self.stdout.write(
-            f"{row.name}: speaks for {options['username']} of {tenant.slug}, {ends}. It is not shown again:"
-        )
+        self.stdout.write(f"{row.name}: for {options['username']} of {tenant.slug}, {ends}. It is not shown again:")
         self.stdout.write(key)

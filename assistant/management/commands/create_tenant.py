@@ -1,4 +1,4 @@
-"""`manage.py create_tenant`: makes a tenant and its owner's place in it."""
+"""`manage.py create_tenant`: creates a tenant and the membership of its owner."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from assistant.services.tenancy.tenants import create_tenant
 
 
 class Command(OperatorCommand):
-    help = "Make a tenant; its owner is a user that exists."
+    help = "Create a tenant. Its owner is an existing user."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="What stands in addresses: letters, digits, - and _.")
-        parser.add_argument("--name", required=True, help="What people read.")
+        parser.add_argument("slug", help="The name in URLs: letters, digits, - and _.")
+        parser.add_argument("--name", required=True, help="The name that people see.")
         parser.add_argument("--owner", required=True, metavar="USERNAME")
         parser.add_argument("--timezone", default="UTC", help="An IANA zone such as Europe/Vienna; default UTC.")
 
@@ -27,8 +27,8 @@ class Command(OperatorCommand):
             )
         except ValidationError as exc:
             raise CommandError(
-                "; ".join(f"{field}: {' '.join(told)}" for field, told in exc.message_dict.items())
+                "; ".join(f"{field}: {' '.join(errors)}" for field, errors in exc.message_dict.items())
             ) from exc
         except ValueError as exc:
             raise CommandError(str(exc)) from exc
-        self.stdout.write(f"Tenant {tenant.slug} is there; {options['owner']} owns it.")
+        self.stdout.write(f"Created tenant {tenant.slug}, owned by {options['owner']}.")

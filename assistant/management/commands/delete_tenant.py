@@ -1,4 +1,4 @@
-"""`manage.py delete_tenant`: a tenant and everything of it, and the people who were here for it alone."""
+"""`manage.py delete_tenant`: deletes a tenant with all its data, and the users who belong to no other tenant."""
 
 from __future__ import annotations
 

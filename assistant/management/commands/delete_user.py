@@ -1,4 +1,4 @@
-"""`manage.py delete_user`: a user and everything of them, in every tenant."""
+"""`manage.py delete_user`: deletes a user with all their data in every tenant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user, actor = find_subject(options), find_actor(options["by"])
         if user == actor:
-            raise CommandError("Nobody deletes themselves: the audit must name somebody who is there.")
+            raise CommandError("You cannot delete yourself, because the audit trail has to name an existing user.")
         if options["dry_run"]:
             show(self, count_user(user))
             return

@@ -1,4 +1,4 @@
-"""`manage.py deliver_webhooks`: sends what is due to webhooks, and ends; for cron, beside or in place of the server."""
+"""`manage.py deliver_webhooks`: sends the messages that are due, for cron; servers do it all the time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from assistant.services.webhooks.sender import send_due
 
 
 class Command(OperatorCommand):
-    help = (
-        "Send the messages that are due to tenants' webhooks, and end. The serving process does the same all the time."
-    )
+    help = "Send the messages that are due to tenants' webhooks, and end. Servers do the same all the time."
 
     def handle(self, *args: Any, **options: Any) -> None:
         tries = asyncio.run(send_due())

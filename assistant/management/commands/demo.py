@@ -55,7 +55,7 @@ class Command(OperatorCommand):
             if options["model"] == "embedded" and not _has_provider():
                 self._start_model(running)
             self._greet(options["port"], sign_ins)
-            # A line for each request would wash away who can sign in.
+            # A line for each request would scroll the sign-ins away.
             logging.getLogger("assistant.asgi.access_log").setLevel(logging.WARNING)
             uvicorn.run(
                 "config.asgi:application",

@@ -1,4 +1,4 @@
-"""`manage.py export_tenant`: everything of a tenant, as a zip file."""
+"""`manage.py export_tenant`: writes all data of a tenant to a zip file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assistant.services.privacy.data_export import export_tenant
 
 
 class Command(OperatorCommand):
-    help = "Write everything that belongs to a tenant, but its secrets, into a new zip file."
+    help = "Write all data of a tenant, except secrets, to a new zip file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("tenant")

@@ -1,4 +1,4 @@
-"""`manage.py export_user`: everything of a user, in every tenant, as a zip file."""
+"""`manage.py export_user`: writes all data of a user, in every tenant, to a zip file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.services.privacy.data_export import export_user
 
 
 class Command(OperatorCommand):
-    help = "Write everything that belongs to a user, but secrets, into a new zip file."
+    help = "Write all data of a user, except secrets, to a new zip file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_subject(parser)

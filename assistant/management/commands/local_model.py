@@ -1,4 +1,4 @@
-"""`manage.py local_model`: fetches the embedded language model, serves it, and says how it is."""
+"""`manage.py local_model`: fetches the embedded language model, serves it, or shows its status."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _REDRAW_SECONDS = 0.2
 
 
 class Command(OperatorCommand):
-    help = "Fetch, serve or look at the language model that comes along."
-    # What it needs of the deployment is a path and the tools; a database that is not there yet must not stop it.
+    help = "Fetch or serve the embedded language model, or show its status."
+    # Works without a database, too.
     requires_system_checks: list[str] = []
     works_on_tenants = False
 
@@ -51,7 +51,7 @@ class Command(OperatorCommand):
             raise CommandError(str(exc)) from exc
 
     def _serve(self, options: dict[str, Any]) -> None:
-        # Loads a library of 100 MB, which only this process is to have.
+        # Imported here, because it loads a library of 100 MB.
         from assistant.providers.embedded.supervisor import serve
 
         port = options["port"]
@@ -65,7 +65,7 @@ class Command(OperatorCommand):
                 weights, port=port, expected=expected, states=states, until_stdin_closes=options["until_stdin_closes"]
             )
         except RuntimeError as exc:
-            raise CommandError(f"The server did not start on port {port}; is something else there? ({exc})") from exc
+            raise CommandError(f"The server did not start on port {port}; is the port in use? ({exc})") from exc
 
     def _status(self, port: int | None) -> None:
         try:
@@ -85,7 +85,7 @@ class Command(OperatorCommand):
 
 
 class ProgressBar:
-    """Draws on a terminal; elsewhere it says every tenth."""
+    """Shows progress: as a bar on a terminal, elsewhere as a line for every 10 %."""
 
     def __init__(self, command: BaseCommand) -> None:
         self._out = command.stdout

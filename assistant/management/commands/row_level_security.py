@@ -1,4 +1,4 @@
-"""Puts PostgreSQL's row-level security on the tenants' tables, takes it off, or says whether it holds."""
+"""`manage.py row_level_security`: installs, removes or checks the policies on the tenants' tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.services.tenancy import row_level_security
 
 
 class Command(OperatorCommand):
-    help = "Row-level security on PostgreSQL: install the policies, remove them, or say whether they hold."
+    help = "Install, remove or check PostgreSQL's row-level security."
     works_on_tenants = False
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,9 +27,9 @@ class Command(OperatorCommand):
                 self._say_status()
             elif action == "install":
                 tables = row_level_security.install(role=role)
-                self.stdout.write(f"{len(tables)} tables are held; {role} may use them.")
+                self.stdout.write(f"{len(tables)} tables are protected; {role} may use them.")
             else:
-                self.stdout.write(f"{len(row_level_security.remove())} tables are free.")
+                self.stdout.write(f"{len(row_level_security.remove())} tables are no longer protected.")
         except ValueError as exc:
             raise CommandError(str(exc)) from exc
 
@@ -37,4 +37,4 @@ class Command(OperatorCommand):
         found = row_level_security.find_problems() + row_level_security.find_hidden_rows()
         if found:
             raise CommandError("\n".join(found))
-        self.stdout.write(f"Row-level security holds: {len(row_level_security.protected_tables())} tables, forced.")
+        self.stdout.write(f"Row-level security is on: {len(row_level_security.protected_tables())} tables, forced.")

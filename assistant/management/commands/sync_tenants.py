@@ -1,4 +1,4 @@
-"""`manage.py sync_tenants`: brings our tenants and memberships into step with the project's own."""
+"""`manage.py sync_tenants`: syncs tenants and memberships with the host project's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assistant.management.operator import OperatorCommand
 
 
 class Command(OperatorCommand):
-    help = "Follow all of the project's own tenants, as ASSISTANT_TENANTS says; safe to repeat."
+    help = "Sync tenants and memberships with the project's own, as ASSISTANT_TENANTS says; safe to repeat."
 
     def handle(self, *args: Any, **options: Any) -> None:
         host = get_host()
@@ -22,4 +22,4 @@ class Command(OperatorCommand):
             there, gone = sync_all(host)
         except ValidationError as exc:
             raise CommandError("; ".join(exc.messages)) from exc
-        self.stdout.write(f"{there} tenants are in step; {gone} that the project no longer has are gone.")
+        self.stdout.write(f"{there} tenants synced; {gone} deleted that the project no longer has.")

@@ -1,4 +1,4 @@
-"""`manage.py tools`: the catalogue, or what one user of a tenant may use, with the rule that decided each tool."""
+"""`manage.py tools`: lists the catalogue, or the tools that one user may use with the rule that decided each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--tenant", metavar="SLUG")
         parser.add_argument("--user", metavar="USERNAME")
-        parser.add_argument(
-            "--assistant", metavar="SLUG", help="With this assistant's switches; default the tenant's alone."
-        )
+        parser.add_argument("--assistant", metavar="SLUG", help="Also apply this assistant's switches.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["tenant"] is None and options["user"] is None and options["assistant"] is None:

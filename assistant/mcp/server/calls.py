@@ -121,5 +121,7 @@ def _ask_for_approval(params: CallToolRequestParams, call_id: str) -> InputNeede
 
 def _decision(answer: ElicitResult) -> Decision:
     approved = answer.action == "accept" and (answer.content or {}).get("approved") is True
-    said = f"the caller's answer was {answer.action}" if answer.action != "accept" else "the caller did not tick Run it"
-    return Decision(approved, reason="" if approved else said)
+    reason = (
+        f"the caller's answer was {answer.action}" if answer.action != "accept" else "the caller did not tick Run it"
+    )
+    return Decision(approved, reason="" if approved else reason)
