@@ -162,12 +162,11 @@ def _no_credentials() -> AccessDenied:
 
 
 def _by_token(token: str, tenant_slug: str, assistant_slug: str, origin: str) -> Caller:
-    found = end_user_by_token(
-        token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug or None, origin=origin
-    )
+    found = end_user_by_token(token=token, tenant_slug=tenant_slug, assistant_slug=assistant_slug, origin=origin)
     if found is None:
         raise AccessDenied("bad_credentials", "The token has ended, or does not count from this page.")
-    return Caller(found.member, origin=origin, until=found.until)
+    member, until = found
+    return Caller(member, origin=origin, until=until)
 
 
 def _by_session(session: BrowserSession, tenant_slug: str) -> Caller:

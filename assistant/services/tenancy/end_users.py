@@ -7,7 +7,6 @@ is valid only on pages of an origin that the tenant allows. Revoking any of thes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,15 +25,6 @@ DEFAULT_SECONDS = 900
 MIN_SECONDS, MAX_SECONDS = 60, 3600
 # Tokens are sent as websocket subprotocols, which may not contain Django's usual separator, a colon.
 _signer = Signer(sep=".", salt="assistant.end-user-token")
-
-
-@dataclass(frozen=True, slots=True)
-class EndUserAccess:
-    """The end user that a token authenticates, for which assistant and until when."""
-
-    member: Member
-    assistant_id: int
-    until: datetime
 
 
 def is_token(credentials: str) -> bool:
@@ -102,9 +92,9 @@ def read_token(token: str) -> list[Any]:
 
 
 def end_user_by_token(
-    *, token: str, tenant_slug: str, assistant_slug: str | None = None, origin: str
-) -> EndUserAccess | None:
-    """Return the end user of a token that is sent by a page of `origin`, or None if the token is not valid there.
+    *, token: str, tenant_slug: str, assistant_slug: str = "", origin: str
+) -> tuple[Member, datetime] | None:
+    """Return the end user of a token that is sent by a page of `origin`, and when it expires; None if it is not valid.
 
     If `assistant_slug` is given, the token must be for that assistant.
     """
@@ -120,12 +110,12 @@ def end_user_by_token(
         assistant__is_active=True,
         origin=origin,
     )
-    if assistant_slug is not None:
+    if assistant_slug:
         allowed = allowed.filter(assistant__slug=assistant_slug)
     if ends_at <= timezone.now() or not allowed.exists():
         return None
     member = find_end_user(tenant_id=tenant_id, user_id=user_id, key_id=key_id, assistant_id=assistant_id)
-    return EndUserAccess(member, assistant_id, ends_at) if member else None
+    return (member, ends_at) if member else None
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ import openai
 import pytest
 from django.utils import timezone
 
-from assistant.asgi.body_limits import MOST
+from assistant.asgi.body_limits import MAX_BUFFERED_BYTES
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry, WebhookDelivery
 from assistant.services.limits.quota_ledger import reset_use
@@ -193,7 +193,7 @@ async def test_a_connection_too_many_is_told_why(scope: str, uvicorn_server: Ser
 @pytest.mark.parametrize("is_announced", [True, False])
 @pytest.mark.parametrize("path", ["/api/v1/tenants/acme/conversations/", "/v1/chat/completions"])
 def test_a_body_far_too_large_is_not_read(path: str, is_announced: bool, uvicorn_server: Server, cast: Cast) -> None:
-    body = b"x" * (MOST + 1)
+    body = b"x" * (MAX_BUFFERED_BYTES + 1)
     given = body if is_announced else iter([body])
     answer = httpx2.post(uvicorn_server.url + path, content=given, headers=bearer(key_of_alice(cast)), timeout=30)
     assert answer.status_code == 413
