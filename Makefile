@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium test-next lock sbom
+.PHONY: help demo check test test-pure test-server test-next test-plain test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium lock sbom
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -12,8 +12,12 @@ PORT ?= 8000
 MODEL ?=
 # More for pytest, as in: make test ARGS="tests/tools -x"
 ARGS ?=
+# Tests wait as much as they work: one process more than there are cores keeps these busy.
+WORKERS ?= 3
 CONFORMANCE := tests/mcp/conformance
 CLIENTS := tests/clients
+LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS)
+PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 HAS_BROWSER := command -v "$$CHROMIUM" chromium chromium-browser google-chrome >/dev/null
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -23,13 +27,22 @@ help:  ## List the commands
 demo: $(VENV)/.installed  ## Serve the demo on 127.0.0.1:8000 (MODEL=none: no language model; PORT=...)
 	@$(BIN)/python manage.py demo --port $(PORT) $(if $(MODEL),--model $(MODEL))
 
+check: $(VENV)/.installed-dev  ## Lint, and run the tests that need no database, server or browser: under a minute
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-types test-pure lint-style lint-deployment
+
+test-pure:
+	@$(BIN)/python -m pytest -q -m pure $(LEFT_OUT) $(ARGS)
+
 test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
 	@if $(HAS_BROWSER); then \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); \
+		$(PYTEST) $(ARGS); \
 	else \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile --no-loadscope-reorder -m "not browser" $(ARGS) && \
+		$(PYTEST) -m "not browser" $(ARGS) && \
 		echo "Left out: the tests in a real browser, since there is no Chromium. As root: apt-get install chromium"; \
 	fi
+
+test-server: $(VENV)/.installed-dev  ## Run only the tests that ask a server process, without those in a browser
+	@$(PYTEST) -m "server and not browser" $(ARGS)
 
 test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo's questions (fetches 1.1 GB once)
 	@$(BIN)/python -m pytest tests/model -s $(ARGS)
@@ -38,13 +51,18 @@ test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo'
 NEXT_VENV := .venv-next
 NEXT_PYTHON ?= $(shell for name in python3.13 "$$HOME"/.pyenv/versions/3.13*/bin/python python3; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null && echo $$name && break; done)
-SERVER_TESTS := tests/api tests/isolation tests/widget tests/webhooks tests/mcp tests/host_project tests/websocket tests/services/limits tests/services/runs tests/asgi $(wildcard tests/test_*.py)
 
 test-next: chromium  ## Run the tests that start a server on Python 3.13 and Django 6.1 (NEXT_PYTHON=...)
 	@[ -n "$(NEXT_PYTHON)" ] || { echo "Python 3.13 is needed, on the PATH, by pyenv or as NEXT_PYTHON=..."; exit 1; }
 	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) PYTHON=$(NEXT_PYTHON) $(NEXT_VENV)/.installed-dev
 	@$(NEXT_VENV)/bin/python -c 'import django, sys; assert sys.version_info >= (3, 13) and django.VERSION >= (6, 1)'
-	@$(NEXT_VENV)/bin/python -m pytest $(SERVER_TESTS) --ignore=$(CONFORMANCE) -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(MAKE) --no-print-directory VENV=$(NEXT_VENV) test-server
+
+# Without the code that relies on the internals of other packages; tests of that code itself are in folders of its name.
+PLAIN_TESTS := tests/websocket tests/api tests/services/runs
+
+test-plain: $(VENV)/.installed-dev  ## Run tests of servers and runs without the fast paths (FAST_PATHS=false)
+	@FAST_PATHS=false $(MAKE) --no-print-directory test-server ARGS="$(PLAIN_TESTS) --ignore-glob='*/fast_paths/*' $(ARGS)"
 
 # Tools that change or describe the environment, and so have one of their own.
 TOOLS := .venv-tools

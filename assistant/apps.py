@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models.signals import pre_migrate
 
 from assistant import defaults
+from assistant.toolkit import fast_paths
 
 # Lets Django's generic classes take type parameters at run time, as in ModelAdmin[Tenant].
 django_stubs_ext.monkeypatch()
@@ -26,6 +27,7 @@ class AssistantConfig(AppConfig):
             setattr(settings, name, value)
 
     def ready(self) -> None:
+        fast_paths.configure(enabled=settings.FAST_PATHS)
         from assistant import checks, hosting  # noqa: F401 - registers the checks
         from assistant.services.db.old_database import refuse_old_database
         from assistant.services.tenancy import row_level_security

@@ -65,6 +65,9 @@ TRACE_CONTENT = _env.flag("TRACE_CONTENT")
 # tools, or "all". None by default in a project that installs the app.
 ASSISTANT_LIBRARY = _env.words("ASSISTANT_LIBRARY")
 
+# Whether code that relies on the internals of other packages is used to save time (assistant.toolkit.fast_paths).
+FAST_PATHS = _env.flag("FAST_PATHS", True)
+
 # Dotted names of interceptors of every tool call and every model request, the outermost first.
 TOOL_INTERCEPTORS = _env.words("TOOL_INTERCEPTORS")
 MODEL_INTERCEPTORS = _env.words("MODEL_INTERCEPTORS")
@@ -80,6 +83,7 @@ __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
     "ENVIRONMENT_PROBLEMS",
+    "FAST_PATHS",
     "FIELD_ENCRYPTION_KEYS",
     "INTERNAL_HOSTS",
     "LOCAL_MODEL_PATH",

@@ -31,9 +31,12 @@ SAMPLES_PER_SECOND, WARM_UP_SECONDS = 250, 3.0
 # By the file of the innermost Python frame, whose C calls count as its own; the first pattern that matches.
 PARTS: Sequence[tuple[str, str]] = (
     ("The provider's HTTP: aiohttp", "aiohttp/|multidict/|yarl/"),
-    ("Asking it: openai, httpx2", "openai/|httpx2?/|httpcore2?/|assistant/providers/(connections|requests)"),
+    (
+        "Asking it: openai, httpx2",
+        "openai/|httpx2?/|httpcore2?/|assistant/providers/openai_wire/(http_clients|request_body|fast_paths/request_head)",
+    ),
     ("Reading its answer: `providers/`", "assistant/providers/"),
-    ("Loop, assembling, events, tools: `core/`, `tools/`", "assistant/core/|tools/"),
+    ("Loop, assembling, events, tools: `core/`, `toolkit/`", "assistant/core/|assistant/toolkit/|tools/"),
     (
         "Numbering and the log: `services/`",
         "assistant/services/(eventlog/|runs/run_task)",

@@ -1,7 +1,7 @@
-"""This deployment's own tools: here those of the demo's shop. Add yours as a file of this package.
+"""This deployment's own tools; in a fresh checkout, those of the demo shop. Add yours as a module of this package.
 
-Every module of this package is searched for tools when the server starts. `assistant.toolkit` says what a tool can be;
-the names used most are repeated here.
+All modules of this package are searched for tools when the server starts. The names that tools need most are imported
+here; `assistant.toolkit` has the rest.
 """
 
 from assistant.toolkit import Param, ToolContext, ToolError, tool

@@ -1,4 +1,4 @@
-"""The shop's customers and orders in the admin, each tenant's to its own people."""
+"""The shop's customers and orders in the admin, limited to the user's tenants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.models import Customer, Order, OrderLine
 
 @admin.register(Customer)
 class CustomerAdmin(TenantScopedAdmin):
-    """Who buys from a tenant."""
+    """A tenant's customers."""
 
     list_display = ("number", "name", "company", "email", "city", "status", "tenant")
     list_display_links = ("number", "name")
@@ -23,7 +23,7 @@ class CustomerAdmin(TenantScopedAdmin):
 
 
 class OrderLineInline(TenantScopedInline):
-    """The articles of an order; they belong to its tenant."""
+    """The lines of an order. Their tenant is the order's."""
 
     model = OrderLine
     exclude = ("tenant",)
@@ -31,7 +31,7 @@ class OrderLineInline(TenantScopedInline):
 
 @admin.register(Order)
 class OrderAdmin(TenantScopedAdmin):
-    """What customers ordered."""
+    """A tenant's orders, with their lines."""
 
     list_display = ("number", "customer", "status", "total", "currency", "placed_at", "tenant")
     list_filter = (TENANT, "status", "placed_at")

@@ -9,5 +9,5 @@ class ToolsConfig(AppConfig):
     name = "tools"
     verbose_name = "Shop"
     default_auto_field = "django.db.models.BigAutoField"
-    # This package itself holds tools; of other apps it is their module or package `tools`.
+    # Where the catalogue looks for tools. The default, `tools.tools`, is for apps with a module named `tools`.
     tool_modules = "tools"

@@ -1,4 +1,7 @@
-"""Customers: find one, read one's record, change what is given."""
+"""Tools for customers: search, read a record, update it.
+
+A tool reads its tenant from the context and filters every query by it. The model never chooses the tenant.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from assistant.toolkit import Example, Param, ToolContext, ToolError, tool
 from tools.models import Customer
 
 Status = Literal["active", "prospect", "blocked", "closed"]
-_SEARCHED = ("name", "company", "email", "city", "phone")
+_SEARCH_FIELDS = ("name", "company", "email", "city", "phone")
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerSummary:
-    """A customer in a list; `customer_id` is the number the tenant knows them by."""
+    """A customer in a list. `customer_id` is the number by which the tenant knows them, not the primary key."""
 
     customer_id: int
     name: str
@@ -30,7 +33,7 @@ class CustomerSummary:
 
 @dataclass(frozen=True, slots=True)
 class CustomerList:
-    """The customers found, and how many there are in all."""
+    """The customers found, at most `limit`, and their total number."""
 
     total: int
     customers: list[CustomerSummary]
@@ -38,7 +41,7 @@ class CustomerList:
 
 @dataclass(frozen=True, slots=True)
 class CustomerRecord:
-    """All that is known of a customer; `customer_since` is an ISO date."""
+    """A customer's record. `customer_since` is an ISO date."""
 
     customer_id: int
     name: str
@@ -54,7 +57,7 @@ class CustomerRecord:
 
 @dataclass(frozen=True, slots=True)
 class CustomerUpdate:
-    """The names of the fields that changed, and the record as it is now."""
+    """The names of the changed fields, and the new record."""
 
     changed: list[str]
     customer: CustomerRecord
@@ -77,10 +80,10 @@ def find_customers(
     limit: Annotated[int, Param("How many at most.", ge=1, le=50)] = 10,
 ) -> CustomerList:
     """Search customers by name, company, city, email or phone."""
-    found = _of(context)
+    found = _customers(context)
     for word in query.replace(",", " ").split():
         matches = Q()
-        for field in _SEARCHED:
+        for field in _SEARCH_FIELDS:
             matches |= Q(**{f"{field}__icontains": word})
         if word.isascii() and word.isdigit() and len(word) < 10:
             matches |= Q(number=int(word))
@@ -106,7 +109,7 @@ def get_customer(
     customer_id: Annotated[int, Param("The customer's number.", ge=1)], context: ToolContext
 ) -> CustomerRecord:
     """Tell everything about the customer with a given number."""
-    return _record(_get(_of(context), customer_id))
+    return _record(_get(_customers(context), customer_id))
 
 
 @tool(
@@ -140,28 +143,30 @@ def update_customer(
     if not given:
         raise ToolError("Give at least one field to change.")
     with transaction.atomic():
-        customer = _get(_of(context).select_for_update(of=("self",)), customer_id)
+        customer = _get(_customers(context).select_for_update(of=("self",)), customer_id)
         changed = [field for field, value in given.items() if getattr(customer, field) != value]
         for field in changed:
             setattr(customer, field, given[field])
-        _check(customer, changed)
+        _validate(customer, changed)
         if changed:
             customer.save(update_fields=changed)
     return CustomerUpdate(changed, _record(customer))
 
 
-def _of(context: ToolContext) -> QuerySet[Customer]:
+def _customers(context: ToolContext) -> QuerySet[Customer]:
     return Customer.objects.filter(tenant_id=context.tenant.pk)
 
 
 def _get(customers: QuerySet[Customer], number: int) -> Customer:
+    """Return a customer by number. Raises `ToolError`; the number of another tenant's customer does not exist here."""
     customer = customers.filter(number=number).first() if number < 2**31 else None
     if customer is None:
         raise ToolError(f"There is no customer {number}.")
     return customer
 
 
-def _check(customer: Customer, changed: list[str]) -> None:
+def _validate(customer: Customer, changed: list[str]) -> None:
+    """Validate the changed fields. Raises `ToolError`, whose message lets the model correct its arguments."""
     try:
         customer.clean_fields(exclude={field.name for field in customer._meta.fields} - set(changed))
     except ValidationError as exc:

@@ -1,4 +1,4 @@
-"""Loads the demo's two rivals: the same customer and order numbers in both, meaning different people and things."""
+"""Loads the demo's customers and orders: the same numbers in both tenants, for different people and orders."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Sales(TypedDict):
 
 @transaction.atomic
 def load_demo(acme_tenant: models.Model, globex_tenant: models.Model) -> None:
-    """Give both tenants their customers and orders; what is there already stays as it is."""
+    """Create both tenants' customers and orders. Existing rows are not changed."""
     now = timezone.now()
     for tenant, folder in ((acme_tenant, FIXTURES / "acme"), (globex_tenant, FIXTURES / "globex")):
         sales = cast(_Sales, json.loads((folder / "sales.json").read_text(encoding="utf-8")))
@@ -82,8 +82,8 @@ def _load_customers(tenant: models.Model, sales: _Sales, now: datetime) -> None:
 
 def _load_orders(tenant: models.Model, sales: _Sales, now: datetime) -> None:
     customers = dict(Customer.objects.filter(tenant_id=tenant.pk).values_list("number", "pk"))
-    there = set(Order.objects.filter(tenant_id=tenant.pk).values_list("number", flat=True))
-    rows = {row["number"]: row for row in sales["orders"] if row["number"] not in there}
+    existing = set(Order.objects.filter(tenant_id=tenant.pk).values_list("number", flat=True))
+    rows = {row["number"]: row for row in sales["orders"] if row["number"] not in existing}
     orders = Order.objects.bulk_create(
         [
             Order(

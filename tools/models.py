@@ -1,4 +1,4 @@
-"""The rows that the shipped tools act on; every one of them belongs to a tenant."""
+"""The demo shop's models. Every row belongs to a tenant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 
 class Customer(models.Model):
-    """Somebody who buys from the tenant; `number` is what people call them by, and each tenant counts its own."""
+    """A customer of a tenant. `number` identifies the customer to people and is unique within the tenant."""
 
     class Status(models.TextChoices):
         ACTIVE = "active", "Active"
@@ -36,7 +36,7 @@ class Customer(models.Model):
 
 
 class Order(models.Model):
-    """What a customer ordered; `total` is what was billed, discounts and shipping included."""
+    """An order. `total` is the amount billed, including discounts and shipping."""
 
     class Status(models.TextChoices):
         OPEN = "open", "Open"
@@ -63,7 +63,7 @@ class Order(models.Model):
 
 
 class OrderLine(models.Model):
-    """One article of an order, with the price it was sold at."""
+    """A line of an order, with the price at which the product was sold."""
 
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="+")
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")

@@ -1,4 +1,4 @@
-"""Orders: find them by status or customer, and read one with its lines."""
+"""Tools for orders: search by status or customer, and read one with its lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Status = Literal["open", "paid", "shipped", "cancelled", "refunded"]
 
 @dataclass(frozen=True, slots=True)
 class OrderSummary:
-    """An order in a list; `placed_on` is an ISO date."""
+    """An order in a list. `placed_on` is an ISO date."""
 
     number: int
     customer_id: int
@@ -29,7 +29,7 @@ class OrderSummary:
 
 @dataclass(frozen=True, slots=True)
 class OrderList:
-    """The orders found, the newest first, and how many there are in all."""
+    """The orders found, the newest first, at most `limit`, and their total number."""
 
     total_found: int
     orders: list[OrderSummary]
@@ -37,7 +37,7 @@ class OrderList:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One article of an order."""
+    """A line of an order."""
 
     product: str
     quantity: int
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class OrderRecord:
-    """An order with its lines; `total` is what was billed, shipping included."""
+    """An order with its lines. `total` is the amount billed, including shipping."""
 
     number: int
     customer_id: int
@@ -76,7 +76,7 @@ def find_orders(
     limit: Annotated[int, Param("How many at most.", ge=1, le=50)] = 10,
 ) -> OrderList:
     """List orders, the newest first, by status or customer."""
-    found = _of(context)
+    found = _orders(context)
     if status is not None:
         found = found.filter(status=status)
     if customer_id is not None:
@@ -114,7 +114,7 @@ def find_orders(
 )
 def get_order(number: Annotated[int, Param("The order's number.", ge=1)], context: ToolContext) -> OrderRecord:
     """Tell everything about the order with a given number."""
-    order = _of(context).filter(number=number).first() if number < 2**31 else None
+    order = _orders(context).filter(number=number).first() if number < 2**31 else None
     if order is None:
         raise ToolError(f"There is no order {number}.")
     return OrderRecord(
@@ -132,5 +132,5 @@ def get_order(number: Annotated[int, Param("The order's number.", ge=1)], contex
     )
 
 
-def _of(context: ToolContext) -> QuerySet[Order]:
+def _orders(context: ToolContext) -> QuerySet[Order]:
     return Order.objects.filter(tenant_id=context.tenant.pk).select_related("customer")

@@ -188,7 +188,7 @@ class McpServerAdmin(TenantScopedAdmin):
         """Connect and list the tools, whether the server is switched on or not."""
         server = self.row_or_404(request, object_id, self.has_change_permission)
         found = async_to_sync(examine)(tenant_id=server.tenant_id, server_id=server.pk, user_id=request.user.pk or 0)
-        self.message_user(request, found.sentence_with_detail, messages.SUCCESS if found.is_healthy else messages.ERROR)
+        self.message_user(request, found.full_sentence, messages.SUCCESS if found.is_healthy else messages.ERROR)
         return HttpResponseRedirect(reverse("admin:assistant_mcpserver_change", args=[server.pk]))
 
 

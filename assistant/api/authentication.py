@@ -68,7 +68,7 @@ class HttpRefusal(Exception):
 
 
 def caller_of(request: HttpRequest, *scopes: str, tenant_slug: str = "", door: Door = API) -> Caller:
-    """Admit the caller of a request, and enter their tenant. Queries the database. Raises `AccessDenied`."""
+    """Admit the caller of a request, and set the tenant scope. Queries the database. Raises `AccessDenied`."""
     return admit(credentials_of(request), door, scopes=scopes, tenant_slug=tenant_slug)
 
 

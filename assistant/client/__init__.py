@@ -15,10 +15,12 @@ from assistant.core.toolcalls.tool_search import find_tools
 from assistant.core.turn.agents import Agent
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.settings import AssistantSettings
 
 __all__ = [
     "Admission",
     "Agent",
+    "AssistantSettings",
     "Cache",
     "CalledTool",
     "ChatClient",

@@ -1,4 +1,4 @@
-"""Exact numbers for the calculator: fractions bounded in size, their functions, and how they are written out."""
+"""Exact numbers for the calculator: fractions of bounded size, functions on them, and their format."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 
-# Bits of any number on the way: about 1,200 decimal digits.
+# Of a numerator or denominator: about 1,200 decimal digits.
 MAX_BITS = 4096
-# Significant digits of results that have no end, such as 1/3 or sqrt(2).
-PRECISION = 28
+# Significant digits of results without a finite decimal form, such as 1/3 or sqrt(2).
+PRECISION_DIGITS = 28
 
 
 class ExpressionError(ValueError):
-    """What is wrong with an expression, and where; the message may be shown to anybody."""
+    """The expression is not valid; the message says why and where, and can be shown to the user."""
 
     def __init__(self, message: str, position: int | None = None) -> None:
         super().__init__(message if position is None else f"{message} (at character {position + 1})")
@@ -23,7 +23,7 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value on the way; `exact` is false once a root or a broken power was rounded."""
+    """A value; `exact` is False if a root or a fractional power in it was rounded."""
 
     value: Fraction
     exact: bool = True
@@ -31,12 +31,14 @@ class Number:
 
 
 def bounded(value: Fraction, exact: bool, position: int, is_percent: bool = False) -> Number:
+    """Return a number. Raises `ExpressionError` if it is larger than `MAX_BITS`."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
         raise ExpressionError("The number is too large", position)
     return Number(value, exact, is_percent)
 
 
 def power(base: Number, exponent: Number, position: int) -> Number:
+    """Return a power, exact for whole exponents. Raises `ExpressionError` if it is undefined or too large."""
     if base.value == 0 and exponent.value < 0:
         raise ExpressionError("Division by zero", position)
     size = max(base.value.numerator.bit_length(), base.value.denominator.bit_length())
@@ -48,19 +50,20 @@ def power(base: Number, exponent: Number, position: int) -> Number:
         raise ExpressionError("A negative number has no such power", position)
     if exponent.value == Fraction(1, 2):
         return square_root([base], position)
-    with localcontext(prec=PRECISION * 2):
+    with localcontext(prec=PRECISION_DIGITS * 2):
         root = _decimal(base.value) ** _decimal(exponent.value)
     return bounded(Fraction(root), False, position)
 
 
 def square_root(numbers: Sequence[Number], position: int) -> Number:
-    number = _one("sqrt", numbers, position)
+    """Return the square root of one number, exact if it is rational. Raises `ExpressionError`."""
+    number = _single("sqrt", numbers, position)
     if number.value < 0:
         raise ExpressionError("A negative number has no square root", position)
     root = Fraction(math.isqrt(number.value.numerator), math.isqrt(number.value.denominator))
     if root * root == number.value:
         return Number(root, number.exact)
-    with localcontext(prec=PRECISION * 2):
+    with localcontext(prec=PRECISION_DIGITS * 2):
         return Number(Fraction(_decimal(number.value).sqrt()), exact=False)
 
 
@@ -71,19 +74,19 @@ def _round(numbers: Sequence[Number], position: int) -> Number:
     if places.denominator != 1 or abs(places) > 100:
         raise ExpressionError("round takes a whole number of decimals, 100 at most", position)
     scale = Fraction(10) ** int(places)
-    # Half away from zero, as people do with money.
+    # Half away from zero, as is usual for amounts of money.
     rounded = math.floor(abs(numbers[0].value) * scale + Fraction(1, 2)) / scale
     return Number(-rounded if numbers[0].value < 0 else rounded, numbers[0].exact)
 
 
-def _one(name: str, numbers: Sequence[Number], position: int) -> Number:
+def _single(name: str, numbers: Sequence[Number], position: int) -> Number:
     if len(numbers) != 1:
         raise ExpressionError(f"{name} takes one number", position)
     return numbers[0]
 
 
 def _absolute(numbers: Sequence[Number], position: int) -> Number:
-    number = _one("abs", numbers, position)
+    number = _single("abs", numbers, position)
     return Number(abs(number.value), number.exact)
 
 
@@ -117,14 +120,14 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def in_digits(number: Number) -> tuple[str, bool]:
-    """A number in plain decimal digits, and whether those are all of it."""
+def format_number(number: Number) -> tuple[str, bool]:
+    """Return a number in decimal digits, and whether they are exact."""
     value = number.value
     twos = (value.denominator & -value.denominator).bit_length() - 1
     fives, rest = 0, value.denominator >> twos
     while rest % 5 == 0:
         fives, rest = fives + 1, rest // 5
     ends = number.exact and rest == 1
-    with localcontext(prec=MAX_BITS if ends else PRECISION, rounding=ROUND_HALF_UP):
+    with localcontext(prec=MAX_BITS if ends else PRECISION_DIGITS, rounding=ROUND_HALF_UP):
         text = f"{_decimal(value):f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text), ends

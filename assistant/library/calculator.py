@@ -1,18 +1,18 @@
-"""The calculator: exact arithmetic for models, which cannot do it themselves."""
+"""The calculator tool: exact arithmetic."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from assistant.library.arithmetic import ExpressionError, in_digits
+from assistant.library.arithmetic import ExpressionError, format_number
 from assistant.library.expressions import evaluate
 from assistant.toolkit import Example, Param, ToolError, tool
 
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """`result` in decimal digits; `exact` is false where they go on without end and were rounded."""
+    """The `result` in decimal digits; `exact` is false if it was rounded."""
 
     expression: str
     result: str
@@ -43,7 +43,7 @@ def calculate(
 ) -> Calculation:
     """Work out arithmetic exactly: sums, products, powers, roots, percentages."""
     try:
-        result, exact = in_digits(evaluate(expression))
+        result, exact = format_number(evaluate(expression))
     except ExpressionError as exc:
         raise ToolError(f"{exc}.".replace("..", ".")) from exc
     return Calculation(expression, result, exact)

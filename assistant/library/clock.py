@@ -1,4 +1,4 @@
-"""The clock: what time it is, here or elsewhere, and what a time in one zone is in another."""
+"""The clock tools: the current time in any time zone, and conversion between zones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
-from assistant.library.moments import in_words, moments_of, offset_of, read_time, read_zone
+from assistant.library.time_parsing import datetimes_of, format_datetime, format_utc_offset, parse_time, parse_zone
 from assistant.toolkit import Example, Param, ToolContext, tool
 
 
 @dataclass(frozen=True, slots=True)
 class ZonedTime:
-    """A moment as one zone's clocks show it."""
+    """A time in one time zone."""
 
     human: str
     iso: str
@@ -23,7 +23,7 @@ class ZonedTime:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedTime:
-    """One moment in two zones; `note` says if the clocks of the first show that time twice."""
+    """A time in two time zones; `note` says if it occurs twice in the first, when clocks are set back."""
 
     source: ZonedTime
     target: ZonedTime
@@ -49,7 +49,7 @@ def current_time(
     ] = None,
 ) -> ZonedTime:
     """Tell the current date and time."""
-    return _zoned(datetime.now(UTC).astimezone(read_zone(timezone or context.tenant.timezone)))
+    return _zoned(datetime.now(UTC).astimezone(parse_zone(timezone or context.tenant.timezone)))
 
 
 @tool(
@@ -72,28 +72,28 @@ def convert_time(
     to_zone: Annotated[str, Param("IANA name of the zone wanted.", max_length=100)],
 ) -> ConvertedTime:
     """Convert a time from one time zone to another."""
-    source, target = read_zone(from_zone), read_zone(to_zone)
+    source, target = parse_zone(from_zone), parse_zone(to_zone)
     now = datetime.now(UTC)
-    written = read_time(time, source, now)
-    if written.moment is not None:
-        moments = [written.moment.astimezone(source)]
+    parsed = parse_time(time, source, now)
+    if parsed.moment is not None:
+        moments = [parsed.moment.astimezone(source)]
     else:
-        moments = moments_of(written.day or now.astimezone(source).date(), written.clock, source)
+        moments = datetimes_of(parsed.day or now.astimezone(source).date(), parsed.clock, source)
     note = ""
     if len(moments) == 2:
         later = moments[1].astimezone(target)
         note = (
             f"The clocks of {source.key} show {moments[0]:%H:%M} twice that day. This is the first; "
-            f"the second (UTC{offset_of(moments[1])}) is {in_words(later)} in {target.key}."
+            f"the second (UTC{format_utc_offset(moments[1])}) is {format_datetime(later)} in {target.key}."
         )
     return ConvertedTime(_zoned(moments[0]), _zoned(moments[0].astimezone(target)), note)
 
 
 def _zoned(moment: datetime) -> ZonedTime:
     return ZonedTime(
-        human=in_words(moment),
+        human=format_datetime(moment),
         iso=moment.isoformat(timespec="seconds"),
         weekday=f"{moment:%A}",
         timezone=str(moment.tzinfo),
-        utc_offset=offset_of(moment),
+        utc_offset=format_utc_offset(moment),
     )

@@ -1,4 +1,4 @@
-"""Reads arithmetic: a small parser, bounded in length and depth, that works out what it reads over exact fractions."""
+"""A recursive descent parser that evaluates arithmetic over exact fractions, bounded in length and depth."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Token:
 
 
 def evaluate(expression: str) -> Number:
-    """The value of an expression: + - * / // % ** ^, parentheses, percent, and the functions in `FUNCTIONS`.
+    """Evaluate an expression of + - * / // % ** ^, parentheses, percentages and the functions in `FUNCTIONS`.
 
-    "12.5% of 840" is 105, "15% off 329 euros" is 279.65, "840 + 10%" is 924 as on a pocket calculator, and "%" before
-    another number is the remainder. The name of a currency is read over, as long as it is one.
+    "12.5% of 840" is 105, "15% off 329 euros" is 279.65, and "840 + 10%" is 924 as on a pocket calculator. "%" before
+    another number is the remainder. The name of a currency is ignored if there is only one.
 
     Raises:
-        ExpressionError: it cannot be read, has no value, or is too large.
+        ExpressionError: the expression is not valid, has no value, or is too large.
     """
     if len(expression) > MAX_LENGTH:
         raise ExpressionError(f"The expression is longer than {MAX_LENGTH} characters.")
@@ -56,7 +56,7 @@ def evaluate(expression: str) -> Number:
 def _without_currency(text: str) -> str:
     names = [found.lower()[:3] for found in _CURRENCY.findall(text)]
     if len({_CODES.get(name, name) for name in names}) > 1:
-        raise ExpressionError("Amounts in several currencies cannot be reckoned together.")
+        raise ExpressionError("Amounts in several currencies cannot be combined.")
     return _CURRENCY.sub(lambda found: " " * len(found[0]), text)
 
 
@@ -122,7 +122,7 @@ class _Parser:
         while sign := self._take("*", "/", "//", "%", "mod", "of", "off"):
             right = self._unary()
             if sign.text == "off" and not left.is_percent:
-                raise ExpressionError("Before 'off' stands a percentage, as in 15% off 329", sign.position)
+                raise ExpressionError("A percentage is expected before 'off', as in 15% off 329", sign.position)
             if sign.text in {"/", "//", "%", "mod"} and right.value == 0:
                 raise ExpressionError("Division by zero", sign.position)
             left = bounded(PRODUCTS[sign.text](left.value, right.value), left.exact and right.exact, sign.position)
@@ -148,7 +148,7 @@ class _Parser:
         return number
 
     def _is_percent(self) -> bool:
-        """Whether the "%" that comes next ends a percentage, rather than asking for the remainder."""
+        """Return whether the next "%" is a percent sign and not the remainder operator."""
         sign, after = self._tokens[self._index], self._tokens[self._index + 1]
         if after.kind in {"number", "name"} or after.text in {"(", "√"}:
             return False
@@ -210,7 +210,7 @@ def _literal(token: Token, *, in_call: bool) -> Number:
             f"{text!r} may be one number or several; write it without commas, or a space after each", token.position
         )
     if not grouped and not _PLAIN.fullmatch(text):
-        raise ExpressionError(f"{text!r} is no number; write decimals with a point, as in 12.5", token.position)
+        raise ExpressionError(f"{text!r} is not a number; write decimals with a point, as in 12.5", token.position)
     digits, _, exponent = re.sub(r"[,_']", "", text).lower().partition("e")
     if exponent and abs(int(exponent)) > MAX_BITS // 3:
         raise ExpressionError("The number is too large", token.position)

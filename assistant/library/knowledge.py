@@ -1,4 +1,4 @@
-"""Knowledge: searches the tenant's own documents, with sources to cite."""
+"""The knowledge tool: searches the tenant's documents and returns passages with their sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.toolkit import Example, Param, ToolContext, tool
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A passage of a document: `source` is its title, `page` is set for PDFs, `source_id` names the passage itself."""
+    """A passage of a document: `source` is the title, `page` is set for PDFs, `source_id` identifies the passage."""
 
     source: str
     heading: str
@@ -22,7 +22,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSearch:
-    """The passages that fit best, the best one first; `note` says what to make of them."""
+    """The best passages, the best first; `note` tells the model how to use them."""
 
     results: list[Quotation]
     note: str

@@ -1,4 +1,4 @@
-"""Alarms: a member sets, lists and cancels their own, and nobody else's."""
+"""The alarm tools: a member sets, lists and cancels their own alarms."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Annotated, Literal
 from django.db import IntegrityError, transaction
 from django.db.models import Max, QuerySet
 
-from assistant.library.moments import in_words, moments_of, read_time, read_zone
+from assistant.library.time_parsing import datetimes_of, format_datetime, parse_time, parse_zone
 from assistant.models.reminders import Alarm
 from assistant.toolkit import Example, ExampleStep, Param, ToolContext, ToolError, tool
 
-# Alarms that lie ahead, for one member.
-MAX_AHEAD = 100
-# A model's clock time is rounded to the minute, so the minute that has begun still counts as now.
+# Upcoming alarms of one member.
+MAX_UPCOMING = 100
+# Models round times to the minute, so an alarm is past only when its minute has ended.
 GRACE = timedelta(minutes=1)
 
 State = Literal["set", "cancelled", "past"]
 
-# Small models cannot add times; they may leave that to the tool, from a clock time on or from now.
-_LATER = re.compile(
+# Small models cannot add times, so the tool accepts "10:42 + 5 minutes" and "in 5 minutes".
+_OFFSET = re.compile(
     r"(?:(?P<start>.*?)\s*\+|in)\s*(?P<amount>\d{1,5})\s*(?P<unit>m|h)(?:in|inutes?|ours?)?\.?", re.IGNORECASE
 )
 _NOW = {"", "now", "current_time", "current time"}
@@ -30,7 +30,7 @@ _NOW = {"", "now", "current_time", "current time"}
 
 @dataclass(frozen=True, slots=True)
 class AlarmRecord:
-    """An alarm; `alarm_id` is the member's own count, `at` is in the tenant's zone, "past" is what was due."""
+    """An alarm; `alarm_id` counts the member's alarms, `at` is in the tenant's time zone, "past" means it was due."""
 
     alarm_id: int
     human: str
@@ -69,11 +69,11 @@ def set_alarm(
 ) -> AlarmRecord:
     """Set an alarm at a clock time."""
     now = datetime.now(UTC)
-    alarm = _set_before(context)
+    alarm = _existing_alarm(context)
     if alarm is None:
-        moment = _moment(at, context, now)
-        if _ahead(context, now).count() >= MAX_AHEAD:
-            raise ToolError(f"There are {MAX_AHEAD} alarms ahead already. Cancel one first.")
+        moment = _due_at(at, context, now)
+        if _upcoming(context, now).count() >= MAX_UPCOMING:
+            raise ToolError(f"There are {MAX_UPCOMING} upcoming alarms already. Cancel one first.")
         alarm = _add(context, moment, " ".join(label.split()))
     return _record(alarm, context, now)
 
@@ -95,8 +95,8 @@ def list_alarms(
 ) -> list[AlarmRecord]:
     """List the user's alarms, the next one first."""
     now = datetime.now(UTC)
-    alarms = _mine(context) if include_old else _ahead(context, now)
-    return [_record(alarm, context, now) for alarm in alarms[:MAX_AHEAD]]
+    alarms = _alarms_of(context) if include_old else _upcoming(context, now)
+    return [_record(alarm, context, now) for alarm in alarms[:MAX_UPCOMING]]
 
 
 @tool(
@@ -112,7 +112,7 @@ def list_alarms(
 )
 def cancel_alarm(alarm_id: Annotated[int, Param("From list_alarms.", ge=1)], context: ToolContext) -> AlarmRecord:
     """Cancel one of the user's alarms."""
-    alarm = _mine(context).filter(number=alarm_id).first()
+    alarm = _alarms_of(context).filter(number=alarm_id).first()
     if alarm is None:
         raise ToolError(f"The user has no alarm {alarm_id}. Ask list_alarms which there are.")
     alarm.state = Alarm.State.CANCELLED
@@ -120,54 +120,54 @@ def cancel_alarm(alarm_id: Annotated[int, Param("From list_alarms.", ge=1)], con
     return _record(alarm, context, datetime.now(UTC))
 
 
-def _mine(context: ToolContext) -> QuerySet[Alarm]:
+def _alarms_of(context: ToolContext) -> QuerySet[Alarm]:
     return Alarm.objects.filter(tenant_id=context.tenant.pk, user_id=context.user.pk)
 
 
-def _ahead(context: ToolContext, now: datetime) -> QuerySet[Alarm]:
-    return _mine(context).filter(state=Alarm.State.SET, at__gt=now - GRACE)
+def _upcoming(context: ToolContext, now: datetime) -> QuerySet[Alarm]:
+    return _alarms_of(context).filter(state=Alarm.State.SET, at__gt=now - GRACE)
 
 
-def _set_before(context: ToolContext) -> Alarm | None:
-    """What this very tool call set already, if it is run again."""
+def _existing_alarm(context: ToolContext) -> Alarm | None:
+    """Return the alarm that an earlier attempt of the same tool call has set."""
     if not context.idempotency_key:
         return None
-    return _mine(context).filter(idempotency_key=context.idempotency_key).first()
+    return _alarms_of(context).filter(idempotency_key=context.idempotency_key).first()
 
 
-def _moment(at: str, context: ToolContext, now: datetime) -> datetime:
-    """When the alarm is due; a clock time without a day is the next time that clocks show it."""
-    zone = read_zone(context.tenant.timezone)
-    later = _LATER.fullmatch(" ".join(at.split()))
-    if later is not None and (later["start"] or "").lower() in _NOW:
-        return (now.replace(microsecond=0) + _wait(later)).astimezone(zone)
-    written = read_time(later["start"] if later else at, zone, now)
+def _due_at(at: str, context: ToolContext, now: datetime) -> datetime:
+    """Return when an alarm is due; a time without a date is the next one."""
+    zone = parse_zone(context.tenant.timezone)
+    offset = _OFFSET.fullmatch(" ".join(at.split()))
+    if offset is not None and (offset["start"] or "").lower() in _NOW:
+        return (now.replace(microsecond=0) + _offset(offset)).astimezone(zone)
+    parsed = parse_time(offset["start"] if offset else at, zone, now)
     today = now.astimezone(zone).date()
-    if written.moment is not None:
-        moment = written.moment.astimezone(zone)
-    elif written.day is not None:
-        moment = moments_of(written.day, written.clock, zone)[0]
+    if parsed.moment is not None:
+        moment = parsed.moment.astimezone(zone)
+    elif parsed.day is not None:
+        moment = datetimes_of(parsed.day, parsed.clock, zone)[0]
     else:
-        moment = moments_of(today, written.clock, zone)[0]
-        if later is None and moment <= now - GRACE:
-            moment = moments_of(today + timedelta(days=1), written.clock, zone)[0]
-        elif later is not None and moment > now + timedelta(hours=12):  # the clock was asked before midnight
-            moment = moments_of(today - timedelta(days=1), written.clock, zone)[0]
-    if later is not None:
-        moment = (moment.astimezone(UTC) + _wait(later)).astimezone(zone)
+        moment = datetimes_of(today, parsed.clock, zone)[0]
+        if offset is None and moment <= now - GRACE:
+            moment = datetimes_of(today + timedelta(days=1), parsed.clock, zone)[0]
+        elif offset is not None and moment > now + timedelta(hours=12):  # current_time was called before midnight
+            moment = datetimes_of(today - timedelta(days=1), parsed.clock, zone)[0]
+    if offset is not None:
+        moment = (moment.astimezone(UTC) + _offset(offset)).astimezone(zone)
     if moment <= now - GRACE:
-        raise ToolError(f"{in_words(moment)} is past. It is now {in_words(now.astimezone(zone))}.")
+        raise ToolError(f"{format_datetime(moment)} is past. It is now {format_datetime(now.astimezone(zone))}.")
     return moment
 
 
-def _wait(later: re.Match[str]) -> timedelta:
-    return timedelta(minutes=int(later["amount"]) * (60 if later["unit"].lower() == "h" else 1))
+def _offset(offset: re.Match[str]) -> timedelta:
+    return timedelta(minutes=int(offset["amount"]) * (60 if offset["unit"].lower() == "h" else 1))
 
 
 def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
-    """A row with the member's next number; another call may take that number first, and then the next one is tried."""
+    """Create an alarm with the member's next number, retrying if a concurrent call takes that number."""
     for _ in range(10):
-        last = _mine(context).aggregate(last=Max("number"))["last"] or 0
+        last = _alarms_of(context).aggregate(last=Max("number"))["last"] or 0
         try:
             with transaction.atomic():
                 return Alarm.objects.create(
@@ -179,17 +179,17 @@ def _add(context: ToolContext, moment: datetime, label: str) -> Alarm:
                     idempotency_key=context.idempotency_key,
                 )
         except IntegrityError:
-            if done := _set_before(context):
+            if done := _existing_alarm(context):
                 return done
     raise ToolError("Too many alarms are being set at once. Try again.")
 
 
 def _record(alarm: Alarm, context: ToolContext, now: datetime) -> AlarmRecord:
-    at = alarm.at.astimezone(read_zone(context.tenant.timezone))
+    at = alarm.at.astimezone(parse_zone(context.tenant.timezone))
     state: State = "cancelled" if alarm.state == Alarm.State.CANCELLED else "past" if at <= now - GRACE else "set"
     return AlarmRecord(
         alarm_id=alarm.number,
-        human=in_words(at),
+        human=format_datetime(at),
         at=at.isoformat(timespec="seconds"),
         label=alarm.label,
         state=state,

@@ -1,4 +1,4 @@
-"""The weather, now and in the next days, from Open-Meteo's geocoding and forecast services."""
+"""The weather tool: current weather and forecast from Open-Meteo's geocoding and forecast services."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-# Seconds the service has for each of its answers.
-MAX_SECONDS = 8.0
+# Timeout of each request to the service.
+MAX_REQUEST_SECONDS = 8.0
 
 # https://open-meteo.com/en/docs, "WMO Weather interpretation codes"
 CONDITIONS = {
@@ -31,14 +31,14 @@ CONDITIONS = {
 
 
 class WeatherSettings(BaseModel):
-    """What a tenant can set."""
+    """The tool's settings of a tenant."""
 
     units: Literal["metric", "imperial"] = Field("metric", description="Of temperatures, wind and rain.")
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentWeather:
-    """The weather at `time`, which is local to the place."""
+    """The weather at the local `time`."""
 
     time: str
     conditions: str
@@ -50,7 +50,7 @@ class CurrentWeather:
 
 @dataclass(frozen=True, slots=True)
 class DayForecast:
-    """One day; `rain_chance_percent` is None where the service does not tell."""
+    """The forecast of a day; `rain_chance_percent` is None if the service does not give it."""
 
     date: str
     conditions: str
@@ -62,7 +62,7 @@ class DayForecast:
 
 @dataclass(frozen=True, slots=True)
 class WeatherReport:
-    """The weather of a place, in the units that `units` names."""
+    """The weather of a place in `units`."""
 
     place: str
     timezone: str
@@ -148,9 +148,9 @@ async def get_weather(
 ) -> WeatherReport:
     """Tell the weather in a city: now, and the forecast."""
     config = context.config if isinstance(context.config, WeatherSettings) else WeatherSettings()
-    # The deployment's own choice of a service may lie inside; where that one leads to may not.
+    # The configured addresses may be internal; redirects from them may not.
     guard = UrlGuard(trusted=(settings.WEATHER_BASE_URL, settings.WEATHER_GEOCODING_URL))
-    async with guarded_client(guard, timeout=_patience(context)) as client:
+    async with guarded_client(guard, timeout=_timeout(context)) as client:
         if latitude is not None and longitude is not None and not city:
             place = _Place(name=f"{latitude:g}, {longitude:g}", latitude=latitude, longitude=longitude)
         elif city and city.strip() and latitude is None and longitude is None:
@@ -161,7 +161,7 @@ async def get_weather(
 
 
 async def _locate(client: httpx2.AsyncClient, city: str) -> _Place:
-    """The place meant by "Paris" or "Paris, Texas"; of several of one name the largest."""
+    """Return the place named "Paris" or "Paris, Texas", the largest if there are several."""
     name, _, region = (part.strip() for part in city.partition(","))
     url = f"{settings.WEATHER_GEOCODING_URL.rstrip('/')}/v1/search"
     places = await _get(client, url, {"name": name, "count": 10, "language": "en", "format": "json"}, _Places)
@@ -217,11 +217,11 @@ async def _forecast(client: httpx2.AsyncClient, place: _Place, days: int, config
     )
 
 
-def _patience(context: ToolContext) -> float:
-    """Seconds to wait: rather an own sentence in time than to be cut off at the call's deadline."""
+def _timeout(context: ToolContext) -> float:
+    """Return the timeout of a request, early enough for an error message before the call's deadline."""
     if context.deadline is None:
-        return MAX_SECONDS
-    return max(0.1, min(MAX_SECONDS, (context.deadline - datetime.now(UTC)).total_seconds() / 2))
+        return MAX_REQUEST_SECONDS
+    return max(0.1, min(MAX_REQUEST_SECONDS, (context.deadline - datetime.now(UTC)).total_seconds() / 2))
 
 
 def _conditions(code: int) -> str:
@@ -231,7 +231,7 @@ def _conditions(code: int) -> str:
 async def _get(
     client: httpx2.AsyncClient, url: str, query: dict[str, str | int | float], shape: type[Answer]
 ) -> Answer:
-    """Ask the service. Raises `ToolError` if it cannot be reached, refuses, or answers in no known shape."""
+    """Send a request. Raises `ToolError` if the service cannot be reached or its answer is not valid."""
     try:
         response = await client.get(url, params=query)
         response.raise_for_status()
@@ -240,7 +240,7 @@ async def _get(
         raise ToolError("The weather service did not answer in time. Try again later.") from exc
     except httpx2.HTTPStatusError as exc:
         status = exc.response.status_code
-        raise ToolError(f"The weather service refused the question (HTTP {status}). Try again later.") from exc
+        raise ToolError(f"The weather service refused the request (HTTP {status}). Try again later.") from exc
     except httpx2.HTTPError as exc:
         raise ToolError("The weather service cannot be reached. Try again later.") from exc
     except ValidationError as exc:

@@ -1,8 +1,8 @@
-"""Cuts streamed Markdown into blocks as they close, such that each block alone renders as it would within the whole.
+"""Splits streamed Markdown into blocks that render alone as they would within the whole text.
 
-Every decision falls at the end of a line, so any chunking gives the same blocks. Where a line alone does not tell what
-is open, the parser itself is asked; where asking would cost too much (hostile text), the rest becomes one block.
-Rules: https://spec.commonmark.org/0.31.2/ and GitHub's tables.
+Decisions are made at the end of a line, so that the chunks in which text arrives do not matter. If a line alone does
+not determine which block is open, the block so far is parsed; if that would take too long (hostile text), the rest of
+the text becomes one block. Rules: https://spec.commonmark.org/0.31.2/ and GitHub's tables.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ from assistant.markdown.line_patterns import (
     FENCE,
     HEADING,
     ITEM,
-    PLAIN_START,
+    PARAGRAPH_START,
     QUOTE,
     RULE,
     UNDECIDED,
     UNDERLINE,
-    indent,
+    indentation,
     starts_block,
 )
 
-_NEVER = 1_000_000
-_FREE_QUESTIONS = 8
-_LOOK_AHEAD = 64
+# An indentation that no line reaches.
+_UNREACHABLE_INDENT = 1_000_000
+# A block is parsed this often, and after that only when it has doubled in size.
+_FREE_PARSES = 8
+_LOOK_AHEAD_CHARACTERS = 64
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable("inline")
 
 
 class _Open(Enum):
-    """What stands open at the end of the last line."""
+    """The kind of block that is open after the last line."""
 
     NOTHING = auto()
     PARAGRAPH = auto()  # or a table: both end at a blank line
@@ -47,26 +49,26 @@ class _Open(Enum):
 
 
 class BlockSplitter:
-    """Takes a text in pieces of any size and gives the source of each Markdown block once it has closed."""
+    """Receives text in chunks of any size and returns the source of each Markdown block when it is closed."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._held = ""
+        self._carriage_return = ""
         self._closed: list[str] = []
-        self._is_decided = False  # of the line that is coming in, it is known whether it closes what is open
+        self._is_decided = False  # whether the incomplete line closes the open block is known
         self._start([])
 
     def feed(self, delta: str) -> list[str]:
-        """Add text; returns the blocks that it closed."""
-        delta = self._held + delta
-        self._held = "\r" if delta.endswith("\r") else ""
-        self._take(delta.removesuffix("\r") if self._held else delta)
+        """Add text; return the blocks that it closes."""
+        delta = self._carriage_return + delta
+        self._carriage_return = "\r" if delta.endswith("\r") else ""
+        self._take(delta.removesuffix("\r") if self._carriage_return else delta)
         return self._drain()
 
     def finish(self) -> list[str]:
-        """Returns what is left when the text has ended."""
-        self._take("\n" if self._held else "")
-        self._held = ""
+        """End the text; return the remaining blocks."""
+        self._take("\n" if self._carriage_return else "")
+        self._carriage_return = ""
         if rest := "".join(self._pieces):
             self._pieces = []
             self._line(rest)
@@ -90,16 +92,18 @@ class BlockSplitter:
         self._look_ahead()
 
     def _look_ahead(self) -> None:
-        """Close a list or indented code as soon as the next line's beginning tells that it has ended."""
+        """Close a list or indented code as soon as the beginning of the next line shows that it has ended."""
         is_open = self._is_after_blank and self._open in {_Open.LIST, _Open.INDENTED}
         if not is_open or self._is_decided or not self._pieces:
             return
-        start = "".join(self._pieces)[:_LOOK_AHEAD]
-        if UNDECIDED.fullmatch(start) and len(start) < _LOOK_AHEAD:
+        start = "".join(self._pieces)[:_LOOK_AHEAD_CHARACTERS]
+        if UNDECIDED.fullmatch(start) and len(start) < _LOOK_AHEAD_CHARACTERS:
             return
         self._is_decided = True
         is_list = self._open is _Open.LIST
-        if indent(start) < (self._content_indent if is_list else CODE_INDENT) and not (is_list and ITEM.match(start)):
+        if indentation(start) < (self._content_indent if is_list else CODE_INDENT) and not (
+            is_list and ITEM.match(start)
+        ):
             self._close()
 
     def _drain(self) -> list[str]:
@@ -113,10 +117,10 @@ class BlockSplitter:
         self._content_indent = 0
         self._is_after_blank = False
         self._is_table = False
-        self._is_text = False  # within a list: surely a paragraph is open, so a lazy line continues it
-        self._is_bare = False  # the last line is an item's marker without text
-        self._questions = 0
-        self._asked_at = 0
+        self._is_text = False  # in a list: a paragraph is open, which an unindented line continues
+        self._is_bare = False  # the last line is a list marker without text
+        self._parses = 0
+        self._parsed_size = 0
 
     def _close(self) -> None:
         block = "".join(self._lines)
@@ -140,7 +144,7 @@ class BlockSplitter:
     def _in_fence(self, line: str, text: str) -> None:
         self._lines.append(line)
         mark = text.strip(" \t")
-        if mark.startswith(self._fence) and not mark.strip(self._fence[0]) and indent(text) < CODE_INDENT:
+        if mark.startswith(self._fence) and not mark.strip(self._fence[0]) and indentation(text) < CODE_INDENT:
             self._close()
 
     def _blank(self, line: str) -> None:
@@ -148,7 +152,7 @@ class BlockSplitter:
         self._is_after_blank = True
         self._is_text = False
         if self._is_bare:
-            self._content_indent = _NEVER  # an item may begin with one empty line, not with two
+            self._content_indent = _UNREACHABLE_INDENT  # an item may begin with one blank line, not with two
         if self._open in {_Open.PARAGRAPH, _Open.QUOTE}:
             self._close()
 
@@ -159,16 +163,16 @@ class BlockSplitter:
             self._in_quote(line, text)
         elif self._open is _Open.LIST:
             self._in_list(line, text)
-        elif self._open is _Open.INDENTED and indent(text) >= CODE_INDENT:
+        elif self._open is _Open.INDENTED and indentation(text) >= CODE_INDENT:
             self._lines.append(line)
         else:
             self._begin(line, text)
 
     def _begin(self, line: str, text: str) -> None:
-        """The line starts a block of its own; what was open has ended before it."""
+        """Close the open block and start a new one with this line."""
         self._close()
         self._lines.append(line)
-        if indent(text) >= CODE_INDENT:
+        if indentation(text) >= CODE_INDENT:
             self._open = _Open.INDENTED
         elif fence := FENCE.match(text):
             self._open, self._fence = _Open.FENCE, fence[1]
@@ -185,9 +189,9 @@ class BlockSplitter:
         self._open = _Open.LIST
         rest = text[item.end() :]
         marker = item.end(2)
-        gap = indent(" " * marker + item[3]) - marker if rest else 1
+        gap = indentation(" " * marker + item[3]) - marker if rest else 1
         self._content_indent = marker + (gap if gap <= CODE_INDENT else 1)
-        self._is_text = gap <= CODE_INDENT and bool(PLAIN_START.match(rest))
+        self._is_text = gap <= CODE_INDENT and bool(PARAGRAPH_START.match(rest))
         self._is_bare = not rest
 
     def _in_paragraph(self, line: str, text: str) -> None:
@@ -196,11 +200,11 @@ class BlockSplitter:
         if (starts_block(text) and not UNDERLINE.match(text)) or interrupts:
             self._begin(line, text)
         else:
-            is_unsure = bool(UNDERLINE.match(text)) or (self._is_table and (item or indent(text) >= CODE_INDENT))
+            is_unsure = bool(UNDERLINE.match(text)) or (self._is_table and (item or indentation(text) >= CODE_INDENT))
             self._is_table = self._is_table or bool(DELIMITER.match(text))
             self._lines.append(line)
             if is_unsure:
-                self._ask()
+                self._parse_open_block()
 
     def _in_quote(self, line: str, text: str) -> None:
         if QUOTE.match(text):
@@ -209,13 +213,13 @@ class BlockSplitter:
             self._begin(line, text)
         else:
             self._lines.append(line)
-            self._ask()
+            self._parse_open_block()
 
     def _in_list(self, line: str, text: str) -> None:
         item = ITEM.match(text)
-        if indent(text) >= self._content_indent:
+        if indentation(text) >= self._content_indent:
             self._lines.append(line)
-            self._is_text = self._is_text and bool(PLAIN_START.match(text.strip()))
+            self._is_text = self._is_text and bool(PARAGRAPH_START.match(text.strip()))
             self._is_bare = False
         elif RULE.match(text) or (starts_block(text) and not item):
             self._begin(line, text)
@@ -227,29 +231,29 @@ class BlockSplitter:
         else:
             self._lines.append(line)
             if not self._is_text:
-                self._ask()
+                self._parse_open_block()
 
-    def _ask(self) -> None:
-        """Let the parser tell what is open at the end of these lines, as long as that stays cheap."""
-        size = sum(map(len, self._lines)) if self._questions >= _FREE_QUESTIONS else 0
-        if self._questions >= _FREE_QUESTIONS and size < 2 * self._asked_at:
+    def _parse_open_block(self) -> None:
+        """Parse the open block to find out what is open after its last line, unless that would take too long."""
+        size = sum(map(len, self._lines)) if self._parses >= _FREE_PARSES else 0
+        if self._parses >= _FREE_PARSES and size < 2 * self._parsed_size:
             self._open = _Open.REST
             return
-        self._questions += 1
-        self._asked_at = sum(map(len, self._lines))
-        self._adopt("".join(self._lines))
+        self._parses += 1
+        self._parsed_size = sum(map(len, self._lines))
+        self._restore_state("".join(self._lines))
 
-    def _adopt(self, source: str) -> None:
+    def _restore_state(self, source: str) -> None:
         tokens = _PARSER.parse(source)
         tops = [token for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
         if not tops or tops[-1].map is None:
             return
         last, first_line = tops[-1], tops[-1].map[0]
-        lines, asked, questions = self._lines, self._asked_at, self._questions
+        lines, parsed_size, parses = self._lines, self._parsed_size, self._parses
         self._lines = lines[:first_line]
         self._close()
         self._start([*self._lines, *lines[first_line:]])
-        self._asked_at, self._questions = asked, questions
+        self._parsed_size, self._parses = parsed_size, parses
         kind = {"paragraph_open": _Open.PARAGRAPH, "table_open": _Open.PARAGRAPH, "blockquote_open": _Open.QUOTE}
         if last.type in {"bullet_list_open", "ordered_list_open"}:
             items = [
@@ -271,6 +275,6 @@ class BlockSplitter:
 
 
 def split_blocks(text: str) -> list[str]:
-    """The blocks of a whole text, the same ones that a stream of it gives."""
+    """Return the blocks of a whole text, the same as those of a stream."""
     splitter = BlockSplitter()
     return [*splitter.feed(text), *splitter.finish()]

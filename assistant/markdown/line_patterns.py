@@ -1,4 +1,4 @@
-"""What one line of Markdown says about the blocks that start, go on or end there."""
+"""Patterns for the lines with which Markdown blocks start, continue or end."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ QUOTE = re.compile(r" {0,3}>")
 ITEM = re.compile(r"( {0,3})([-+*]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)")
 UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 DELIMITER = re.compile(r" {0,3}[-:|][-:| \t]*$")
-PLAIN_START = re.compile(r"[^\W\d_]|[*_\"'(“‘$&`](?![*_`~\s])")
+PARAGRAPH_START = re.compile(r"[^\W\d_]|[*_\"'(“‘$&`](?![*_`~\s])")
 UNDECIDED = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)]?)?[ \t]*")
 CODE_INDENT = 4
 
 
-def indent(text: str) -> int:
-    """Columns of white space before the text; tabs stop at every fourth column."""
+def indentation(text: str) -> int:
+    """Return the columns of white space before the text, with tab stops at every fourth column."""
     column = 0
     for character in text:
         if character == " ":
@@ -30,5 +30,5 @@ def indent(text: str) -> int:
 
 
 def starts_block(text: str) -> bool:
-    """Whether the line starts a block whatever stands before it (lists apart)."""
+    """Return whether the line starts a block other than a list, whatever precedes it."""
     return bool(FENCE.match(text) or HEADING.match(text) or RULE.match(text) or QUOTE.match(text))

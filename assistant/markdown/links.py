@@ -1,4 +1,4 @@
-"""Links in model text: only addresses that are safe to follow, and each showing where it leads."""
+"""Links in model text: only safe addresses, each with its host shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TRAILING = ".,:;!?*_~'\""
 
 
 def safe_href(href: str) -> str:
-    """The address if it leads to a web page or a mail address; else the empty string."""
+    """Return the address if it is http, https or mailto, else an empty string."""
     lowered = href.lower()
     if lowered.startswith("mailto:"):
         return href
@@ -22,7 +22,7 @@ def safe_href(href: str) -> str:
 
 
 def link_host(href: str) -> str:
-    """Where an address leads, for people: its host with the port, or the mail address."""
+    """Return the host and port of an address, or its mail address."""
     if href.lower().startswith("mailto:"):
         return href[len("mailto:") :].partition("?")[0]
     try:
@@ -32,8 +32,8 @@ def link_host(href: str) -> str:
         return ""
 
 
-def definitions(source: str) -> str:
-    """Link definitions (`[1]: https://…`) as a list, for a block that holds nothing else."""
+def render_definitions(source: str) -> str:
+    """Render a block that consists of link definitions (`[1]: https://…`), which Markdown does not show."""
     found = []
     for label, address in _DEFINITION.findall(source):
         href = html.escape(safe_href(address))
@@ -44,7 +44,7 @@ def definitions(source: str) -> str:
 
 
 def link_tokens(children: list[Token]) -> list[Token]:
-    """The same text with bare addresses as links, unsafe links as text, and the host named after each link."""
+    """Turn bare addresses into links and unsafe links into text, and add the host after each link."""
     found: list[Token] = []
     opened: list[Token] = []
     is_open = False
@@ -61,7 +61,7 @@ def link_tokens(children: list[Token]) -> list[Token]:
                 found += [child, *_destination(found, opened[0])]
             is_open = False
         elif child.type == "text" and not is_open:
-            found += _linkified(child.content)
+            found += _linkify(child.content)
         else:
             found.append(child)
     return found
@@ -86,8 +86,8 @@ def _destination(tokens: list[Token], opening: Token) -> list[Token]:
     ]
 
 
-def _linkified(text: str) -> list[Token]:
-    """Text with its bare web addresses as links."""
+def _linkify(text: str) -> list[Token]:
+    """Turn the bare web addresses in a text into links."""
     found: list[Token] = []
     position = 0
     for match in _URL.finditer(text):
@@ -108,7 +108,7 @@ def _linkified(text: str) -> list[Token]:
 
 
 def _without_trailing(address: str) -> str:
-    """The address without the punctuation that belongs to the sentence around it."""
+    """Remove the punctuation of the surrounding sentence from the end of an address."""
     surplus = address.count(")") - address.count("(")
     end = len(address)
     while end and (address[end - 1] in _TRAILING or (address[end - 1] == ")" and surplus > 0)):

@@ -1,4 +1,4 @@
-"""Model text to safe HTML: one closed Markdown block at a time, so that a streamed answer is rendered as it grows."""
+"""Renders model text as safe HTML, one Markdown block at a time, so that streamed answers can be rendered."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 
 from assistant.markdown.block_splitter import split_blocks
-from assistant.markdown.links import definitions, link_host, link_tokens, safe_href
+from assistant.markdown.links import link_host, link_tokens, render_definitions, safe_href
 
-# Beyond these a block is shown as plain text: rendering must stay cheap whatever the model writes.
-MAX_BLOCK = 100_000
+# Blocks beyond these limits are shown as plain text, or code without colours, to bound the time for hostile text.
+MAX_BLOCK_CHARACTERS = 100_000
 MAX_BRACKETS = 2_000
 MAX_CELLS = 10_000
-MAX_HIGHLIGHTED = 4_000
+MAX_HIGHLIGHTED_CHARACTERS = 4_000
 HIGHLIGHT_SECONDS = 0.1
-MAX_LANGUAGE = 30
+MAX_LANGUAGE_CHARACTERS = 30
 CODE_CLASS_PREFIX = "hl-"
 
-# Lexers that stay quick on most input; other languages are shown without colours.
+# Languages whose lexers are fast on most input; others are shown without colours.
 LANGUAGES = frozenset(
     """bash c c++ console cpp css dart diff docker dockerfile elixir go golang graphql haskell html http ini
     java javascript js json jsx julia kotlin less lua make makefile markdown md mysql nginx objc perl php
@@ -36,7 +36,7 @@ LANGUAGES = frozenset(
 
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TASKS = {"[ ] ": "\N{BALLOT BOX} ", "[x] ": "\N{BALLOT BOX WITH CHECK} ", "[X] ": "\N{BALLOT BOX WITH CHECK} "}
-_UNSHOWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 _CLEANER = nh3.Cleaner(
     tags={
@@ -81,45 +81,49 @@ _CLEANER = nh3.Cleaner(
 )
 
 
-def clean(text: str) -> str:
-    """Text without what no page should carry: control characters, lone surrogates, reversals of direction."""
-    return _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+def replace_unprintable(text: str) -> str:
+    """Replace control characters, lone surrogates and bidirectional overrides by U+FFFD."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def render_block(source: str) -> str:
-    """Sanitised HTML of one Markdown block (or of a whole text); never raises on what a model may write.
+    """Return the sanitised HTML of one Markdown block or a whole text; any text is valid.
 
-    Raw HTML is shown as text. Images become links, and links (http, https, mailto only) show where they lead.
+    Raw HTML is shown as text. Images become links. Links are http, https or mailto, with their host shown.
     """
-    source = clean(source)
-    if _is_dear(source):
+    source = replace_unprintable(source)
+    if _is_too_expensive(source):
         return _CLEANER.clean(f'<p class="plain">{html.escape(source)}</p>')
     env: dict[str, Any] = {}
     rendered = str(_MARKDOWN.render(source, env))
     if not rendered.strip() and env.get("references"):
-        rendered = definitions(source)
+        rendered = render_definitions(source)
     return _CLEANER.clean(rendered)
 
 
-def _is_dear(source: str) -> bool:
-    """Whether parsing would cost more than a page should wait for: only text made for it does."""
+def _is_too_expensive(source: str) -> bool:
+    """Return whether parsing would take too long, which only hostile text does."""
     if source.lstrip().startswith(("```", "~~~")):
-        return len(source) > MAX_BLOCK
+        return len(source) > MAX_BLOCK_CHARACTERS
     columns = source.partition("\n")[0].count("|")
-    return len(source) > MAX_BLOCK or source.count("[") > MAX_BRACKETS or columns * source.count("\n") > MAX_CELLS
+    return (
+        len(source) > MAX_BLOCK_CHARACTERS
+        or source.count("[") > MAX_BRACKETS
+        or columns * source.count("\n") > MAX_CELLS
+    )
 
 
 def render_blocks(text: str) -> list[str]:
-    """A whole text as the list of its rendered blocks, the same ones that a stream of it gives."""
+    """Return the rendered blocks of a whole text, the same as those of a stream."""
     return [render_block(block) for block in split_blocks(text)]
 
 
-def _refine(state: StateCore) -> None:
-    """Turn the parser's tokens into the ones our pages show."""
+def _adapt_tokens(state: StateCore) -> None:
+    """Adapt the parser's tokens to our pages: headings, alignment, task lists, links and line breaks."""
     is_item_start = False
     for token in state.tokens:
         if token.type in {"heading_open", "heading_close"}:
-            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"  # the page's own titles stand above the model's
+            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"  # h1 and h2 are the page's own
         elif token.type in {"th_open", "td_open"}:
             _align(token)
         elif token.type == "inline" and token.children is not None:
@@ -132,14 +136,14 @@ def _refine(state: StateCore) -> None:
 
 
 def _align(token: Token) -> None:
-    # The parser says it by a style attribute, which the page's content security policy forbids.
+    # The parser uses a style attribute, which the page's content security policy forbids.
     style = str(token.attrs.pop("style", ""))
     if style.endswith(("center", "right")):
         token.attrs["class"] = style.removeprefix("text-align:")
 
 
 def _with_breaks(children: list[Token]) -> list[Token]:
-    """`<br>`, the one HTML tag that tables need, becomes a line break."""
+    """Turn `<br>`, the only HTML tag that tables need, into a line break."""
     if not any("<br" in child.content.lower() for child in children if child.type == "text"):
         return children
     found: list[Token] = []
@@ -156,21 +160,21 @@ def _with_breaks(children: list[Token]) -> list[Token]:
 
 
 def _code(content: str, language: str) -> str:
-    label = html.escape(language[:MAX_LANGUAGE] or "text")
+    label = html.escape(language[:MAX_LANGUAGE_CHARACTERS] or "text")
     return (
         f'<div class="code" data-code><div class="code-head"><span class="code-lang">{label}</span></div>'
-        f'<pre tabindex="0"><code>{_highlighted(content, language.lower())}</code></pre></div>\n'
+        f'<pre tabindex="0"><code>{_highlight(content, language.lower())}</code></pre></div>\n'
     )
 
 
-def _highlighted(content: str, language: str) -> str:
-    if language not in LANGUAGES or len(content) > MAX_HIGHLIGHTED:
+def _highlight(content: str, language: str) -> str:
+    if language not in LANGUAGES or len(content) > MAX_HIGHLIGHTED_CHARACTERS:
         return html.escape(content)
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     parts: list[str] = []
     deadline = time.monotonic() + HIGHLIGHT_SECONDS
     for kind, value in lexer.get_tokens(content):
-        if time.monotonic() > deadline:  # text made to be slow gets no colours
+        if time.monotonic() > deadline:  # hostile text: shown without colours
             return html.escape(content)
         name, text = STANDARD_TYPES.get(kind, ""), html.escape(value)
         parts.append(f'<span class="{CODE_CLASS_PREFIX}{name}">{text}</span>' if name else text)
@@ -187,7 +191,7 @@ def _indented(_self: object, tokens: list[Token], index: int, _options: object, 
 
 
 def _image(_self: object, tokens: list[Token], index: int, _options: object, _env: object) -> str:
-    """An image's text, as a link to where it lies: the page itself loads nothing that a model names."""
+    """Render an image as a link, because pages load nothing that a model names."""
     token = tokens[index]
     text = html.escape(token.content or "image")
     href = safe_href(str(token.attrs.get("src", "")))
@@ -200,7 +204,7 @@ def _image(_self: object, tokens: list[Token], index: int, _options: object, _en
 
 def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.core.ruler.push("refine", _refine)
+    parser.core.ruler.push("refine", _adapt_tokens)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _indented)
     parser.add_render_rule("image", _image)

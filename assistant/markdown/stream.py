@@ -1,4 +1,4 @@
-"""Markdown for clients that ask for it: each block of an answer as HTML, as soon as it is closed."""
+"""Renders streamed answers: an event with the HTML of each block as soon as the block is closed."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from assistant.core.values.events import Event
 from assistant.markdown.block_splitter import BlockSplitter
 from assistant.markdown.render import render_block
 
-# Two tabs, or a reload, render the same blocks again.
+# Cached, because several tabs and reloads render the same blocks.
 _render = lru_cache(maxsize=4096)(render_block)
-# A block of this many characters may take tens of milliseconds: it is rendered beside the event loop.
-LONG_BLOCK = 8_000
+# Longer blocks may take tens of milliseconds and are rendered in a thread.
+THREAD_BLOCK_CHARACTERS = 8_000
 
 
 class BlockRenderer:
-    """Follows one connection's answers and says which blocks have closed."""
+    """Renders the answers that are sent on one connection."""
 
     def __init__(self) -> None:
         self._splitters: dict[str, BlockSplitter] = {}
         self._counts: dict[str, int] = {}
 
     async def apply(self, event: Event) -> list[Event]:
-        """The `message.block` events that this event brings about."""
+        """Return the `message.block` events to send after an event."""
         if isinstance(event, events.TextMessageStart):
-            # A start that repeats an id goes on with the same text: it follows a picture.
+            # A start with a known id continues the same text: it follows a snapshot.
             self._splitters.setdefault(event.message_id, BlockSplitter())
             return []
         if isinstance(event, events.TextMessageContent):
@@ -44,13 +44,15 @@ class BlockRenderer:
         for source in sources:
             index = self._counts.get(message_id, 0)
             self._counts[message_id] = index + 1
-            html = _render(source) if len(source) < LONG_BLOCK else await asyncio.to_thread(_render, source)
+            html = (
+                _render(source) if len(source) < THREAD_BLOCK_CHARACTERS else await asyncio.to_thread(_render, source)
+            )
             block = {"messageId": message_id, "index": index, "html": html, "length": _utf16_length(source)}
             found.append(events.Custom("message.block", block))
         return found
 
     async def catch_up(self, message_id: str, text: str, *, is_open: bool) -> list[Event]:
-        """The blocks of a text that was sent as a whole; an open one goes on afterwards."""
+        """Return the events for a text that was sent as a whole; if `is_open`, it is still being streamed."""
         start = await self.apply(events.TextMessageStart(message_id))
         content = await self.apply(events.TextMessageContent(message_id, text)) if text else []
         end = [] if is_open else await self.apply(events.TextMessageEnd(message_id))
@@ -58,5 +60,5 @@ class BlockRenderer:
 
 
 def _utf16_length(text: str) -> int:
-    """How long JavaScript takes the text to be, so that a page knows how much of what it shows the block replaces."""
+    """Return the length of the text in JavaScript, by which a page finds the text that the block replaces."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

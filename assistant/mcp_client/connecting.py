@@ -1,4 +1,4 @@
-"""Opens sessions with outside MCP servers; the SDK that speaks to them is imported late."""
+"""Opens sessions with outside MCP servers; the MCP SDK is imported on first use."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ sessions = Late("assistant.mcp_client.session")
 async def connect(
     endpoint: Endpoint, *, on_tools: OnTools | None = None, elicitation: ElicitationFnT | None = None
 ) -> AsyncGenerator[RemoteSession]:
-    """Open a session and list the tools, within seconds.
+    """Open a session and list the tools, within `session.OPEN_SECONDS`.
 
     Args:
-        on_tools: told of every listing.
-        elicitation: answers what the server asks back; without it the server is told that nobody can be asked.
+        on_tools: called with every listing.
+        elicitation: answers the server's elicitation requests; without it the client declares no support for them.
 
     Raises:
-        RemoteFailure: it cannot be opened, or it broke while it was used.
+        RemoteFailure: the session cannot be opened, or failed while it was used.
     """
     home = await sessions.get()
     async with home.open_session(endpoint, on_tools=on_tools, elicitation=elicitation) as session:

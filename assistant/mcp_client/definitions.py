@@ -1,4 +1,4 @@
-"""What an outside server says of a tool: read with suspicion, compared by fingerprint, shown as a difference."""
+"""Definitions of tools as an outside server lists them: sanitised, compared by digest, shown as a diff."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MAX_TOOLS = 200
 MAX_NAME = 128
 MAX_DESCRIPTION = 4_000
 MAX_SCHEMA = 32_000
-# Tools that cannot be used, of which an operator is shown the reason.
+# How many unusable tools an operator is shown with their reasons.
 MAX_REASONS = 10
 _EMPTY = {"type": "object", "properties": {}}
-# Characters that people do not see and models read: controls, directions, fillers, tags, variation selectors.
+# Characters that people do not see but models read: controls, directions, fillers, tags, variation selectors.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -33,16 +33,16 @@ _INVISIBLE = re.compile(
 
 
 def visible(text: str) -> str:
-    """Text without what only a model would see."""
+    """The text without characters that only a model would see."""
     return _INVISIBLE.sub("", unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode()))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as its server describes it, in what a model or an operator goes by.
+    """A tool as its server describes it, as far as models and operators rely on it.
 
-    `digest` tells definitions apart: any change in them is another digest. What the server does not say of destruction
-    and of the open world (None) is no part of it, so that what was let in before these were read stays so.
+    Any change results in another `digest`. `is_destructive` and `is_open_world` are part of it only where the server
+    sets them, so that definitions accepted before these hints were read stay accepted.
     """
 
     name: str
@@ -60,38 +60,38 @@ class ToolDefinition:
         return hashlib.sha256(_canonical(self.to_state()).encode()).hexdigest()
 
     def to_state(self) -> dict[str, Any]:
-        """As JSON values, for a row."""
+        """The definition as JSON values, for the database."""
         state = asdict(self)
-        unsaid = [name for name in ("is_destructive", "is_open_world") if state[name] is None]
-        return {name: value for name, value in state.items() if name not in unsaid}
+        unset = [name for name in ("is_destructive", "is_open_world") if state[name] is None]
+        return {name: value for name, value in state.items() if name not in unset}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> ToolDefinition:
-        """The definition that `to_state` gave."""
+        """The definition that `to_state` returned."""
         return cls(**state)
 
 
-# Is told of every listing of a server. Raises `RemoteFailure` (`gone`) if there is nobody to keep them any more.
+# Called with every listing of a server. Raises `RemoteFailure` (`gone`) if the server is no longer configured.
 OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a server lists: the tools that can be used, and of others by their name why not."""
+    """A server's listing: the usable tools, and for each other tool, by name, the reason."""
 
     tools: tuple[ToolDefinition, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
-        """The tools that are left out, with their reasons; empty if none is."""
+        """The unusable tools with their reasons; empty if there are none."""
         shown = [f"{name} ({reason})" for name, reason in list(self.left_out.items())[:MAX_REASONS]]
         more = len(self.left_out) - len(shown)
         return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def read_listing(listed: Iterable[ListedTool]) -> Listing:
-    """The usable ones of a listing, at most `MAX_TOOLS`; of two with one name the first."""
+    """The usable tools of a listing, at most `MAX_TOOLS`; of two with the same name the first."""
     found: dict[str, ToolDefinition] = {}
     left_out: dict[str, str] = {}
     for tool in listed:
@@ -107,7 +107,7 @@ def read_listing(listed: Iterable[ListedTool]) -> Listing:
 
 
 def _read(tool: ListedTool) -> ToolDefinition:
-    """One tool's definition. Raises `ValueError` for one that could never be called, or that is too long to be read."""
+    """One tool's definition. Raises `ValueError` if it could never be called, or is too long."""
     if not 0 < len(tool.name) <= MAX_NAME or visible(tool.name) != tool.name:
         raise ValueError(f"its name must have 1 to {MAX_NAME} visible characters")
     _check_schemas(tool)
@@ -126,7 +126,7 @@ def _read(tool: ListedTool) -> ToolDefinition:
 
 
 def _check_schemas(tool: ListedTool) -> None:
-    """Raises `ValueError`: what is no schema, or too large, is found here, and not by a run."""
+    """Raise `ValueError` for schemas that are invalid or too large, which would otherwise fail in a run."""
     for label, schema in (("inputSchema", tool.input_schema), ("outputSchema", tool.output_schema)):
         try:
             if len(_canonical(schema)) > MAX_SCHEMA:
@@ -139,7 +139,7 @@ def _check_schemas(tool: ListedTool) -> None:
 
 
 def visible_within(value: Any) -> Any:
-    """The same of every text in a JSON value: what schemas describe is read by models too."""
+    """Apply `visible` to every string in a JSON value: models read the descriptions in schemas, too."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -150,7 +150,7 @@ def visible_within(value: Any) -> Any:
 
 
 def difference(accepted: ToolDefinition, current: ToolDefinition) -> str:
-    """What changed, as a unified diff of both in readable JSON; empty if nothing did."""
+    """A unified diff of both definitions as indented JSON; empty if they are equal."""
     before, now = (
         json.dumps(one.to_state(), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
         for one in (accepted, current)

@@ -1,4 +1,4 @@
-"""Where an outside MCP server is, and with which credentials it is asked."""
+"""The address of an outside MCP server and the credentials for it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """A client of an authorization server, by OAuth's client-credentials grant.
+    """Credentials for OAuth's client-credentials grant.
 
-    `issuer` names that server: the secret is sent to no other, whatever the MCP server says.
+    `issuer` is the authorization server: the secret is sent to no other, whatever the MCP server announces.
     """
 
     client_id: str
@@ -23,7 +23,7 @@ class OAuthClient:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program of the deployment's that speaks MCP on its standard input and output."""
+    """A program on this machine that speaks MCP on its standard input and output."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One server as one user asks it: a URL with credentials, or a command."""
+    """One server for one user: a URL with credentials, or a command."""
 
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

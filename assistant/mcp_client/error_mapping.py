@@ -1,4 +1,4 @@
-"""What goes wrong between us and an outside MCP server: the SDK's exceptions as failures of ours."""
+"""Maps exceptions of the MCP SDK and its HTTP client to `RemoteFailure`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from assistant.mcp_client.errors import FailureKind, RemoteFailure
 from assistant.toolkit.guards.guarded_http import AnswerTooLong
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
-# What the transport says of a stateful session that the server has forgotten; nothing was run then.
-_FORGOTTEN = "Session terminated"
-# What it says of answers above `MAX_ANSWER_BYTES`, whose exceptions it does not keep.
+# The SDK's message for a stateful session that the server has dropped; the call was not run then.
+_SESSION_DROPPED = "Session terminated"
+# Its messages for answers above `MAX_ANSWER_BYTES`, whose original exceptions it drops.
 _TOO_LONG = re.compile(r"answer is longer than [\d,]+ bytes|event exceeded the \d+ byte limit")
 
 
 def failure_of(exc: BaseException) -> RemoteFailure:
-    """What an exception of the SDK, or of the HTTP client below it, means to us."""
+    """The `RemoteFailure` for an exception of the SDK or of its HTTP client."""
     leaves = list(_leaves(exc))
     for leaf in leaves:
         if isinstance(leaf, RemoteFailure):
             return leaf
-    ranked = sorted((_judge(leaf) for leaf in leaves), key=lambda failure: failure.kind in {"protocol", "ended"})
+    ranked = sorted((_classify(leaf) for leaf in leaves), key=lambda failure: failure.kind in {"protocol", "ended"})
     return ranked[0] if ranked else RemoteFailure("ended")
 
 
@@ -38,7 +38,7 @@ def _leaves(exc: BaseException) -> Iterator[BaseException]:
         yield exc
 
 
-def _judge(exc: BaseException) -> RemoteFailure:
+def _classify(exc: BaseException) -> RemoteFailure:
     detail = f"{type(exc).__name__}: {exc}"
     cause: BaseException | None = exc
     while cause is not None:
@@ -47,7 +47,7 @@ def _judge(exc: BaseException) -> RemoteFailure:
         cause = cause.__cause__
     match exc:
         case httpx2.HTTPStatusError():
-            # The exception's own text has a second line, with a link to what the status means.
+            # The exception's own text has a second line with a link.
             kind: FailureKind = "unauthorized" if exc.response.status_code in {401, 403} else "failing"
             return RemoteFailure(kind, f"HTTP {exc.response.status_code} {exc.response.reason_phrase}".strip())
         case OAuthFlowError():
@@ -60,7 +60,7 @@ def _judge(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("unreachable", detail)
         case MCPError() | AnswerTooLong() if _TOO_LONG.search(str(exc)):
             return RemoteFailure("too long", detail)
-        case MCPError() if exc.message == _FORGOTTEN:
+        case MCPError() if exc.message == _SESSION_DROPPED:
             return RemoteFailure("ended", detail, was_not_run=True)
         case MCPError() if exc.code == CONNECTION_CLOSED:
             return RemoteFailure("ended", detail)

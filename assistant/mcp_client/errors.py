@@ -1,4 +1,4 @@
-"""The failures between us and an outside MCP server that a model may read."""
+"""Failures in calls to an outside MCP server, with sentences that a model may read."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ SENTENCES: dict[FailureKind, str] = {
 
 
 class RemoteFailure(ToolError):
-    """No answer of the tool, but a failure on the way to it; the message is a sentence of ours.
+    """A call failed before the tool answered; the message is one of `SENTENCES`.
 
-    What the server said is not in it, but in `detail`, for the operator's log. `was_not_run`: the server never worked
-    on the call, so that it may be sent again.
+    Attributes:
+        kind: what failed.
+        detail: the server's or the SDK's own message, for the operator's log.
+        was_not_run: the server did not start the call, so that it may be sent again.
     """
 
     def __init__(self, kind: FailureKind, detail: str = "", *, was_not_run: bool = False) -> None:

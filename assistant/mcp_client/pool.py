@@ -1,4 +1,4 @@
-"""Open sessions, one for each user and server, kept for the next call and closed when nobody has called for long."""
+"""A pool of open sessions, one for each user and server, which are closed after `IDLE_SECONDS` without a call."""
 
 from __future__ import annotations
 
@@ -18,101 +18,102 @@ if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
 
 IDLE_SECONDS = 300.0
-# Open at once in one process and event loop; the longest idle goes first.
+# Open at once in one event loop; the least recently used is closed first.
 MAX_SESSIONS = 200
 
 
 class SessionPool:
     """The sessions of one event loop.
 
-    A key says whose session it is, and everything that it was opened with: whoever differs in any of it gets another.
+    A key must contain the user and everything else that the session is opened with, so that no two users or
+    configurations share one.
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, max_sessions: int = MAX_SESSIONS) -> None:
         self._idle_seconds = idle_seconds
-        self._kept = _Sessions(max_sessions)
+        self._sessions = _Sessions(max_sessions)
 
     async def session(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None) -> RemoteSession:
         """The open session of this key, or a new one. Raises `RemoteFailure`."""
-        kept = self._kept.get(key)
-        if kept is None or kept.task.done():
-            kept = self._kept[key] = self._open(key, endpoint, on_tools)
-        return await kept.use()
+        pooled = self._sessions.get(key)
+        if pooled is None or pooled.task.done():
+            pooled = self._sessions[key] = self._open(key, endpoint, on_tools)
+        return await pooled.use()
 
     def drop(self, key: Hashable) -> None:
-        """Close this key's session, if there is one; nobody waits for a server that hangs."""
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            kept.task.cancel()
+        """Close this key's session, if there is one, without waiting for it."""
+        pooled = self._sessions.pop(key, None)
+        if pooled is not None:
+            pooled.task.cancel()
 
     async def close(self) -> None:
         """Close all sessions."""
-        kept = list(self._kept.values())
-        self._kept.clear()
-        await asyncio.gather(*(one.close() for one in kept))
+        pooled = list(self._sessions.values())
+        self._sessions.clear()
+        await asyncio.gather(*(one.close() for one in pooled))
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._sessions)
 
-    def _open(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None) -> _Kept:
-        kept = _Kept(endpoint, on_tools, self._idle_seconds)
-        kept.task.add_done_callback(lambda _: self._forget(key, kept))
-        return kept
+    def _open(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None) -> _PooledSession:
+        pooled = _PooledSession(endpoint, on_tools, self._idle_seconds)
+        pooled.task.add_done_callback(lambda _: self._forget(key, pooled))
+        return pooled
 
-    def _forget(self, key: Hashable, kept: _Kept) -> None:
-        if self._kept.get(key) is kept:
-            del self._kept[key]
-
-
-class _Sessions(LRUCache[Hashable, "_Kept"]):
-    """Closes the session that makes room for another."""
-
-    def popitem(self) -> tuple[Hashable, _Kept]:
-        key, kept = super().popitem()
-        kept.task.cancel()
-        return key, kept
+    def _forget(self, key: Hashable, pooled: _PooledSession) -> None:
+        if self._sessions.get(key) is pooled:
+            del self._sessions[key]
 
 
-class _Kept:
-    """A session in the task that opened it: the SDK wants the same task to close it."""
+class _Sessions(LRUCache[Hashable, "_PooledSession"]):
+    """Closes the sessions that it drops."""
+
+    def popitem(self) -> tuple[Hashable, _PooledSession]:
+        key, pooled = super().popitem()
+        pooled.task.cancel()
+        return key, pooled
+
+
+class _PooledSession:
+    """A session within its own task: the SDK requires the same task to open and to close it."""
 
     def __init__(self, endpoint: Endpoint, on_tools: OnTools | None, idle_seconds: float) -> None:
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[RemoteSession] = loop.create_future()
         self._idle_seconds = idle_seconds
         self._used_at = loop.time()
-        self.task = asyncio.create_task(self._keep(endpoint, on_tools), name="mcp-session")
+        self.task = asyncio.create_task(self._run(endpoint, on_tools), name="mcp-session")
 
     async def use(self) -> RemoteSession:
         self._used_at = asyncio.get_running_loop().time()
-        # Others wait for the same opening: one that gives up must not end it.
+        # Several callers may wait for the session to open; if one is cancelled, the others still get it.
         return await asyncio.shield(self._opened)
 
     async def close(self) -> None:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
-    async def _keep(self, endpoint: Endpoint, on_tools: OnTools | None) -> None:
+    async def _run(self, endpoint: Endpoint, on_tools: OnTools | None) -> None:
         try:
             async with connect(endpoint, on_tools=on_tools) as session:
                 self._opened.set_result(session)
-                watching = asyncio.create_task(session.watch(), name="mcp-watch")
+                watch = asyncio.create_task(session.watch(), name="mcp-watch")
                 try:
-                    await self._until_idle(watching)
+                    await self._until_idle(watch)
                 finally:
-                    watching.cancel()
-                    await asyncio.gather(watching, return_exceptions=True)
+                    watch.cancel()
+                    await asyncio.gather(watch, return_exceptions=True)
         except RemoteFailure as exc:
             if not self._opened.done():
                 self._opened.set_exception(exc)
                 with suppress(RemoteFailure):
-                    self._opened.exception()  # whoever waited may have gone
+                    self._opened.exception()  # retrieved, in case nobody waits for it any more
         finally:
             if not self._opened.done():
                 self._opened.set_exception(RemoteFailure("ended"))
                 self._opened.exception()
 
-    async def _until_idle(self, watching: asyncio.Task[None]) -> None:
+    async def _until_idle(self, watch: asyncio.Task[None]) -> None:
         loop = asyncio.get_running_loop()
-        while not watching.done() and (left := self._used_at + self._idle_seconds - loop.time()) > 0:
-            await asyncio.wait([watching], timeout=left)
+        while not watch.done() and (left := self._used_at + self._idle_seconds - loop.time()) > 0:
+            await asyncio.wait([watch], timeout=left)

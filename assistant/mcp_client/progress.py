@@ -1,4 +1,4 @@
-"""What an outside server tells of a call's progress, as far as it is passed on: numbers, short words, now and then."""
+"""Limits the progress notifications of outside servers in rate and size."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from assistant.mcp_client.definitions import visible
 
-# Seconds between two reports of one call; what comes in between is dropped.
+# Between two reports of one call; others are dropped.
 PAUSE_SECONDS = 0.1
 MAX_MESSAGE = 300
 
 
 def throttled(listener: ProgressFnT) -> ProgressFnT:
-    """`listener` for a server that may tell too much, too often, or what is no number."""
+    """Wrap `listener`: drops reports that come too often or are not finite numbers, and shortens messages."""
     quiet_until = -math.inf
 
-    async def told(progress: float, total: float | None, message: str | None) -> None:
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
         nonlocal quiet_until
         now = asyncio.get_running_loop().time()
         if now < quiet_until or not math.isfinite(progress):
@@ -27,4 +27,4 @@ def throttled(listener: ProgressFnT) -> ProgressFnT:
         whole = total if total is not None and math.isfinite(total) else None
         await listener(progress, whole, visible(message)[:MAX_MESSAGE] if message else None)
 
-    return told
+    return listen

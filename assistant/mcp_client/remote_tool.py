@@ -1,4 +1,4 @@
-"""A listed tool as a `Tool`, which the loop cannot tell from one of ours."""
+"""Makes a `Tool` of a tool that an outside server lists."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CallRemote = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
 
 
 def prefixed(prefix: str, name: str) -> str:
-    """The name under which a model knows a server's tool: `prefix__name`, shortened and fit for every provider.
+    """The name of a server's tool for models: `prefix__name`, shortened to what every provider accepts.
 
-    A name that had to be changed ends in a few letters of its fingerprint, so that two never become one.
+    A name that had to be changed ends in a part of its hash, so that no two names become equal.
     """
     fit = _UNFIT.sub("_", name)
     whole = f"{prefix}{SEPARATOR}{fit}"
@@ -34,7 +34,7 @@ def prefixed(prefix: str, name: str) -> str:
 def remote_tool(
     *, name: str, definition: ToolDefinition, call: CallRemote, timeout: float, requires_approval: bool
 ) -> Tool:
-    """The tool that `call` carries out. Raises `InvalidTool` for a schema that cannot be held to."""
+    """A tool that is run by `call`. Raises `InvalidTool` for an input schema that cannot be checked."""
 
     async def handler(arguments: dict[str, Any], /, context: ToolContext) -> ToolResult:
         return await call(arguments, context)
@@ -43,7 +43,7 @@ def remote_tool(
     offered = Tool.client_side(name=name, description=described, parameters=dict(definition.input_schema))
     return offered.replace(
         is_client_side=False,
-        # Said, and not read from the handler: a server may call its own parameters as ours are called.
+        # Not derived from the handler: a server's own parameters may have the names of the handler's.
         signature=HandWritten(offered.parameters, contexts=("context",), takes_mapping=True),
         output_schema=dict(definition.output_schema) if definition.output_schema is not None else None,
         handler=handler,

@@ -1,4 +1,4 @@
-"""What an outside tool gave back, as a result of ours: text, files and structured values, cut and cleaned."""
+"""Converts results of outside tools to `ToolResult`: text, files and structured values, sanitised and limited."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from assistant.toolkit.media import MAX_BYTES, MAX_BYTES_TOGETHER, MAX_FILES, Me
 
 MAX_BLOCKS = 100
 MAX_TEXT = 200_000
-# What a model reads of an error that its server does not explain.
+# For errors that the server does not explain.
 FAILED = "The tool failed, and said nothing of why."
 
 
 def convert_result(result: CallToolResult) -> ToolResult:
-    """The result for the model and the page. What a server calls an error is one: the model reads it."""
+    """The result for the model and the page. A result that the server marks as an error stays one."""
     texts: list[str] = []
     files: list[Media] = []
     for block in result.content[:MAX_BLOCKS]:
@@ -76,7 +76,7 @@ def _resource(block: EmbeddedResource) -> str | Media:
 
 
 def _file(data: str, media_type: str, name: str) -> str | Media:
-    """A file of a kind that pages may show; of any other, only that there is one."""
+    """A file of a type that pages may show; for any other a note that it was left out."""
     kind = visible(media_type)[:60] or "unknown type"
     if len(data) > MAX_BYTES * 4 / 3 + 4:
         return f"[A file ({kind}) that is too large was left out.]"
@@ -94,6 +94,6 @@ def _shortened(text: str) -> str:
 
 
 def plain_arguments(arguments: Any) -> dict[str, Any]:
-    """Validated arguments as JSON's kinds, as they go over the wire."""
+    """Validated arguments as JSON values, as they are sent to the server."""
     made: dict[str, Any] = json.loads(json.dumps(arguments))
     return made

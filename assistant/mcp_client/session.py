@@ -1,6 +1,6 @@
-"""One open session with an outside MCP server: which tools it lists, and calls to them.
+"""An open session with an outside MCP server: lists its tools and calls them.
 
-Imported late: the SDK takes a third of a process's start.
+Imported on first use: importing the SDK takes a third of a process's start.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from assistant.toolkit.schema.process import fits
 
 logger = logging.getLogger(__name__)
 
-# Seconds for all of: connecting, agreeing on a protocol version, and the first listing; and for each later one.
+# For connecting, negotiating the protocol version and the first listing together; and for each later listing.
 OPEN_SECONDS = 10.0
-# What a program has on top of that, to start.
+# Additional time for a program to start.
 START_SECONDS = 20.0
-# Between two listings that announcements lead to; those that come meanwhile are answered by one more at its end.
+# Between two listings after change notifications; further ones in this time result in one more listing at its end.
 ANNOUNCED_SECONDS = 10.0
 MAX_PAGES = 50
 CLIENT_INFO = types.Implementation(name="tenant-assistant", version="1")
 
 
 class RemoteSession:
-    """Speaks to one server for one user; calls may come from any task of the event loop.
+    """A session with one server for one user; usable from any task of the event loop.
 
-    `tools` is what the server has listed last, by name; kept up to date while the server announces changes.
+    `tools` is the latest listing, by name; it is refreshed when the server announces a change.
     `left_out` names the listed tools that cannot be used, with the reasons; empty if there are none.
     """
 
@@ -62,12 +62,12 @@ class RemoteSession:
 
     @property
     def server_name(self) -> str:
-        """What the server calls itself; empty if it does not."""
+        """The server's name and version; empty if it gives none."""
         info = self._client.server_info
         return f"{info.name} {info.version}".strip()[:200] if info else ""
 
     async def refresh(self) -> None:
-        """List the tools anew, within `OPEN_SECONDS`. Raises `RemoteFailure`."""
+        """List the tools again, within `OPEN_SECONDS`. Raises `RemoteFailure`."""
         listed: list[types.Tool] = []
         cursor: str | None = None
         seen: set[str] = set()
@@ -92,9 +92,10 @@ class RemoteSession:
             await self._on_tools(tuple(self.tools.values()))
 
     async def listed(self, name: str, *, no_older_than: float) -> ToolDefinition | None:
-        """The tool as the server listed it at most so many seconds ago; None if it did not. Raises `RemoteFailure`.
+        """The tool from a listing of at most `no_older_than` seconds ago; None if it was not listed.
 
-        A server that changes without a word, or to whom the subscription was lost, is found out here.
+        An older listing is refreshed first, which finds changes that the server did not announce. Raises
+        `RemoteFailure`.
         """
         if asyncio.get_running_loop().time() - self._listed_at > no_older_than:
             await self.refresh()
@@ -108,35 +109,35 @@ class RemoteSession:
         meta: Mapping[str, Any] | None = None,
         progress: ProgressFnT | None = None,
     ) -> ToolResult:
-        """Call a tool and convert what it gives.
+        """Call a tool and convert its result.
 
         Raises:
-            RemoteFailure: there is no answer of the tool's, or none that keeps to its own output schema.
+            RemoteFailure: there is no result, or it does not match the tool's output schema.
         """
-        told = throttled(progress) if progress is not None else None
+        listener = throttled(progress) if progress is not None else None
         sent = cast(types.RequestParamsMeta, dict(meta)) if meta else None
         try:
-            result = await self._client.call_tool(name, arguments, progress_callback=told, meta=sent)
+            result = await self._client.call_tool(name, arguments, progress_callback=listener, meta=sent)
         except asyncio.CancelledError:
-            # Whoever lost patience cannot tell a slow tool from a server that hangs: the next call's listing can.
+            # A slow tool or a hanging server? The next call lists the tools first, which finds out.
             self._listed_at = -math.inf
             raise
         except Exception as exc:
             raise failure_of(exc) from exc
-        # In a thread: a server's answer may have megabytes, each text of which is looked through.
+        # In a thread, since a server's answer may have megabytes of text.
         converted = await asyncio.to_thread(convert_result, result)
-        if not result.is_error and not await self._holds_to_its_schema(name, converted):
-            raise RemoteFailure("protocol", f"the result of {name} is not what its schema says")
+        if not result.is_error and not await self._matches_output_schema(name, converted):
+            raise RemoteFailure("protocol", f"the result of {name} does not match its output schema")
         return converted
 
-    async def _holds_to_its_schema(self, name: str, result: ToolResult) -> bool:
+    async def _matches_output_schema(self, name: str, result: ToolResult) -> bool:
         listed = self.tools.get(name)
         if listed is None or listed.output_schema is None:
             return True
         return result.value is not None and await fits(result.value, dict(listed.output_schema))
 
     async def watch(self) -> None:
-        """List anew when the server announces a change, until the session ends or nobody wants the listings."""
+        """Refresh after every change notification, until the session ends or `on_tools` reports the server as gone."""
         listening = asyncio.create_task(self._listen(), name="mcp-listen")
         try:
             while True:
@@ -154,7 +155,7 @@ class RemoteSession:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _listen(self) -> None:
-        """Subscribe to changes where the protocol has subscriptions; older servers just notify."""
+        """Subscribe to changes, if the protocol version has subscriptions; servers with older versions just notify."""
         capability = self._client.server_capabilities.tools
         if capability is None or not capability.list_changed:
             return
@@ -164,20 +165,20 @@ class RemoteSession:
                     self._has_changed.set()
 
     def on_notification(self, message: IncomingMessage) -> None:
-        """Take a notification that came outside of a subscription."""
+        """Handle a notification that came without a subscription."""
         if isinstance(message, types.ToolListChangedNotification):
             self._has_changed.set()
 
 
 async def _skip_validation(name: str, result: types.CallToolResult) -> None:
-    """The SDK would hold results to the server's own schema, whose patterns and references can take it for ever."""
+    """Replaces the SDK's own validation, in which a server's schema could use up the processor with its patterns."""
 
 
 @asynccontextmanager
 async def open_session(
     endpoint: Endpoint, *, on_tools: OnTools | None, elicitation: ElicitationFnT | None
 ) -> AsyncGenerator[RemoteSession]:
-    """What `connect` gives, within `OPEN_SECONDS` (a program: `START_SECONDS` more)."""
+    """Implements `connect`; opens within `OPEN_SECONDS`, for a program `START_SECONDS` more."""
     sessions: list[RemoteSession] = []
 
     async def on_message(message: IncomingMessage) -> None:

@@ -1,4 +1,4 @@
-"""How the wire to an outside MCP server is opened."""
+"""Opens the transport to an outside MCP server."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from assistant.mcp_client.endpoint import Endpoint
 from assistant.toolkit.guards.guarded_http import guarded_client
 
-# Seconds. A server may keep a stream silent while a tool works; the call's own limit ends it earlier.
+# In seconds. A stream may be silent while a tool works; the call's own timeout is shorter.
 CONNECT_TIMEOUT = 5.0
 READ_TIMEOUT = 300.0
 MAX_ANSWER_BYTES = 4 * 2**20
-# Of one session: how often it opens a stream in so many seconds.
+# How many streams one session may open within `STREAM_SECONDS`.
 MAX_STREAMS = 10
 STREAM_SECONDS = 60.0
 
 
 @asynccontextmanager
 async def open_wire(endpoint: Endpoint) -> AsyncGenerator[object]:
-    """The transport to an endpoint, for the SDK's client to enter; its HTTP client is closed afterwards."""
+    """The transport to an endpoint, for the SDK's client; its HTTP client is closed afterwards."""
     if endpoint.command is not None:
         parameters = StdioServerParameters(command=endpoint.command.program, args=list(endpoint.command.arguments))
         yield stdio_client(parameters)
@@ -45,7 +45,7 @@ async def open_wire(endpoint: Endpoint) -> AsyncGenerator[object]:
 
 
 class _StreamThrottle:
-    """Holds GETs back: a server can end a stream at once and ask for the next one at once, for ever."""
+    """Delays GET requests: a server could end each stream at once and make the client open the next one endlessly."""
 
     def __init__(self) -> None:
         self._latest: deque[float] = deque(maxlen=MAX_STREAMS)
@@ -61,7 +61,7 @@ class _StreamThrottle:
 
 
 async def _raise_refusals(response: httpx2.Response) -> None:
-    """The transport would call a refused key, or a server that is down, an error of the protocol, and try another."""
+    """Raise for 401, 403 and 5xx, which the SDK's transport would report as protocol errors and retry."""
     if response.status_code in {401, 403} or response.status_code >= 500:
         response.raise_for_status()
 
@@ -80,7 +80,7 @@ def _auth(endpoint: Endpoint) -> httpx2.Auth | None:
 
 
 class _TokensOfOneSession:
-    """Tokens live as long as the session that asked for them, in memory."""
+    """Keeps OAuth tokens in memory for one session."""
 
     def __init__(self) -> None:
         self._tokens: OAuthToken | None = None

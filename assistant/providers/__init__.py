@@ -1,4 +1,4 @@
-"""Models by provider; what is not used is not imported."""
+"""Models by provider, each imported on first use."""
 
 from __future__ import annotations
 

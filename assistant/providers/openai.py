@@ -1,7 +1,7 @@
 """Any OpenAI-compatible server as a `Model`.
 
-The openai client (`connections`) does keys, connections and retries; the stream is read by our own reader (`sse`,
-`core.assembling`), for building the package's chunk objects costs more than ten times as much.
+The openai package (in `http_clients`) handles keys, connections and retries. The stream is parsed here (`sse`,
+`reply_assembler`), since building the package's chunk objects costs more than ten times as much.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-# The module that imports the openai package, which takes a good part of a second.
-connections = Late("assistant.providers.openai_wire.http_clients")
-# Servers (by address and key: a gateway may send each key elsewhere) that have refused to count tokens.
+# The module that imports the openai package; this takes a good part of a second.
+http_clients = Late("assistant.providers.openai_wire.http_clients")
+# Servers (by address and key: a gateway may route each key elsewhere) that refused `stream_options`.
 _without_usage: set[tuple[str, str]] = set()
-# Servers (by address and model) that have refused to be asked for structured output.
+# Servers (by address and model) that refused structured output.
 _without_format: set[tuple[str, str]] = set()
 # Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
 _WELL_KNOWN = {
@@ -70,14 +70,14 @@ class OpenAIModel:
     Args:
         name: the model's name there; default `OPENAI_MODEL`.
         base_url: the address up to `/v1`; default `OPENAI_BASE_URL`, and "" means OpenAI's own.
-        api_key: default `OPENAI_API_KEY`; "" means none, for servers that ask for none.
-        provider: who answers, for usage figures and for people.
-        timeout: seconds to wait for the first byte, and then for each next one.
+        api_key: default `OPENAI_API_KEY`; "" means none, for servers that need none.
+        provider: the provider's name, for usage figures and for people.
+        timeout: seconds to wait for the first byte, and for each further one.
         max_retries: further attempts before the first byte, after connection errors, 408, 409, 429 and 5xx.
         small: a small model, which needs worked examples of its tools.
-        strict: ask for arguments that follow the schema to the letter; default for OpenAI's own address only.
-        guard: judges the address and where it leads to, for addresses that others have set.
-        sees_images: show the model images that tools return; else it reads only their names and descriptions.
+        strict: request strict schemas for arguments; default for OpenAI's own address only.
+        guard: checks the address and what it resolves to, for addresses that tenants have set.
+        sees_images: send the model images that tools return; else it reads only their names and descriptions.
         http_client: use this client and leave it open; default one for each address and key, in each event loop.
     """
 
@@ -111,12 +111,12 @@ class OpenAIModel:
 
     @property
     def output_mode(self) -> Literal["native", "tool"]:
-        """How to ask for typed answers: as structured output, until this server has refused that for this model."""
+        """How to request typed answers: as structured output, until this server has refused that for this model."""
         return "tool" if (self._url, self.name) in _without_format else "native"
 
     @property
     def well_known_provider(self) -> str:
-        """Who answers at this address, by OpenTelemetry's list; "openai" for all that only speak as OpenAI does."""
+        """The provider at this address in OpenTelemetry's registry; "openai" for any other compatible server."""
         host = urlsplit(self._url).hostname or ""
         return next((name for end, name in _WELL_KNOWN.items() if f".{host}".endswith(f".{end}")), "openai")
 
@@ -128,7 +128,7 @@ class OpenAIModel:
         return self._stream(request, None)
 
     def stream_to(self, on_text: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
-        """See `DirectModel.stream_to`. Nothing passes by a `stream` that was replaced: it may change what comes."""
+        """See `DirectModel.stream_to`. Uses `stream` where that was replaced, as it may change the deltas."""
         is_ours = getattr(self.stream, "__func__", None) is _STREAM
         return self._stream(request, on_text) if is_ours else self.stream(request)
 
@@ -161,7 +161,7 @@ class OpenAIModel:
             self._warn(error)
             for delta in assembler.take():
                 yield delta
-            if isinstance(exc, ModelError) or not assembler.is_ended:  # a reply that had ended is whole all the same
+            if isinstance(exc, ModelError) or not assembler.is_ended:  # a reply that had ended is complete all the same
                 raise error from None
         try:
             reply = assembler.finish(is_closed=reader.is_done)
@@ -177,18 +177,18 @@ class OpenAIModel:
         log.warning("%s, model %s: %s (%s)", self.provider, self.name, error, error.cause)
 
     async def _open(self, request: ModelRequest) -> httpx2.Response:
-        """Send the request; the answer's head is there when this returns, the body is not."""
-        home = await connections.get()
-        client = await home.client_of(self._url, self._key, self._guard, self._http_client)
+        """Send the request and return the response, whose body has not been read."""
+        clients = await http_clients.get()
+        client = await clients.client_of(self._url, self._key, self._guard, self._http_client)
         async with asyncio.timeout(self._timeout):
             try:
                 return await self._post(client, request)
             except Refusal as refusal:
                 if request.response_format and _NAMES_FORMAT.search(refusal.reason):
                     _without_format.add((self._url, self.name))
-                    raise NoTypedAnswers("The provider does not know structured output.") from refusal
+                    raise NoTypedAnswers("The provider does not support structured output.") from refusal
                 if request.tool_choice == OUTPUT_TOOL and _NAMES_TOOLS.search(refusal.reason):
-                    raise NoTypedAnswers("The provider does not know tools.") from refusal
+                    raise NoTypedAnswers("The provider does not support tools.") from refusal
                 if "stream_options" not in refusal.reason or self._server_key in _without_usage:
                     raise
                 _without_usage.add(self._server_key)
@@ -203,14 +203,16 @@ class OpenAIModel:
             with_usage=self._server_key not in _without_usage,
             sees_images=self._sees_images,
         )
-        return await client.ask(content, seconds=self._timeout, max_retries=self._max_retries, headers=_our_id())
+        return await client.ask(
+            content, seconds=self._timeout, max_retries=self._max_retries, headers=_request_id_header()
+        )
 
 
 _STREAM = OpenAIModel.stream
 
 
-def _our_id() -> dict[str, str]:
-    """The request's id, so that a provider's log and ours can be read side by side.
+def _request_id_header() -> dict[str, str]:
+    """A header with the request's id, so that the provider's log and this one can be compared.
 
     Source: https://platform.openai.com/docs/api-reference/debugging-requests
     """
@@ -219,7 +221,7 @@ def _our_id() -> dict[str, str]:
 
 
 def _as_model_error(exc: Exception) -> ModelError:
-    """What went wrong, without what was said: messages of exceptions can hold addresses, prompts and keys."""
+    """The `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
     if isinstance(exc, ModelError):
         return exc
     causes = list(_causes(exc))

@@ -16,7 +16,8 @@ from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
 from assistant.services.runs.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
-from assistant.websocket.eager_step import Rest, begin
+from assistant.toolkit.fast_paths import is_used
+from assistant.websocket.fast_paths.eager_step import EAGER_STEP, Rest, begin
 
 Send = Callable[[str], Coroutine[Any, Any, None]]
 Refresh = Callable[[], Awaitable[Snapshot]]
@@ -81,6 +82,7 @@ class Follower:
         # While it only waits for the next event, `_take` sends that straight from the writer.
         self._is_idle = False
         self._rest: Rest | None = None
+        self._sends_at_once = is_used(EAGER_STEP)
         self._failure: Exception | None = None
         self._context = contextvars.copy_context()
 
@@ -136,7 +138,7 @@ class Follower:
         if self._is_at_end:
             await changed.wait()
             return
-        self._idle_timer.begin()
+        self._idle_timer.start()
         self._is_idle = True
         try:
             await changed.wait()
@@ -146,7 +148,7 @@ class Follower:
             raise
         finally:
             self._is_idle = False
-            self._idle_timer.end()
+            self._idle_timer.stop()
         rest, self._rest = self._rest, None
         if rest is not None:
             await rest
@@ -166,7 +168,7 @@ class Follower:
 
     def _take(self, entries: Sequence[Entry]) -> bool:
         """Send new entries from within the writer's call; return False if `follow` has to send some of them."""
-        if not self._is_idle or self._renders:
+        if not (self._is_idle and self._sends_at_once) or self._renders:
             return False
         number, seq = self._position
         for entry in entries:
@@ -183,7 +185,7 @@ class Follower:
             if self._rest is not None or self._failure is not None:
                 self._is_idle = False
                 return False
-        self._idle_timer.begin()
+        self._idle_timer.start()
         return True
 
     def _is_reachable(self, entry: Entry) -> bool:

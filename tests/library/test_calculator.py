@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assistant.library.arithmetic import ExpressionError, in_digits
+from assistant.library.arithmetic import ExpressionError, format_number
 from assistant.library.calculator import calculate
 from assistant.library.expressions import evaluate
 from assistant.toolkit import ToolError
@@ -85,8 +85,8 @@ def test_endless_digits_are_rounded_and_it_says_so() -> None:
         ("(1 + 2", "A closing ')' is missing for the one opened at character 1 (at character 7)."),
         ("12,5 + 1", "Unexpected ','; write decimals with a point, as in 12.5 (at character 3)."),
         ("5 §", "Unexpected '§' (at character 3)."),
-        ("5 EUR + 3 $", "Amounts in several currencies cannot be reckoned together."),
-        ("3 off 10", "Before 'off' stands a percentage, as in 15% off 329 (at character 3)."),
+        ("5 EUR + 3 $", "Amounts in several currencies cannot be combined."),
+        ("3 off 10", "A percentage is expected before 'off', as in 15% off 329 (at character 3)."),
         ("sin(1)", "Unknown name 'sin'; the functions are sqrt, round, min, max, abs (at character 1)."),
         ("max(1,234)", "'1,234' may be one number or several; write it without commas, or a space after each"),
         ("sqrt(-1)", "A negative number has no square root (at character 1)."),
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_said_with_its_place(expression: str, problem: str) -> 
 @given(st.text(alphabet="0123456789.,+-*/%^()e xofmdsqrtabinu√'=", max_size=60))
 def test_any_text_is_worked_out_or_refused(text: str) -> None:
     try:
-        digits, _ = in_digits(evaluate(text))
+        digits, _ = format_number(evaluate(text))
     except ExpressionError:
         return
     assert digits.lstrip("-").replace(".", "", 1).isdigit()

@@ -95,7 +95,7 @@ def test_a_members_alarms_are_limited(at_acme: ToolContext) -> None:
     Alarm.objects.bulk_create(
         [Alarm(tenant_id=at_acme.tenant.id, user_id=at_acme.user.id, number=n, at=at) for n in range(1, 101)]
     )
-    with pytest.raises(ToolError, match="There are 100 alarms ahead already"):
+    with pytest.raises(ToolError, match="There are 100 upcoming alarms already"):
         call(set_alarm, at_acme, at="2090-01-01T08:00")
 
 

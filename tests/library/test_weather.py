@@ -137,8 +137,8 @@ async def test_an_unknown_city_is_said(open_meteo: OpenMeteo) -> None:
 @pytest.mark.parametrize(
     ("status", "answer", "problem"),
     [
-        (400, {"error": True, "reason": "Parameter 'latitude' out of range"}, r"refused the question \(HTTP 400\)"),
-        (503, "<html>", r"refused the question \(HTTP 503\)"),
+        (400, {"error": True, "reason": "Parameter 'latitude' out of range"}, r"refused the request \(HTTP 400\)"),
+        (503, "<html>", r"refused the request \(HTTP 503\)"),
         (200, "<html>", "cannot be read"),
         (200, {"timezone": "Europe/Paris"}, "cannot be read"),
     ],

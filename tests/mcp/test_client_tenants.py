@@ -240,7 +240,7 @@ async def test_a_program_is_run_only_if_the_deployment_lists_it(cast: Cast, sett
     )
     refused = await look(server)
     assert not refused.is_healthy
-    assert "MCP_STDIO_COMMANDS" in refused.sentence_with_detail
+    assert "MCP_STDIO_COMMANDS" in refused.full_sentence
     settings.MCP_STDIO_COMMANDS = {"outside": [sys.executable, "-m", "tests.mcp.outside_app"]}
     assert (await look(server)).is_healthy
     await let_in(server, "echo")

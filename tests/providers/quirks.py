@@ -542,7 +542,7 @@ ENDS = [
         finish="content_filter",
     ),
     Quirk("stop, then length", sse(say("Hi"), end(), end("length")), text="Hi", finish="length"),
-    Quirk("refusal, behind a call", sse(calls(WHOLE), chunk({"refusal": "No."}), end()), error="refused to go on"),
+    Quirk("refusal, behind a call", sse(calls(WHOLE), chunk({"refusal": "No."}), end()), error="refused to continue"),
     Quirk("text after the finish_reason", sse(say("H"), end(), say("i")), text="Hi"),
     Quirk("an empty answer", sse(say(""), end()), error="empty answer"),
     Quirk("an answer of white space", sse(say(" \n"), end()), error="empty answer"),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.core.client.reply import called
+from assistant.core.client.reply import called_tool
 from assistant.core.llm.typed_output import InvalidOutput, OutputType
 from assistant.core.values.messages import ToolCall
 from assistant.providers.openai_wire.call_assembler import _is_json, _is_within
@@ -106,7 +106,7 @@ def test_arguments_have_a_bound_of_their_own() -> None:
 def test_what_is_made_of_a_calls_arguments_does_not_depend_on_the_python(levels: int) -> None:
     call, is_read = ToolCall("c", "get", f" {arguments(levels)}"), levels <= MAX_DEPTH
     assert call.canonical == ("get", arguments(levels))
-    assert bool(called(call, None).arguments) == is_read
+    assert bool(called_tool(call, None).arguments) == is_read
     assert _is_json(call.arguments) == is_read
     # None of these arguments are among no arguments; of what cannot be read, nobody knows.
     assert _is_within(call.arguments, "{}") != is_read

@@ -1,1 +1,1 @@
-"""Frozen values that travel through a turn: messages, events, limits, prices, deadlines."""
+"""The values of a turn: messages, events, settings, limits, prices, deadlines."""

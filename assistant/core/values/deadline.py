@@ -1,4 +1,4 @@
-"""A time limit over many short waits, which costs one timer and never fires outside of a wait."""
+"""A time limit across many short waits; it takes one timer and only interrupts within a wait."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from types import TracebackType
 
 
 class DeadlinePassed(Exception):
-    """The time is up."""
+    """The time limit of a `Deadline` was reached."""
 
 
 class Deadline:
-    """Ends a wait inside `with deadline:` when the time is up, by `DeadlinePassed`.
+    """Interrupts a wait inside `with deadline:` by `DeadlinePassed` once the time is up.
 
-    A generator cannot hold an `asyncio.timeout` open across its `yield`s, since that would fire into whoever reads it.
+    Unlike `asyncio.timeout` it can be used across the `yield`s of a generator, where a timeout would interrupt the code
+    that reads the generator.
 
     Args:
         seconds: from now; 0 for no limit.
@@ -29,16 +30,16 @@ class Deadline:
         self._has_cancelled = False
 
     def remaining(self) -> float:
-        """Seconds until then; infinite without a limit."""
+        """Seconds that are left; infinite without a limit."""
         return float("inf") if self.at is None else max(0.0, self.at - asyncio.get_running_loop().time())
 
     def check(self) -> None:
-        """Raise `DeadlinePassed` if it has."""
+        """Raise `DeadlinePassed` if the time is up."""
         if self._has_passed:
             raise DeadlinePassed
 
     def close(self) -> None:
-        """Let go of the timer."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
 

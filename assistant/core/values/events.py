@@ -1,4 +1,4 @@
-"""What a run can say: AG-UI 1.0 events as light frozen values, with Python's names here and AG-UI's on the wire.
+"""The events of a run: AG-UI 1.0 as frozen structs, with Python's names here and AG-UI's on the wire.
 
 Source: https://ag-ui.com/spec/1.0/schema.json. Optional fields that are unset are left out, never null.
 """
@@ -13,7 +13,7 @@ PROTOCOL_VERSION = "1.0"
 
 
 class Event(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="type"):
-    """One event; `event.type` is AG-UI's name of it."""
+    """One event; `event.type` is its name in AG-UI."""
 
     @property
     def type(self) -> str:
@@ -120,7 +120,7 @@ class SubagentError(Event, frozen=True, tag="SUBAGENT_ERROR"):
 
 
 class Custom(Event, frozen=True, tag="CUSTOM"):
-    """What AG-UI has no event for; the names in use are listed in docs/websocket.md."""
+    """An event that AG-UI does not define; docs/websocket.md lists the names in use."""
 
     name: str
     value: Any
@@ -140,7 +140,7 @@ class TokenUsage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
 
 class Interrupt(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Something a person must answer before the work can go on."""
+    """A question that a person must answer before the run can continue."""
 
     id: str
     reason: str

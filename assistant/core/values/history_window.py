@@ -1,4 +1,4 @@
-"""Which messages a model is sent: always a valid conversation, and no more of it than fits."""
+"""Selects the messages that a model is sent: always a valid conversation, within limits of tokens and messages."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from assistant.toolkit.calls.results import cut
 
 NO_RESULT = "There is no result of this call."
 CLEARED = "[Removed to save room. Call the tool again if you still need this.]"
-# Of so many of the newest rounds of calls the results are never removed.
+# Results of so many of the newest rounds of calls are never removed.
 KEPT_ROUNDS = 2
-# However little room there is, so much of each of their results stays.
+# Of each of these results at least so many tokens stay, whatever the limit.
 MIN_RESULT_TOKENS = 50
-# About what an image takes, at the sizes that providers scale images to.
+# About the tokens of an image, at the sizes to which providers scale images.
 IMAGE_TOKENS = 1_000
-# What a provider adds to every message of its own: the role and the marks around it.
+# Tokens that a provider adds to every message: its role and delimiters.
 MESSAGE_OVERHEAD = 4
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has: a quarter of its UTF-8 bytes, which is close for English and high for code."""
+    """About how many tokens a text has: a quarter of its UTF-8 bytes, close for English and too high for code."""
     return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4 + 1 if text else 0
 
 
 def estimate(message: Message) -> int:
-    """About how many tokens a message takes."""
+    """About how many tokens a message has."""
     tokens = MESSAGE_OVERHEAD + estimate_tokens(message.content) + IMAGE_TOKENS * len(message.media)
     for call in message.tool_calls:
         tokens += estimate_tokens(call.name) + estimate_tokens(call.arguments)
@@ -34,14 +34,14 @@ def estimate(message: Message) -> int:
 
 
 class Estimates:
-    """What messages take, as `estimate` says, worked out once for each: a run asks again with every question."""
+    """Caches `estimate` by message: a run sends the same messages with every request."""
 
     def __init__(self) -> None:
-        # With the message, so that no other object gets its id.
+        # Holds the message, so that no other object gets its id.
         self._known: dict[int, tuple[Message, int]] = {}
 
     def of(self, messages: Iterable[Message]) -> int:
-        """About how many tokens the messages take together."""
+        """About how many tokens the messages have together."""
         total = 0
         for message in messages:
             known = self._known.get(id(message))
@@ -52,10 +52,10 @@ class Estimates:
 
 
 def repair(messages: Iterable[Message]) -> list[Message]:
-    """The same conversation, valid for every provider.
+    """Make a conversation valid for every provider.
 
-    Every call has exactly one result, right after the message that made it; results of no call are dropped, and so are
-    assistant messages that say nothing.
+    Each call gets exactly one result, right after the message with the call. Results without a call and empty assistant
+    messages are dropped.
     """
     units: list[tuple[Message, dict[str, Message]]] = []
     waiting: dict[str, dict[str, Message]] = {}
@@ -82,7 +82,7 @@ def repair(messages: Iterable[Message]) -> list[Message]:
 
 
 def trim(messages: Sequence[Message], *, tokens: int, estimates: Estimates, count: int = 0) -> list[Message]:
-    """What a model is sent of a valid conversation: old results go first (`clear_results`), then old parts (`fit`)."""
+    """The part of a valid conversation that fits: `clear_results` removes old results, then `fit` old messages."""
     if not (tokens or count):
         return list(messages)
     begins = next((message.role for message in messages if message.role != "system"), "user")
@@ -94,20 +94,20 @@ def trim(messages: Sequence[Message], *, tokens: int, estimates: Estimates, coun
 
 
 def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
-    """The conversation with old tool results removed, oldest first, until it fits `tokens` or none is left to remove.
+    """Remove old tool results, oldest first, until the conversation fits `tokens` or none is left to remove.
 
-    The calls stay, so the model knows what it has done. Results of the newest rounds of calls are never removed, but
-    cut where they alone are too much.
+    The calls stay, so that the model knows what it has done. Results of the newest rounds of calls are not removed,
+    but shortened if they alone are too long.
     """
     excess = sum(map(estimate, messages)) - tokens if tokens else 0
     if excess <= 0:
         return list(messages)
-    rounds = [place for place, message in enumerate(messages) if message.tool_calls]
+    rounds = [index for index, message in enumerate(messages) if message.tool_calls]
     newest = rounds[-KEPT_ROUNDS] if len(rounds) >= KEPT_ROUNDS else 0
     cleared: list[Message] = []
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         is_worth_it = message.role == "tool" and (len(message.content) > 2 * len(CLEARED) or message.media)
-        if excess > 0 and place < newest and is_worth_it:
+        if excess > 0 and index < newest and is_worth_it:
             smaller = replace(message, content=CLEARED, media=())
             excess -= estimate(message) - estimate(smaller)
             cleared.append(smaller)
@@ -117,25 +117,25 @@ def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
 
 
 def _shorten_results(messages: Sequence[Message], newest: int, tokens: int) -> list[Message]:
-    """The same with the results of the newest rounds cut, so that together they take half of the room at most."""
-    places = {place for place, message in enumerate(messages) if message.role == "tool" and place >= newest}
-    share = max(MIN_RESULT_TOKENS, tokens // (2 * len(places) or 1))
+    """Shorten the results of the newest rounds, so that together they have at most half of the tokens."""
+    indexes = {index for index, message in enumerate(messages) if message.role == "tool" and index >= newest}
+    share = max(MIN_RESULT_TOKENS, tokens // (2 * len(indexes) or 1))
     return [
-        replace(message, content=cut(message.content, share)) if place in places else message
-        for place, message in enumerate(messages)
+        replace(message, content=cut(message.content, share)) if index in indexes else message
+        for index, message in enumerate(messages)
     ]
 
 
 def fit(messages: Sequence[Message], *, tokens: int = 0, count: int = 0) -> list[Message]:
     """The newest part of a valid conversation that fits.
 
-    The system prompt, the last user message and the newest message (with the results of its calls) always stay, and a
-    call is never split from its results; so what is kept can be more than the limits when those alone are.
+    The system prompt, the last user message and the newest message (with the results of its calls) always stay, even
+    if they alone exceed the limits. A call is never separated from its results.
 
     Args:
-        messages: a valid conversation, as `repair` gives it.
-        tokens: how many tokens may be sent, as estimated here; 0 for any number.
-        count: how many messages may be sent, without the system prompt; 0 for any number.
+        messages: a valid conversation, as `repair` returns it.
+        tokens: estimated tokens that may be sent; 0 for any number.
+        count: messages that may be sent, without the system prompt; 0 for any number.
     """
     head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
     units = _units(messages[head:])
@@ -154,11 +154,11 @@ def fit(messages: Sequence[Message], *, tokens: int = 0, count: int = 0) -> list
             break
         budget.take(units[i])
         kept.add(i)
-    return [*messages[:head], *_from_a_question(units, kept, last_user)]
+    return [*messages[:head], *_from_user_message(units, kept, last_user)]
 
 
-def _from_a_question(units: Sequence[Sequence[Message]], kept: set[int], last_user: int) -> list[Message]:
-    """The kept units, beginning with a user's message as providers want it, not with half an old answer."""
+def _from_user_message(units: Sequence[Sequence[Message]], kept: set[int], last_user: int) -> list[Message]:
+    """The kept units from the first user message on: providers require a conversation to begin with one."""
     first = next((i for i in sorted(kept) if units[i][0].role == "user"), last_user)
     return [message for i in sorted(kept) if i >= first for message in units[i]]
 
@@ -174,7 +174,7 @@ def _units(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 class _Budget:
-    """What may still be sent."""
+    """The tokens and messages that may still be sent."""
 
     def __init__(self, tokens: int, count: int) -> None:
         self._tokens: float = tokens or float("inf")

@@ -1,8 +1,8 @@
-"""Keeps a JSON text that arrives in pieces a JSON text, whatever its writer does.
+"""Makes valid JSON of a text that arrives in pieces and may break off or not be JSON.
 
-Clients of AG-UI parse a call's arguments when the call ends, so what they are told must be JSON (RFC 8259) although a
+Clients of AG-UI parse a call's arguments when the call ends, so what they are sent must be JSON (RFC 8259) although a
 model may break off or write something else. Each piece is passed on only as far as it can still become JSON; what is
-missing at the end is filled in, and marked, so that damaged arguments never look whole.
+missing at the end is added with a mark, so that damaged arguments never look complete.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from enum import Enum, auto
 
 from assistant.toolkit.bounded_json import MAX_DEPTH
 
-# The member (in a list: the last item) that marks a text which was no JSON; its value is what could not be passed on.
+# The member (in a list: the last item) that marks a text that was not JSON; its value is what was not passed on.
 MARK = "__not_json__"
-# A number or a word is passed on when its end is seen; one that is longer is taken for none.
+# Numbers and words are passed on once their end is seen; longer ones are treated as invalid.
 MAX_SCALAR = 4_000
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -42,16 +42,16 @@ class _State(Enum):
 _TAKES_VALUE = (_State.VALUE, _State.ITEM_OR_END)
 _TAKES_KEY = (_State.KEY, _State.KEY_OR_END)
 _IN_QUOTES = (_State.IN_KEY, _State.IN_TEXT)
-# What makes an unfinished member a whole one.
+# What completes an unfinished member.
 _REST_OF_MEMBER = {_State.IN_KEY: '":null', _State.COLON: ":null", _State.IN_TEXT: '"', _State.VALUE: "null"}
 
 
 class JsonStream:
-    """One JSON text in the making; linear in its length.
+    """Completes one JSON text, in time linear in its length.
 
-    `add` gives what can be passed on so far and `finish` the rest. Joined they are JSON, and what came to the letter if
-    that was JSON. Text after a whole document is left out; nothing stays nothing, and white space alone becomes `{}`,
-    as a tool reads it.
+    `add` returns what can be passed on so far, `finish` the rest. Joined they are JSON: the text itself if that was
+    JSON. Text after a complete document is left out. An empty text stays empty, and white space alone becomes `{}`, as
+    tools read it.
     """
 
     __slots__ = ("_closers", "_held", "_is_begun", "_is_broken", "_left_out", "_state")
@@ -76,7 +76,7 @@ class JsonStream:
 
     def finish(self) -> str:
         text, self._held = self._held, ""
-        # Within a list or an object there is more to come, so what is held back there is not whole.
+        # Inside a list or an object the held text is incomplete, as the closing bracket is missing.
         end = 0 if self._closers else self._read(text, is_last=True)
         self._hold(text[end:])
         if self._state is _State.NOTHING or not self._is_begun:
@@ -91,7 +91,7 @@ class JsonStream:
             self._held = text
 
     def _rest(self, unread: str) -> str:
-        """What makes JSON of what was passed on, with the mark."""
+        """What completes the text that was passed on, with the mark."""
         mark = json.dumps(unread, ensure_ascii=False)
         member = f'"{MARK}":{mark}'
         if not self._closers:
@@ -102,7 +102,7 @@ class JsonStream:
         return rest + comma + (member if is_object else mark) + "".join(reversed(self._closers))
 
     def _read(self, text: str, *, is_last: bool) -> int:
-        """How much of a text is JSON so far, to the end of the last token that is whole."""
+        """How many characters of a text are valid so far, up to the end of the last complete token."""
         at = 0
         while at < len(text):
             if self._state in _IN_QUOTES:
@@ -132,7 +132,7 @@ class JsonStream:
         return at
 
     def _read_mark(self, mark: str) -> bool:
-        """Take in one of JSON's marks; False if it can't stand here."""
+        """Read one punctuation character; False if it is not valid here."""
         state = self._state
         if mark == '"' and state in _TAKES_VALUE:
             self._state = _State.IN_TEXT
@@ -161,15 +161,15 @@ class JsonStream:
 
 
 def complete_json(text: str) -> str:
-    """A whole text as `JsonStream` passes it on."""
+    """A complete text as `JsonStream` passes it on."""
     stream = JsonStream()
     return stream.add(text) + stream.finish()
 
 
 def completion_of(begun: str) -> str:
-    """What makes JSON of a text that `JsonStream` has passed on so far, marked as broken off."""
+    """What completes a text that `JsonStream` has passed on so far, marked as broken off."""
     stream = JsonStream()
-    # Numbers and words are passed on whole: a space says so.
+    # Numbers and words are passed on complete: a space marks their end.
     stream.add(f"{begun} ")
     return stream.finish() if begun else ""
 

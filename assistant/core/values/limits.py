@@ -1,4 +1,4 @@
-"""What one run may use, and what is left to it of shared quotas."""
+"""Limits of one run, and what is left of shared quotas."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use; 0 is no limit. `rounds` counts questions to the model, `tokens` those in and out.
+    """What one run may use; 0 is no limit.
 
-    `cost` is in millionths of the unit of the currency that prices are in.
+    Attributes:
+        rounds: requests to the model.
+        calls_per_tool: calls of each tool.
+        tokens: input and output together.
+        cost: in millionths of the currency unit of the prices.
     """
 
     rounds: int = 20
@@ -22,9 +26,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left to a run of a quota that it shares with others; 0 is no limit.
+    """What is left of a quota that a run shares with others; 0 is no limit.
 
-    Past it the run asks no more, and ends with `sentence`, as `quota_exceeded`.
+    Once it is used up the run ends with `sentence`, as `quota_exceeded`.
     """
 
     sentence: str

@@ -1,4 +1,4 @@
-"""What a conversation is made of: frozen values, and their form in the chat-completions wire format."""
+"""The messages of a conversation as frozen values, and their form in the chat-completions wire format."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assistant.toolkit.bounded_json import load_json
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-# Floats up to here are exact.
+# Floats represent all integers up to here exactly.
 MAX_EXACT = 2**53
 
 
 def _normalize_numbers(value: Any) -> Any:
-    """The value with 1.0 as 1."""
+    """The value with integral floats as integers: 1.0 as 1."""
     if isinstance(value, dict):
         return {key: _normalize_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -31,7 +31,7 @@ def _normalize_numbers(value: Any) -> Any:
 class ToolCall:
     """The model's request to run a tool.
 
-    `arguments` is the JSON text exactly as the model sent it; nobody has parsed or repaired it.
+    `arguments` is the JSON text exactly as the model sent it, neither parsed nor repaired.
     """
 
     id: str
@@ -40,7 +40,7 @@ class ToolCall:
 
     @property
     def canonical(self) -> tuple[str, str]:
-        """The name, and the arguments in one spelling if they are JSON: equal for identical calls."""
+        """The name, and the arguments in canonical form if they are JSON: equal for identical calls."""
         try:
             value = _normalize_numbers(load_json(self.arguments, loads=msgspec.json.decode))
             return self.name, msgspec.json.encode(value, order="deterministic").decode()
@@ -55,9 +55,12 @@ class ToolCall:
 class Message:
     """One entry of a conversation.
 
-    `id` identifies it to clients and is never sent to a provider, and so are `reasoning` and `is_partial`
-    (a text that was cut off by a cancel, a crash or an error). `media` are images of a tool's result, for models that
-    see them.
+    Attributes:
+        id: identifies the message to clients.
+        is_partial: the text was cut off by a cancellation, a crash or an error.
+        media: images of a tool's result, for models that see images.
+
+    `id`, `reasoning` and `is_partial` are never sent to a provider.
     """
 
     role: Role
@@ -71,7 +74,7 @@ class Message:
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:
-        """A message from its form in a chat-completions request. Raises `ValueError` for what is none."""
+        """A message from its form in a chat-completions request. Raises `ValueError` if it is not one."""
         role, content = wire.get("role"), wire.get("content") or ""
         if role not in ("system", "user", "assistant", "tool") or not isinstance(content, str):
             raise ValueError("A message needs a role (system, user, assistant or tool) and a text as its content.")
@@ -94,14 +97,14 @@ class Message:
         return {"role": self.role, "content": self.content}
 
 
-# A frozen dataclass sets each attribute by a call; one with the same slots that is open takes a third of the time.
+# A frozen dataclass sets each attribute by a call; an unfrozen one with the same slots takes a third of the time.
 _Unfrozen: Any = make_dataclass(
     "_Unfrozen", [(one.name, one.type, field(default=one.default)) for one in fields(Message)], slots=True
 )
 
 
 def messages_of(rows: Iterable[tuple[Any, ...]]) -> list[Message]:
-    """Messages from the values of their fields, in the order of the fields: for hundreds of them, at every turn."""
+    """Messages from the values of their fields, in the order of the fields; fast enough for hundreds in every turn."""
     messages: list[Any] = [_Unfrozen(*row) for row in rows]
     for message in messages:
         message.__class__ = Message
@@ -112,8 +115,9 @@ def messages_of(rows: Iterable[tuple[Any, ...]]) -> list[Message]:
 class Usage:
     """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones.
 
-    `is_estimated`: some of it is our own estimate, as an answer was cut off or the provider counted nothing. `cost` is
-    in millionths of the unit of the currency that prices are in; 0 where no price is known.
+    Attributes:
+        is_estimated: some of it is an estimate, as an answer was cut off or the provider counted nothing.
+        cost: in millionths of the currency unit of the prices; 0 where no price is known.
     """
 
     input_tokens: int = 0
@@ -143,7 +147,7 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "refusa
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One whole answer of a model: what every stream ends with, and nothing less than whole."""
+    """One complete answer of a model, with which every stream ends."""
 
     text: str = ""
     reasoning: str = ""
@@ -170,11 +174,11 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def current_turn_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The last message of the user's, and what came after it."""
-    asked = next((place for place in range(len(messages) - 1, -1, -1) if messages[place].role == "user"), len(messages))
-    return tuple(messages[asked:])
+    """The last user message and everything after it."""
+    start = next((index for index in range(len(messages) - 1, -1, -1) if messages[index].role == "user"), len(messages))
+    return tuple(messages[start:])
 
 
 def last_calls(messages: Sequence[Message]) -> Sequence[ToolCall]:
-    """The calls of the last assistant message, answered or not."""
+    """The calls of the last assistant message, with or without results."""
     return next((message.tool_calls for message in reversed(messages) if message.role == "assistant"), ())

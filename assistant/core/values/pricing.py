@@ -1,4 +1,4 @@
-"""What tokens cost: prices of a million of them, by model."""
+"""Prices of a million tokens, by model, and what usage costs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 from assistant.core.values.messages import Usage
 
-# Costs are whole numbers of millionths: a price for a million tokens is so many millionths for one.
+# Costs are integers in millionths of a currency unit: the price of a million tokens is the millionths for one.
 MILLIONTHS = 1_000_000
 _NAMES = frozenset({"input", "output", "cached_input"})
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost; cached input costs as much as other input unless it has a price of its own."""
+    """The price of a million tokens; cached input costs as much as other input unless it has its own price."""
 
     input: float
     output: float
     cached_input: float | None = None
 
     def of(self, usage: Usage) -> int:
-        """What these tokens cost, in millionths, rounded up."""
+        """The cost of these tokens in millionths, rounded up."""
         cached = min(usage.cached_input_tokens, usage.input_tokens)
         cheap = self.input if self.cached_input is None else self.cached_input
         return math.ceil(
@@ -35,18 +35,18 @@ class Prices:
     """The prices of a provider's models.
 
     Args:
-        prices: by a model's name or its beginning (providers answer with dated names), of which the longest counts.
+        prices: by a model's name or a prefix of it (providers answer with dated names); the longest match counts.
     """
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = sorted(prices.items(), key=lambda item: -len(item[0]))
 
     def priced(self, usage: Usage, *models: str) -> Usage:
-        """The usage with what it cost; as it is where no price is known.
+        """The usage with its cost; unchanged where no price is known.
 
         Args:
-            models: the names the model goes by, of which the first that has a price counts: the one that the provider
-                answered with, which can be one of its own that nobody has heard of, and the one that was asked for.
+            models: names of the model, of which the first with a price counts: the name in the provider's answer,
+                which may be unknown, and the requested name.
         """
         for model in models:
             for name, price in self._prices:
@@ -62,7 +62,7 @@ def read_prices(value: object) -> Prices:
     """Prices from JSON: `{"gpt-4.1": {"input": 2, "output": 8, "cached_input": 0.5}}`.
 
     Raises:
-        ValueError: with what is wrong with them.
+        ValueError: they are not valid; the text says why.
     """
     if not isinstance(value, Mapping):
         raise ValueError('prices are an object such as {"gpt-4.1": {"input": 2, "output": 8}}')

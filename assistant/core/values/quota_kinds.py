@@ -1,4 +1,4 @@
-"""The limits there are on what is used in a minute, a day and a month, and when these begin and end."""
+"""The kinds of quotas (per minute, day and month), and when these windows begin and end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Window = Literal["minute", "day", "month"]
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The limits of one scope; 0 is no limit. Costs are in millionths."""
+    """The quotas of one scope; 0 is no limit. Costs are in millionths."""
 
     scope: Scope
     messages_per_minute: int = 0
@@ -26,7 +26,7 @@ class Quota:
 
     @property
     def is_counted(self) -> bool:
-        """Whether anything is limited that is counted in the database; connections are counted where they are."""
+        """Whether any quota is counted in the database, as all are except connections."""
         return any(getattr(self, name) for name in COUNTED)
 
 
@@ -36,7 +36,7 @@ COUNTED = tuple(name for name in NAMES if name != "connections")
 
 
 def window_of(name: str) -> tuple[str, Window]:
-    """What a counted limit counts, and in which window: `messages_per_day` is of messages and of the day."""
+    """What a counted quota counts, and in which window: `messages_per_day` gives `messages` and `day`."""
     what, _, window = name.partition("_per_")
     for known in WINDOWS:
         if window == known:
@@ -46,7 +46,7 @@ def window_of(name: str) -> tuple[str, Window]:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """When the minute, day and month began that a moment lies in; days and months are UTC's."""
+    """When the current minute, day and month began; days and months are in UTC."""
 
     minute: datetime
     day: datetime
@@ -59,7 +59,7 @@ class Windows:
         return cls(minute, day, day.replace(day=1))
 
     def end(self, window: Window) -> datetime:
-        """When it ends, and what is counted in it begins anew."""
+        """When a window ends and its counter starts from zero."""
         if window == "minute":
             return self.minute + timedelta(minutes=1)
         if window == "day":

@@ -1,4 +1,4 @@
-"""The settings of an assistant that hold for each of its runs."""
+"""The settings of an assistant that apply to each of its runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AssistantSettings:
         history_messages: how many messages of the conversation the model is sent, without the system prompt; 0 for all.
         task_schema: JSON Schema of the task where another assistant calls this one; None for a text.
         answer_schema: JSON Schema of the answer; None for a text.
-        on_error: `"raise"` ends the run at any tool's unexpected failure, `"model"` reports it to the model.
+        on_error: `"raise"` ends the run when a tool fails unexpectedly, `"model"` reports the failure to the model.
         prices: what the provider's tokens cost.
     """
 

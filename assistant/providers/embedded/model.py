@@ -1,4 +1,4 @@
-"""The embedded model as a `Model`: the OpenAI client to its own server, and what a small model needs besides."""
+"""The embedded model as a `Model`: an OpenAI client for its server, with requests adapted to a small model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from assistant.providers.embedded.weights import MODEL_NAME
 from assistant.providers.openai import OpenAIModel
 from assistant.providers.openai_wire.worked_examples import worked_turns
 
-# What the server keeps of a conversation, in tokens, and what of that an answer may take.
+# The context of one conversation, and the part of it that an answer may take.
 CONTEXT_TOKENS = 8192
 ANSWER_TOKENS = 1024
-# A processor reads about 70 tokens a second, so a long result is cut where it would keep somebody waiting.
+# A CPU reads about 70 tokens a second, so longer results would make users wait too long.
 RESULT_CHARACTERS = 2400
-# How the template has calls begin; a model that repeats itself is kept from beginning another.
+# The beginning of a call in the chat template; banned when the model repeats a call.
 _CALL_MARK = "```"
-# The template tells the question again after a result, "I asked: ...", and answers are not to begin with that.
+# The template repeats the question after a result as "I asked: ..."; answers must not begin with that.
 _PARROTED = " asked"
 FIRST_TOKEN_SECONDS = 300.0
 LOADING_SECONDS = 120.0
@@ -45,7 +45,7 @@ class EmbeddedModel:
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:
-        """See `Model.stream`. Waits while the server loads. Raises `ModelError`."""
+        """See `Model.stream`. Waits while the server loads the weights. Raises `ModelError`."""
         if not await is_ready(self._url, seconds=LOADING_SECONDS):
             raise ModelError("The embedded model is not running. Start it with: manage.py local_model serve")
         async with aclosing(self._client.stream(prepared(request))) as items:
@@ -54,7 +54,7 @@ class EmbeddedModel:
 
 
 def prepared(request: ModelRequest) -> ModelRequest:
-    """The question as the embedded model is asked it: its tools' worked turns stand right before the conversation."""
+    """The request as it is sent to the embedded model: with worked examples of the tools before the conversation."""
     turns = worked_turns(request.tools) if request.tools and not request.response_format else []
     budget = CONTEXT_TOKENS - ANSWER_TOKENS - sum(map(estimate, turns)) - _tokens_of_tools(request)
     messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))
@@ -66,7 +66,7 @@ def prepared(request: ModelRequest) -> ModelRequest:
 
 
 def _repeats(messages: Sequence[Message]) -> bool:
-    """Whether the conversation ends with the results of two equal calls in a row, for one question."""
+    """Whether the model made the same calls twice in a row since the last user message."""
     calls: list[list[tuple[str, str]]] = []
     for message in messages:
         if message.role == "user":

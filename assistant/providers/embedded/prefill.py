@@ -1,4 +1,4 @@
-"""Has the embedded model's server read tools and prompts ahead, and keeps what it read for the next start."""
+"""Makes the embedded model's server process tools and prompts ahead, and saves the result for the next start."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from assistant.providers.openai_wire.request_body import request_body
 
 logger = logging.getLogger(__name__)
 
-# Conversations the server holds at once, each with what it has read.
+# Conversations that the server keeps in memory at once.
 SLOTS = 4
 MAX_STATES = 2 * SLOTS
-# How many of them are read ahead: reading one takes a minute on two cores, in which questions are answered slowly.
+# How many are processed ahead: one takes a minute on two cores, during which answers are slow.
 READ_AHEAD = 2
 _HTTP_SECONDS = 60.0
 
 
 async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: Path, key: str) -> None:
-    """Read these beginnings, one in each slot, or take them from the file of an earlier start.
+    """Process these beginnings of conversations, one in each slot, or restore them from an earlier start's file.
 
     Args:
-        address: the server's, without a path.
-        expected: at most `READ_AHEAD` of them are read.
-        states: the directory of those files.
-        key: whatever else they depend on; another key, another file.
+        address: the server's URL without a path.
+        expected: the first `READ_AHEAD` of them are processed.
+        states: the directory of the files.
+        key: everything else that the files depend on; another key means another file.
     """
     model = EmbeddedModel(address)
     try:

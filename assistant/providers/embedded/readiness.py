@@ -1,4 +1,4 @@
-"""Asks the embedded model's server how it is: loading, ready, or not there."""
+"""Checks the state of the embedded model's server: loading, ready or absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAUSE_SECONDS = 0.2
 
 
 async def health(base_url: str) -> Health:
-    """How the server at this address is, by its `/health`, which answers 503 while the weights are loaded."""
+    """The state of the server at this address, by its `/health`, which answers 503 while the weights are loaded."""
     url = urlsplit(base_url)
     writer = None
     try:
@@ -30,12 +30,12 @@ async def health(base_url: str) -> Health:
 
 
 async def is_ready(base_url: str, *, seconds: float = 60.0, absent_seconds: float = 5.0) -> bool:
-    """Wait for the server while it loads; false when it is not ready in time.
+    """Wait while the server loads; returns False if it is not ready in time.
 
     Args:
         base_url: the server's address, with or without `/v1`.
-        seconds: how long to wait in all.
-        absent_seconds: how long a server that does not answer at all may take to appear, as when it is restarted.
+        seconds: how long to wait altogether.
+        absent_seconds: how long the server may not answer at all, as while it is restarted.
     """
     loop = asyncio.get_running_loop()
     start = last_seen = loop.time()

@@ -1,4 +1,4 @@
-"""Starts the embedded model's server as a process of its own, restarts it when it dies, and stops it with us."""
+"""Runs the embedded model's server as a child process: starts it, restarts it when it dies, and stops it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FIRST_PAUSE_SECONDS = 0.5
 
 
 class EmbeddedServer:
-    """A running server, watched: when its process dies it is started again, up to five times in its life.
+    """A running server, which is restarted up to five times when its process dies.
 
-    Leaving the `with` block, `stop()`, or the death of this process in any way ends it: it reads from a pipe
-    that closes with us.
+    It ends with the `with` block, by `stop()`, or with this process, however that ends: the server reads from a pipe
+    that closes then.
     """
 
     def __init__(self, command: Sequence[str], port: int, *, environment: Mapping[str, str] | None = None) -> None:
@@ -45,7 +45,7 @@ class EmbeddedServer:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The process that serves now."""
+        """The current server process."""
         return self._process
 
     @property
@@ -97,11 +97,11 @@ class EmbeddedServer:
 
 
 def start_server(port: int | None = None, *, read_ahead: bool = True) -> EmbeddedServer:
-    """Start `local_model serve`; it is ready when `is_ready(server.base_url)` says so.
+    """Start `local_model serve`; wait for it with `is_ready(server.base_url)`.
 
     Args:
         port: where to listen on 127.0.0.1; default 8011, or any free port if that is taken.
-        read_ahead: have it read the assistants' tools and prompts before anybody asks.
+        read_ahead: process the assistants' tools and prompts before the first request.
     """
     chosen = port or _free_port(DEFAULT_PORT)
     serve = ["local_model", "serve", "--port", str(chosen), "--until-stdin-closes"]

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-# Threads that wait are to sleep: the site and the tools run on the same processors. Read when the library is loaded.
+# Waiting threads sleep instead of spinning, as the site runs on the same processors. Read when xllamacpp is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import xllamacpp
@@ -24,7 +24,7 @@ from assistant.providers.embedded.weights import MODEL_NAME
 logger = logging.getLogger(__name__)
 
 TEMPLATE = Path(__file__).with_name("chat_template.jinja")
-# Conversations that no slot has room for are kept here, so that going back to one costs nothing: 28 KB a token.
+# For conversations beyond the slots, so that they need not be processed again; a token takes 28 KB.
 CACHE_MEBIBYTES = 512
 
 
@@ -34,11 +34,11 @@ def serve(
     """Serve on 127.0.0.1 until SIGTERM or SIGINT. Does not return.
 
     Args:
-        weights: the file, checked by the caller.
+        weights: the file, verified by the caller.
         port: where to listen.
-        expected: how conversations will probably begin; the server reads that before anybody asks.
-        states: a directory where what it read is kept, so that the next start need not repeat it.
-        until_stdin_closes: also end when standard input does, as it does when the process that holds it dies.
+        expected: likely beginnings of conversations, which the server processes ahead.
+        states: a directory for the results, so that the next start need not repeat this.
+        until_stdin_closes: also end when standard input closes, as when the parent process dies.
 
     Raises:
         RuntimeError: the port is taken, or the weights cannot be loaded.
@@ -65,15 +65,15 @@ def _parameters(weights: Path, port: int, states: Path) -> xllamacpp.CommonParam
     parameters.port = port
     parameters.n_ctx = 2 * CONTEXT_TOKENS
     parameters.n_parallel = SLOTS
-    parameters.kv_unified = True  # the slots share the context, and one that needs more takes it from idle ones
+    parameters.kv_unified = True  # the slots share the context: a long conversation uses that of idle slots
     parameters.cache_ram_mib = CACHE_MEBIBYTES
     for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
         cpu.n_threads = _threads()
         cpu.poll = 0
     parameters.chat_template = TEMPLATE.read_text()
     parameters.slot_save_path = f"{states}/"
-    parameters.endpoint_slots = False  # would show everybody's prompts to every program of this machine
-    parameters.cors_origins = f"http://127.0.0.1:{port}"  # no page in a browser is to talk to it
+    parameters.endpoint_slots = False  # it would show all prompts to every program on this machine
+    parameters.cors_origins = f"http://127.0.0.1:{port}"  # web pages must not have access
     parameters.warmup = False
     parameters.verbosity = 1
     return parameters

@@ -1,4 +1,4 @@
-"""Which weights the embedded model has, where they lie on this machine, and how they are known to be the right ones."""
+"""The embedded model's weights: which file it is, where it is cached, and how it is verified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHUNK = 4 * 1024 * 1024
 
 
 class WeightsError(Exception):
-    """The weights cannot be had or are not the right ones; the text says what to do about it."""
+    """The weights are missing or wrong; the text says what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ def cache_directory() -> Path:
 
 
 def find(weights: Weights = QWEN, *, path: Path | None = None, cache: Path | None = None) -> Path | None:
-    """Where a file of the right size lies: at `path` if one is given, else in the cache; None if there is none.
+    """Find a file of the right size: at `path` if given, else in the cache; None if there is none.
 
     Raises:
-        WeightsError: `path` is given, and no such file is there.
+        WeightsError: `path` is given, and there is no file of the right size.
     """
     if path is not None:
         if not path.is_file():
@@ -61,15 +61,15 @@ def find(weights: Weights = QWEN, *, path: Path | None = None, cache: Path | Non
 def verify(
     path: Path, weights: Weights = QWEN, *, cache: Path | None = None, progress: Callable[[int], None] = lambda _: None
 ) -> None:
-    """Check a file against its SHA-256. What was checked once is not read again until it changes.
+    """Check a file against its SHA-256. A verified file is not read again until it changes.
 
     Args:
         path: the file.
-        cache: where to remember what was checked; default the user's cache directory.
-        progress: is told how many bytes were read so far.
+        cache: the directory to record verified files in; default the user's cache directory.
+        progress: called with the number of bytes read so far.
 
     Raises:
-        WeightsError: these are other bytes.
+        WeightsError: the checksum is wrong.
     """
     remembered = (cache or cache_directory()) / "verified.json"
     stat = path.stat()

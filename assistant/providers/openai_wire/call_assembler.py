@@ -1,4 +1,4 @@
-"""Puts tool calls together from their pieces: which piece belongs to which call, and when a call can be shown."""
+"""Assembles tool calls from their pieces: which piece belongs to which call, and when a call can be emitted."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MIXED_UP = "The provider mixed up the model's tool calls."
 
 
 class OpenCall:
-    """A call that is still growing; `index` is its place in the reply, which need not be the provider's."""
+    """A call that is being streamed; `index` is its position in the reply, which may differ from the provider's."""
 
-    __slots__ = ("given_id", "id", "index", "is_shown", "is_whole", "joiner", "name", "parts", "wire_index")
+    __slots__ = ("given_id", "id", "index", "is_emitted", "is_whole", "joiner", "name", "parts", "wire_index")
 
     def __init__(self, index: int, call_id: str, given_id: str, wire_index: int | None) -> None:
         self.index = index
@@ -33,11 +33,11 @@ class OpenCall:
         self.parts: list[str] = []
         self.joiner = SplitCharacterJoiner(exact=True)
         self.is_whole = False
-        self.is_shown = False
+        self.is_emitted = False
 
     @property
     def is_complete(self) -> bool:
-        """Whether the arguments are a whole JSON value, so that more of them would spoil them."""
+        """Whether the arguments are a complete JSON value, to which nothing can be added."""
         if self.is_whole or not self.parts:
             return self.is_whole
         return self.parts[-1].rstrip().endswith("}") and _is_json("".join(self.parts))
@@ -47,10 +47,12 @@ class OpenCall:
 
 
 class CallAssembler:
-    """All calls of one reply.
+    """Assembles all calls of one reply.
 
-    `names` are the tools on offer: they tell a name in pieces from a name sent again. `taken` are the ids of earlier
-    calls of the conversation: some providers count from zero in every reply, and an id must mean one call.
+    Args:
+        names: the offered tools; they distinguish a name in pieces from a name that is sent again.
+        taken: ids of earlier calls of the conversation: some providers count from zero in every reply, and ids must be
+            unique.
     """
 
     def __init__(self, names: Collection[str] = (), taken: Collection[str] = ()) -> None:
@@ -59,10 +61,10 @@ class CallAssembler:
         self._taken = set(taken)
         self._by_wire_index: dict[int, OpenCall] = {}
         self._before = 0
-        self._doubtful: list[tuple[OpenCall, OpenCall]] = []
+        self._ambiguous: list[tuple[OpenCall, OpenCall]] = []
 
     def add(self, pieces: Iterable[CallPiece | None]) -> Iterator[tuple[OpenCall, str]]:
-        """Take the pieces of one chunk; gives the calls whose arguments have grown visibly, each with what is new."""
+        """Add the pieces of one chunk; yields the calls that can be emitted, each with its new arguments."""
         self._before = len(self.calls)
         for piece in pieces:
             if piece is not None:
@@ -81,25 +83,25 @@ class CallAssembler:
             arguments = json.dumps(arguments, ensure_ascii=False)
         if text := call.joiner.add(arguments):
             call.parts.append(text)
-            yield from self._show(call, text)
+            yield from self._emit(call, text)
 
     def finish(self) -> Iterator[tuple[OpenCall, str]]:
-        """Close all calls; gives what had not been shown. Raises `ModelError` for one without a name, or said again."""
+        """End all calls; yields what was not emitted yet. Raises `ModelError` for one without a name or sent twice."""
         for call in self.calls:
             if not call.name:
                 raise ModelError(NO_NAME)
             rest = call.joiner.finish() or ("" if call.parts else "{}")
-            if rest or not call.is_shown:
+            if rest or not call.is_emitted:
                 call.parts.append(rest)
-                yield from self._show(call, rest)
-        if any(self._is_said_again(*pair) for pair in self._doubtful):
+                yield from self._emit(call, rest)
+        if any(self._is_repeated(*pair) for pair in self._ambiguous):
             raise ModelError(MIXED_UP)
 
     def result(self) -> tuple[ToolCall, ...]:
         return tuple(call.tool_call() for call in self.calls)
 
     def check_repeated(self, pieces: Iterable[CallPiece | None]) -> None:
-        """Raises `ModelError` if pieces that say these calls once more make one that is not among them."""
+        """Raise `ModelError` if pieces that repeat these calls contain another one."""
         again = CallAssembler(self._names)
         for _ in chain(again.add(pieces), again.finish()):
             pass
@@ -107,16 +109,16 @@ class CallAssembler:
         if any(call.canonical not in known for call in again.result()):
             raise ModelError(MIXED_UP)
 
-    def _show(self, call: OpenCall, text: str) -> Iterator[tuple[OpenCall, str]]:
-        """A call is shown when its arguments begin, for then its name is whole; and never before an earlier one."""
-        if call.is_shown:
+    def _emit(self, call: OpenCall, text: str) -> Iterator[tuple[OpenCall, str]]:
+        """Emit a call once its arguments begin, since its name is complete then, and never before an earlier call."""
+        if call.is_emitted:
             yield call, text
             return
         for earlier in self.calls[: call.index + 1]:
             if not earlier.name:
                 return
-            if not earlier.is_shown:
-                earlier.is_shown = True
+            if not earlier.is_emitted:
+                earlier.is_emitted = True
                 yield earlier, "".join(earlier.parts)
 
     def _find(self, given_id: str, wire_index: int | None, name: str, arguments: Any) -> OpenCall:
@@ -124,32 +126,32 @@ class CallAssembler:
             same = next((call for call in self.calls if call.given_id == given_id), None)
             if same is not None and wire_index in (None, same.wire_index):
                 return same
-        call = self._standing_at(wire_index)
+        call = self._call_at(wire_index)
         if call is None:
             return self._open(given_id, wire_index)
         if wire_index is None and name and not given_id:
-            if call.index >= self._before:  # nobody takes one call apart within one list
+            if call.index >= self._before:  # no provider splits one call within one list
                 return self._open(given_id, wire_index)
             if name == call.name and not call.given_id and (not arguments if call.is_complete else not call.parts):
                 raise ModelError(MIXED_UP)
         if self._is_another(call, given_id, name, arguments):
             another = self._open(given_id, wire_index)
             if not given_id:
-                self._doubtful.append((call, another))
+                self._ambiguous.append((call, another))
             return another
         if given_id and not call.given_id:
-            self._adopt(call, given_id)
+            self._set_id(call, given_id)
         return call
 
-    def _standing_at(self, wire_index: int | None) -> OpenCall | None:
+    def _call_at(self, wire_index: int | None) -> OpenCall | None:
         if wire_index is not None:
             return self._by_wire_index.get(wire_index)
         return self.calls[-1] if self.calls else None
 
     def _is_another(self, call: OpenCall, given_id: str, name: str, arguments: Any) -> bool:
-        """Whether a piece that stands where `call` stands begins another call. Raises `ModelError` if it may."""
+        """Whether a piece at the position of `call` begins another call. Raises `ModelError` if that is ambiguous."""
         if given_id and call.given_id:
-            # Some servers make up an id for every piece: with no name, and arguments still open, it is the same call.
+            # Some servers generate an id for every piece: without a name it continues a call with incomplete arguments.
             return given_id != call.given_id and (bool(name) or not arguments or call.is_complete)
         if not name or not call.name:
             return False
@@ -158,29 +160,29 @@ class CallAssembler:
         else:
             is_another = not call.parts and name != call.name and call.name in self._names and name in self._names
         if is_another and (given_id or call.given_id):
-            # A server that gives calls ids would give this one its own; or it is a correction of what came before.
+            # A server that sends ids would send one for a new call; this may be a correction instead.
             raise ModelError(MIXED_UP)
         return is_another
 
-    def _is_said_again(self, earlier: OpenCall, later: OpenCall) -> bool:
-        """Whether a call without an id may be an earlier one once more: repeated, or with what it still lacked."""
+    def _is_repeated(self, earlier: OpenCall, later: OpenCall) -> bool:
+        """Whether a call without an id may be an earlier one sent again: repeated, or completed."""
         one, other = earlier.tool_call(), later.tool_call()
-        said = {call.tool_call().canonical for call in self.calls[: later.index]}
+        known = {call.tool_call().canonical for call in self.calls[: later.index]}
         goes_on = other.name.startswith(one.name) or one.name + other.name in self._names
-        return other.canonical in said or (goes_on and _is_within(one.arguments, other.arguments))
+        return other.canonical in known or (goes_on and _is_within(one.arguments, other.arguments))
 
     def _open(self, given_id: str, wire_index: int | None) -> OpenCall:
         call = OpenCall(len(self.calls), f"call_{uuid.uuid4().hex[:24]}", "", wire_index)
         if given_id:
-            self._adopt(call, given_id)
+            self._set_id(call, given_id)
         self.calls.append(call)
         if wire_index is not None:
             self._by_wire_index[wire_index] = call
         return call
 
-    def _adopt(self, call: OpenCall, given_id: str) -> None:
+    def _set_id(self, call: OpenCall, given_id: str) -> None:
         call.given_id = given_id
-        if given_id not in self._taken and not call.is_shown:
+        if given_id not in self._taken and not call.is_emitted:
             call.id = given_id
             self._taken.add(given_id)
 
@@ -199,7 +201,7 @@ class CallAssembler:
 
 
 def _is_within(arguments: str, others: str) -> bool:
-    """Whether other arguments hold all of these; also if one of the two is no JSON object, as nobody knows then."""
+    """Whether other arguments contain all of these; also True if one of the two is not a JSON object."""
     try:
         fewer, more = load_json(arguments), load_json(others)
     except ValueError:

@@ -1,6 +1,6 @@
-"""The pieces of a chat-completions stream as typed values, as lenient as providers are inventive.
+"""The chunks of a chat-completions stream as typed values.
 
-Fields that providers fill with more than one type are `Any` here; `assembling` says what each means.
+Fields that providers fill with more than one type are `Any`; `reply_assembler` and `call_assembler` interpret them.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class Piece(msgspec.Struct, gc=False):
 
 
 class Choice(msgspec.Struct, gc=False):
-    """One alternative answer; a whole reply, and a few streams, say `message` where the others say `delta`.
+    """One alternative answer.
 
-    Behind deltas a `message` is the whole answer once more.
+    Replies that are not streamed, and a few streams, have `message` instead of `delta`. After deltas a `message`
+    repeats the whole answer.
     """
 
     index: int | None = 0
@@ -49,7 +50,7 @@ class Choice(msgspec.Struct, gc=False):
 
 
 class Chunk(msgspec.Struct, gc=False):
-    """One event of the stream, or one whole reply; servers report failures in `error`, `message` or `detail`."""
+    """One event of the stream, or a whole reply; servers report failures in `error`, `message` or `detail`."""
 
     choices: list[Choice | None] | None = None
     usage: Any = None
@@ -60,7 +61,7 @@ class Chunk(msgspec.Struct, gc=False):
 
     @property
     def failure(self) -> Any:
-        """What the provider says went wrong, in whatever form it says it; None if nothing did."""
+        """The error that the provider reports, in its own form; None if there is none."""
         if self.error:
             return self.error
         return (self.message or self.detail) if self.choices is None and self.usage is None else None

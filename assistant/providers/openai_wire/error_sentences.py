@@ -1,4 +1,4 @@
-"""What a provider's refusal means to a user: a status or an error code becomes one safe sentence."""
+"""Maps a provider's HTTP status and error codes to errors with sentences that are safe to show to users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOVED = "The provider's address points to another one, which is not followed."
 BROKEN = "The provider failed. Try again later."
 REFUSED = "The provider did not accept the request."
 
-# Codes are logged; anything longer or with spaces could be a sentence that quotes the prompt.
+# Codes are logged; longer texts, or texts with spaces, could quote the prompt.
 _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 
 

@@ -1,4 +1,4 @@
-"""What a server says no to, apart from the package that asks it."""
+"""Refused requests, in a module without the openai package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 
 class Refusal(ModelError):
-    """The server cannot read the request (status 400 or 422); `reason` is its own text, and not for users."""
+    """The server rejected the request (status 400 or 422); `reason` is its own text, not for users."""
 
     def __init__(self, error: ModelError, reason: str) -> None:
         super().__init__(str(error), error.code)

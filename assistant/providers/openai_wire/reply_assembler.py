@@ -1,8 +1,8 @@
-"""Puts a reply together from a provider's chunks, whatever the provider does to them.
+"""Assembles a reply from a provider's chunks, including those that deviate from the format.
 
-The rule: what the model meant is reconstructed if it is unambiguous; anything else is a `ModelError`. Arguments are
-never repaired or guessed, an empty answer is no success, and a cut one is never whole. The cases are listed, each
-with its test, in docs/provider-quirks.md.
+What the model meant is reconstructed if it is unambiguous; anything else is a `ModelError`. Arguments are never
+repaired or guessed, and an empty or cut answer is never a complete one. docs/provider-quirks.md lists the cases, each
+with its test.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assistant.providers.openai_wire.chunks import CallPiece, Chunk, Piece
 from assistant.providers.openai_wire.error_sentences import failure_in_stream
 from assistant.toolkit.text import clean_text
 
-# What providers write for the five reasons we know; a reason not in here says nothing about the answer being whole.
+# Providers' names of the finish reasons; with any other reason the answer may be incomplete.
 _REASONS: dict[str, FinishReason] = {
     **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "complete", "completed"), "stop"),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use", "tool_call"), "tool_calls"),
@@ -26,26 +26,26 @@ _REASONS: dict[str, FinishReason] = {
     **dict.fromkeys(("content_filter", "safety", "sensitive", "recitation"), "content_filter"),
     "refusal": "refusal",
 }
-# Reasons that no later one takes back.
+# Reasons that no later one replaces.
 _CUTS = {"length", "content_filter", "refusal"}
 
 MAX_TOKEN_COUNT = 100_000_000
-# What usage figures have room for.
+# Fits the usage records.
 MAX_MODEL_NAME = 200
 EMPTY = "The provider sent an empty answer."
 CUT = "The provider's answer broke off before its end."
 CALL_CUT = "The answer ended in the middle of a tool call, which was not run."
-CALL_REFUSED = "The model refused to go on beside a tool call, which was not run."
+CALL_REFUSED = "The model refused to continue after a tool call, which was not run."
 CONTRADICTED = "The provider ended the answer with another text than it had sent."
 NO_CALL = "The model announced a tool call and sent none."
 UNREADABLE = "The provider sent a kind of content that cannot be read here."
 
 
 class Assembler:
-    """One reply in the making: `feed` chunks, `take` the deltas so far, `finish` for the whole.
+    """Assembles one reply: `feed` it chunks, `take` the deltas, and `finish` returns the reply.
 
     Args:
-        names: the tools on offer.
+        names: the offered tools.
         taken: ids of earlier tool calls of the conversation.
     """
 
@@ -65,7 +65,7 @@ class Assembler:
 
     @property
     def is_ended(self) -> bool:
-        """Whether the provider has said why the answer ends; only usage figures can follow."""
+        """Whether the finish reason has arrived; only usage figures can follow."""
         return bool(self._finish)
 
     @property
@@ -74,7 +74,7 @@ class Assembler:
         return usage_of(self._usage)
 
     def feed(self, chunk: Chunk) -> None:
-        """Take one chunk in. Raises `ModelError` for an error in it, and for calls that cannot be told apart."""
+        """Add one chunk. Raises `ModelError` for an error in it, and for calls that cannot be told apart."""
         if (chunk.error is not None or chunk.choices is None) and (failure := chunk.failure):
             raise failure_in_stream(failure)
         if chunk.usage is not None:
@@ -91,24 +91,24 @@ class Assembler:
                 self._whole = choice.message
             elif choice.message is not None:
                 self._add(choice.message)
-            # Some servers add a `stop` of their own to whatever ended the answer.
+            # Some servers send a `stop` after the actual reason.
             if choice.finish_reason and _REASONS.get(self._finish.lower()) not in _CUTS:
                 self._finish = choice.finish_reason
 
     def take(self) -> list[Delta]:
-        """The deltas since the last call, those of one kind that follow each other joined."""
+        """The deltas since the last call; adjacent ones of one kind are joined."""
         self._settle()
         deltas, self._deltas = self._deltas, []
         return deltas
 
     def finish(self, *, is_closed: bool) -> Reply:
-        """The whole reply; `take` once more after it, for what had been held back.
+        """The complete reply. Call `take` once more after it, for deltas that were held back.
 
         Args:
-            is_closed: the provider has said that the stream is over (`[DONE]`), or it was no stream.
+            is_closed: the provider has ended the stream (`[DONE]`), or the answer was not a stream.
 
         Raises:
-            ModelError: the answer is cut off, empty, or its calls are not whole.
+            ModelError: the answer is cut off or empty, or its calls are incomplete.
         """
         self._close()
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
@@ -171,7 +171,7 @@ class Assembler:
         if piece.tool_calls:
             self._add_calls(piece.tool_calls)
         if piece.function_call is not None:
-            # Kept to the end: the same call can come among `tool_calls`, too, and later.
+            # Added at the end: the same call can also arrive in `tool_calls`, and later.
             self._legacy.append(CallPiece(index=0, function=piece.function_call))
 
     def _add_calls(self, pieces: Sequence[CallPiece | None]) -> None:
@@ -179,17 +179,17 @@ class Assembler:
             self._emit(call, text, even_empty=True)
 
     def _close(self) -> str:
-        """Add what was held back of the texts; returns the answer's text."""
+        """Add the text that was held back; returns the answer's text."""
         for channel in (self._reasoning, self._text):
             self._emit(channel, channel.joiner.finish())
         self._settle()
         return "".join(self._text.parts)
 
     def _complete(self, message: Piece) -> list[Sequence[CallPiece | None]]:
-        """Add what a closing message holds beyond the text that it repeats; returns the calls that it repeats.
+        """Add what a final `message` contains beyond the streamed text; returns the calls that it repeats.
 
         Raises:
-            ModelError: it contradicts what was streamed.
+            ModelError: the message contradicts the streamed text.
         """
         whole = Assembler()
         whole._add(message)
@@ -242,7 +242,7 @@ class Assembler:
 
 
 class _Channel:
-    """One of the texts of a reply, as it grows."""
+    """The text or the reasoning of a reply."""
 
     __slots__ = ("joiner", "parts")
 
@@ -252,7 +252,7 @@ class _Channel:
 
 
 def _plain(value: Any) -> str:
-    """The text of a value that should be text: itself, or what its parts say."""
+    """The text of a value that should be text: itself, or its parts joined."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -265,7 +265,7 @@ def _plain(value: Any) -> str:
 
 
 def usage_of(wire: Any) -> Usage:
-    """Tokens as the provider counted them; what it does not say, or says in no known form, is zero."""
+    """Tokens as the provider counted them; missing or unreadable counts are zero."""
     return Usage(
         input_tokens=_count(wire, "prompt_tokens"),
         output_tokens=_count(wire, "completion_tokens"),

@@ -1,4 +1,4 @@
-"""A `ModelRequest` as the body of a chat-completions request that providers accept, whatever is in the history."""
+"""Builds the body of a chat-completions request that providers accept, whatever the history contains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assistant.toolkit import Media, Tool
 from assistant.toolkit.schema.strict import closed, strict_form
 
 MAX_ID = 40
-# Of all images of a run the newest are sent; each goes along with every question.
+# The newest images of a run are sent, with every request.
 MAX_IMAGES = 8
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -29,10 +29,10 @@ def request_body(
     """The JSON to send.
 
     Args:
-        strict: ask for arguments, and typed answers, that follow the schema to the letter.
-        small: show the model worked examples of its tools before the conversation.
-        with_usage: ask for token counts, which not every server knows.
-        sees_images: show the model the images that tools returned.
+        strict: request strict schemas for arguments and typed answers.
+        small: send worked examples of the tools before the conversation.
+        with_usage: request token counts, which not every server supports.
+        sees_images: send the images that tools returned.
     """
     messages = with_examples(request.messages, request.tools) if small else request.messages
     body: dict[str, Any] = {
@@ -51,12 +51,12 @@ def request_body(
         body["response_format"] = _format(request.response_format, strict)
     try:
         return msgspec.json.encode(body)
-    except UnicodeEncodeError:  # half a character in the history
+    except UnicodeEncodeError:  # a lone surrogate in the history
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
-    """The conversation with its tools' worked examples between the system messages and the rest."""
+    """The conversation with worked examples of the tools after the system messages."""
     start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
     return [*messages[:start], *worked_turns(tools), *messages[start:]]
 
@@ -83,7 +83,7 @@ def _choice(choice: str) -> str | dict[str, Any]:
 
 
 def _messages(messages: Sequence[Message], sees_images: bool) -> list[dict[str, Any]]:
-    """The messages; images follow the results they came with, as a user's, since results can only be texts there."""
+    """The messages; images follow their tool results in a user message, since results can only be text."""
     if not any(message.media for message in messages):
         return [_message(message) for message in messages]
     wires: list[dict[str, Any]] = []
@@ -117,10 +117,10 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    """A call of an earlier round; models make up names that providers refuse to read back."""
+    """A call of an earlier round; providers refuse some of the names that models invent."""
     return ToolCall(_id(call.id), _NOT_IN_NAMES.sub("_", call.name)[:64], call.arguments).to_wire()
 
 
 def _id(call_id: str) -> str:
-    """OpenAI accepts ids of 40 characters, others make longer ones."""
+    """The id within the 40 characters that OpenAI accepts; other providers make longer ones."""
     return call_id if len(call_id) <= MAX_ID else "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]

@@ -1,25 +1,23 @@
-"""The body of a provider's answer, read by read: a stream of events, or one JSON document."""
+"""Reads the body of a provider's answer: a stream of events, or one JSON document."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assistant.core.llm.protocol import Delta, ModelError, TextDelta
-from assistant.core.values.idle_timer import IdleTimer
 from assistant.providers.openai_wire.chunks import Chunk
+from assistant.providers.openai_wire.fast_paths.direct_body import DirectReader, direct_reader
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.sse import NOT_JSON, TOO_LARGE, EventReader, decode_chunk
 
 if TYPE_CHECKING:
-    import aiohttp
     import httpx2
 
-AFTER_END_SECONDS = 2.0  # how long the token counts may follow the end of the answer
-DRAIN_SECONDS = 0.1  # how long the end of the body may follow `[DONE]`, so that the connection can be used again
+AFTER_END_SECONDS = 2.0  # for the token counts, which follow the finish reason
+DRAIN_SECONDS = 0.1  # for the end of the body after `[DONE]`, so that the connection can be reused
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 READABLE = (
     "",
@@ -32,131 +30,27 @@ READABLE = (
 
 
 class _HttpxReader:
-    """Reads through all that httpx2 and the openai package put before the socket; they bound each wait."""
+    """Reads through httpx2, whose timeouts limit each wait."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self._bytes: AsyncGenerator[bytes] = response.aiter_bytes()
 
     async def read(self) -> bytes:
-        """What one read of the socket gave, decompressed; nothing at the end."""
+        """The bytes of one read of the socket, decompressed; empty at the end."""
         return await anext(self._bytes, b"")
 
     async def close(self) -> None:
         await self._bytes.aclose()
 
 
-class _AiohttpReader:
-    """Reads from aiohttp itself: each token that comes alone would pass through six generators else."""
-
-    def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
-        self._content = response.content
-        self._idle_timer = IdleTimer(seconds, self._break_off)
-        if response.connection is not None and response.connection.protocol is not None:
-            # Its own limit is a timer that is made anew for every read.
-            response.connection.protocol.read_timeout = None
-
-    async def read(self) -> bytes:
-        """What one read of the socket gave; nothing at the end."""
-        self._idle_timer.begin()
-        data = await self._content.readany()
-        self._idle_timer.end()
-        return data
-
-    async def flow(self, take: Callable[[bytes], bool]) -> None:
-        """Give `take` what each read gives, right where it arrives, until `take` wants no more or nothing comes.
-
-        The task that waits here is not woken for it, and nothing between here and its first frame is gone through: that
-        costs more than all that is done with a token. Raises what a read and what `take` raise.
-        """
-        flow = _Flow(self._idle_timer, self._content.readany, take)
-        try:
-            await flow.over
-        finally:
-            flow.stop()
-
-    def _break_off(self) -> None:
-        self._content.set_exception(TimeoutError())
-
-    async def close(self) -> None:
-        self._idle_timer.close()
-
-
-class _Flow:
-    """Reads one after the other without a task: each goes on where the future that it waits for is done.
-
-    Args:
-        idle_timer: bounds each wait.
-        read: a read, which waits for nothing but futures of the event loop.
-        take: wants more if it returns True; runs in the caller's context.
-
-    `over` is done when there is no more, `take` wants no more, or one of them has failed.
-    """
-
-    def __init__(
-        self,
-        idle_timer: IdleTimer,
-        read: Callable[[], Coroutine[Any, Any, bytes]],
-        take: Callable[[bytes], bool],
-    ) -> None:
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._idle_timer = idle_timer
-        self._read = read
-        self._take = take
-        self._context = contextvars.copy_context()
-        self._reading: Coroutine[Any, Any, bytes] | None = None
-        self._step()
-
-    def _step(self, waited: asyncio.Future[Any] | None = None) -> None:
-        """Go on until a read waits."""
-        failure: BaseException | None = None
-        if self.over.done() and waited is not None and not waited.cancelled():
-            waited.exception()  # nobody is left to ask for it
-        try:
-            while not self.over.done():  # it may be cancelled at any time, with the task that waits for it
-                if self._reading is None:
-                    self._idle_timer.begin()
-                    self._reading = self._read()
-                try:
-                    waits_for = self._reading.send(None)
-                except StopIteration as ended:
-                    self._reading = None
-                    if ended.value and self._take(ended.value):
-                        continue
-                    break
-                waits_for.add_done_callback(self._step, context=self._context)
-                return
-        except BaseException as exc:  # else whoever waits would wait for ever
-            failure = exc
-        if self.over.done():
-            return
-        if failure is None:
-            self.over.set_result(None)
-        else:
-            self.over.set_exception(failure)
-
-    def stop(self) -> None:
-        """Wait no more."""
-        self._idle_timer.end()
-        if self._reading is not None:
-            self._reading.close()
-        if not self.over.cancel() and not self.over.cancelled():
-            self.over.exception()  # whoever was cancelled in the same moment does not ask for it
-
-
-def _source_of(response: httpx2.Response, seconds: float) -> _AiohttpReader | _HttpxReader:
-    source = getattr(getattr(response.stream, "_stream", None), "_aiohttp_response", None)
-    if source is None or response.is_stream_consumed or response.headers.get("content-encoding"):
-        return _HttpxReader(response)
-    return _AiohttpReader(source, seconds)
-
-
 class Body:
-    """The body of one answer: `read` it, for the assembler, and `close` it.
+    """The body of one answer; `close` it after reading.
 
     Args:
-        response: whose body has not been read.
-        reader: takes events apart; its `is_done` tells afterwards if the end was said.
-        seconds: to wait for each read.
+        response: its body must not have been read.
+        reader: parses the events; its `is_done` is set afterwards if the stream was ended by `[DONE]`.
+        assembler: gets the chunks of `flow`; those that `read` returns are for the caller to feed.
+        seconds: how long each read may take.
     """
 
     def __init__(self, response: httpx2.Response, reader: EventReader, assembler: Assembler, *, seconds: float) -> None:
@@ -166,11 +60,11 @@ class Body:
         self._size = 0
         self._is_over = False
         self._deltas: Sequence[Delta] = ()
-        self._source = _source_of(response, seconds)
+        self._source = direct_reader(response, seconds) or _HttpxReader(response)
         self._more = self._source.read
 
     async def read(self) -> list[Chunk] | None:
-        """The chunks of the next read of the socket; None after the last. Raises `ModelError` for what is no answer."""
+        """The chunks of the next read of the socket; None after the last. Raises `ModelError` if one is unreadable."""
         if self._is_over:
             return None
         if self._kind not in READABLE:
@@ -194,18 +88,18 @@ class Body:
         return self._chunks(data)
 
     async def flow(self, on_text: Callable[[str], bool]) -> Sequence[Delta]:
-        """Let `on_text` take the answer's text as it arrives, until something else comes: returns the deltas of that.
+        """Pass the answer's text to `on_text` as it arrives, until there is anything else; returns the deltas of that.
 
-        Goes on from where `read` has come to. Raises what that raises.
+        Continues where `read` stopped, and raises what `read` raises.
         """
         source, self._deltas = self._source, ()
-        if isinstance(source, _AiohttpReader) and self._is_flowing:
+        if isinstance(source, DirectReader) and self._is_flowing:
             await source.flow(partial(self._pass_text, on_text))
         return self._deltas
 
     @property
     def _is_flowing(self) -> bool:
-        """Whether more of a stream is to come."""
+        """Whether the stream continues."""
         events = self._events
         return not (self._is_over or events.is_done or events.failure or self._assembler.is_ended)
 
@@ -213,8 +107,8 @@ class Body:
         for chunk in self._chunks(data):
             self._assembler.feed(chunk)
         deltas = self._assembler.take()
-        is_heard = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and on_text(deltas[0].text)
-        self._deltas = () if is_heard else deltas
+        is_taken = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and on_text(deltas[0].text)
+        self._deltas = () if is_taken else deltas
         return not self._deltas and self._is_flowing
 
     def _chunks(self, data: bytes) -> list[Chunk]:
@@ -224,7 +118,7 @@ class Body:
         return self._events.feed(data)
 
     async def close(self) -> None:
-        """Let go of it, wherever it has been read to."""
+        """Release the body, even if it was not read to its end."""
         await self._source.close()
 
     async def _read_soon(self, seconds: float) -> bytes:
@@ -235,7 +129,7 @@ class Body:
             return b""
 
     async def _read_whole(self) -> list[Chunk]:
-        """The answer of a server that does not stream, or that calls its stream JSON."""
+        """Read the answer of a server that does not stream, or that labels its stream as JSON."""
         data = bytearray()
         while part := await self._more():
             data += part

@@ -1,7 +1,7 @@
-"""Reads server-sent events from bytes, straight into typed chunks.
+"""Parses server-sent events into typed chunks.
 
-Every `data:` line is decoded as it comes, once: servers that forget the blank line between events, and lines that
-arrive before their blank line does, lose no time. A line that is not JSON by itself waits for the rest of its event.
+Each `data:` line is decoded as soon as it is complete, without waiting for the blank line after the event, which some
+servers omit. A line that is not JSON by itself waits for the rest of its event.
 Source of the line rules: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 """
 
@@ -23,9 +23,9 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def decode_chunk(payload: bytes) -> Chunk:
-    """One JSON document as a chunk. Raises ValueError if it is none, or is nested too deeply.
+    """One JSON document as a chunk. Raises `ValueError` if it is not JSON, or nested too deeply.
 
-    The fast decoder refuses halves of characters and NaN, which some servers send; the standard library's does not.
+    msgspec refuses lone surrogates and NaN, which some servers send; the standard library's decoder accepts them.
     """
     check_depth(payload)
     try:
@@ -35,17 +35,17 @@ def decode_chunk(payload: bytes) -> Chunk:
 
 
 class EventReader:
-    """Feed it what the socket gives; it gives the chunks that became whole.
+    """Parses a stream: `feed` it bytes, and it returns the chunks that are complete.
 
-    `is_done` once `[DONE]` has come; `failure` once an event was too large or could not be read. Nothing is read
-    after either.
+    `is_done` is set after `[DONE]`, `failure` after an event that is too large or cannot be read. Anything after either
+    is ignored.
     """
 
     def __init__(self) -> None:
         self.is_done = False
         self.failure: ModelError | None = None
-        self._tail: list[bytes] = []  # a line whose end has not come yet, in the pieces it came in
-        self._event: list[bytes] = []  # data lines that are no JSON document by themselves
+        self._tail: list[bytes] = []  # pieces of the last, incomplete line
+        self._event: list[bytes] = []  # data lines that are not JSON by themselves
         self._size = 0
         self._is_after_cr = False
         self._is_at_start = True
@@ -68,12 +68,12 @@ class EventReader:
         return chunks
 
     def close(self) -> list[Chunk]:
-        """The end of the stream has come: what had no line end yet counts if it is whole."""
+        """End the stream; a last line without its line end counts if it is complete."""
         if self.is_done or self.failure:
             return []
         lines, self._tail = [b"".join(self._tail)], []
         chunks = self._read([*lines, b""])
-        self.failure = None  # an event whose end is missing was cut off, which is for the assembler to judge
+        self.failure = None  # the event was cut off, which the assembler reports
         return chunks
 
     def _keep(self, rest: bytes) -> None:
@@ -109,7 +109,7 @@ class EventReader:
                 except _UNDECODABLE:
                     self._read_odd(value, chunks)
             elif line:
-                if line.startswith(b"{"):  # servers that fail in mid-stream write their error without the prefix
+                if line.startswith(b"{"):  # servers that fail in mid-stream send their error without the prefix
                     self._read_odd(line, chunks)
             elif self._event:
                 self._read_event(chunks)
@@ -125,7 +125,7 @@ class EventReader:
             try:
                 chunks.append(decode_chunk(text))
             except ValueError:
-                self._event.append(text)  # it may have more lines
+                self._event.append(text)  # the event may have more lines
 
     def _read_event(self, chunks: list[Chunk]) -> None:
         event, self._event = b"\n".join(self._event), []

@@ -1,4 +1,4 @@
-"""Shows a small model how its tools are used: worked turns, made from the tools' own examples."""
+"""Worked examples for small models: turns that use the tools, made from the tools' own examples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from assistant.core.values.messages import Message, ToolCall
 from assistant.toolkit import Example, ExampleStep, Tool
 
-# A call is only made where it helps: these show the other case, first and last, where they weigh most.
+# Turns without a call, first and last, where they have most effect: not every message needs a tool.
 GREETING = (Message("user", "hi there"), Message("assistant", "Hello! How can I help you?"))
 SMALL_TALK = (
     Message("user", "thanks! what is a haiku?"),
@@ -17,9 +17,9 @@ SMALL_TALK = (
 
 
 def worked_turns(tools: Sequence[Tool]) -> list[Message]:
-    """A made-up conversation in which each of these tools is used as its examples say.
+    """A conversation in which each of these tools is used as in its examples; empty if none has examples.
 
-    An example that first calls a tool which is not among them is left out. Without any example there are no turns.
+    Examples that first call a tool that is not offered are left out.
     """
     names = {tool.name for tool in tools}
     turns: list[Message] = []

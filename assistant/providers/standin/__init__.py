@@ -1,1 +1,1 @@
-"""The scripted stand-in that answers where there is no language model."""
+"""The stand-in for a language model: answers by rules."""

@@ -1,4 +1,4 @@
-"""The scripted stand-in for a language model: chooses among the demo's tools by plain rules, and says so."""
+"""The stand-in as a `Model`: chooses among the demo's tools by rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAUSE_SECONDS = 0.015
 
 
 class StandIn:
-    """No language model. It knows the demo's questions, and tells what it is when asked anything else."""
+    """Not a language model: it recognises the demo's questions, and explains itself in answer to any other."""
 
     name = "scripted stand-in (no language model)"
     provider = "Scripted stand-in"
@@ -45,7 +45,7 @@ class StandIn:
 
 
 def _this_turn(messages: Sequence[Message]) -> tuple[str, list[tuple[Call, str]]]:
-    """The last thing the user said, and the calls made since then with their results."""
+    """The last user message, and the calls made since then with their results."""
     start = max((i for i, message in enumerate(messages) if message.role == "user"), default=len(messages))
     question = messages[start].content if start < len(messages) else ""
     results = {message.tool_call_id: message.content for message in messages[start:] if message.role == "tool"}

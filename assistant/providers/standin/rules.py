@@ -1,4 +1,4 @@
-"""The stand-in's rules: which of the demo's tools a sentence asks for, and with what."""
+"""The stand-in's rules: which of the demo's tools a message needs, and with which arguments."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def next_call(question: str, done: Done, tools: Collection[str]) -> Call | None:
     """The call to make now, if any.
 
     Args:
-        question: what the user said.
-        done: the calls that were made for it, with their results.
-        tools: the names that are offered.
+        question: the user's message.
+        done: the calls made for it so far, with their results.
+        tools: the names of the offered tools.
     """
     text = " ".join(question.split())
     wait = _WAIT.search(text) if _ALARM.search(text) else None
@@ -109,7 +109,7 @@ def next_call(question: str, done: Done, tools: Collection[str]) -> Call | None:
 
 
 def _alarm_after(wait: Found, text: str, done: Done) -> Call | None:
-    """First the time, then the alarm at that time and the wait."""
+    """First `current_time`, then `set_alarm` at that time plus the wait."""
     if not done:
         return Call("current_time")
     if len(done) > 1:

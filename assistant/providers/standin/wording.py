@@ -1,4 +1,4 @@
-"""What the stand-in says: a result in words, and what it answers to anything else."""
+"""The stand-in's answers: tool results in words, and small talk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ABILITIES = {
 
 
 def small_talk(question: str, tools: Sequence[str]) -> str:
-    """The answer to what no tool is for: it says what speaks here, and what can be asked."""
+    """The answer where no tool applies: explains the stand-in and suggests questions."""
     opening = "I am a scripted stand-in, not a language model: "
     if _THANKS.search(question):
         return "You're welcome!"
@@ -36,7 +36,7 @@ def small_talk(question: str, tools: Sequence[str]) -> str:
 
 
 def answer(question: str, done: Done) -> str:
-    """The last result in words."""
+    """The answer from the last result."""
     call, result = done[-1]
     try:
         value = load_json(result)

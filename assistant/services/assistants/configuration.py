@@ -1,4 +1,4 @@
-"""An assistant's configuration, read once for a run: who answers, with which prompt and within which limits."""
+"""Reads an assistant's configuration for a run: provider, prompt, limits and options."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from assistant.core.values.pricing import MILLIONTHS
 from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, PromptVersion, Provider
 from assistant.services.assistants.provider_choice import ProviderChoice
-from assistant.services.db.prepared_queries import PreparedQuery
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 
 DEFAULT_PROMPT = "You are a helpful assistant of {tenant}. Use the tools you have rather than guessing."
 
 
 def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
-    """The same assistants, each with what `choose_provider` and `prompt_of` need."""
+    """Add the rows and annotations that `choose_provider` and `prompt_of` need."""
     published = PromptVersion.objects.filter(assistant=OuterRef("pk"), status=PromptVersion.Status.PUBLISHED)
     return assistants.select_related("provider", "tenant", "tenant__default_provider").annotate(
         published_text=Subquery(published.values("text")[:1]),
@@ -29,7 +29,7 @@ def with_prompt(assistants: QuerySet[Assistant]) -> QuerySet[Assistant]:
 
 
 def active_assistants(*, tenant_id: int) -> list[Assistant]:
-    """The assistants that a tenant's members may talk to, by name."""
+    """Return a tenant's active assistants, ordered by name."""
     rows = Assistant.objects.filter(tenant_id=tenant_id, is_active=True, tenant__is_active=True)
     return list(rows.order_by("name", "pk"))
 
@@ -42,23 +42,23 @@ _ASSISTANT = PreparedQuery(_active, tenant_id=int, slug=str)
 
 
 def find_assistant(*, tenant_id: int, slug: str) -> Assistant | None:
-    """A tenant's active assistant with all that decides who answers and with which prompt."""
+    """Return a tenant's active assistant as `with_prompt` reads it, or None."""
     return _ASSISTANT.first(tenant_id=tenant_id, slug=slug)
 
 
 def prompt_of(assistant: Assistant) -> str:
-    """The published prompt of an assistant that `with_prompt` has read, or a plain one."""
+    """Return the published prompt of an assistant that `with_prompt` has read, or a default."""
     text: str | None = getattr(assistant, "published_text")  # noqa: B009 - an annotation the type does not know
     return text or DEFAULT_PROMPT.format(tenant=assistant.tenant.name)
 
 
 def read_schema(schema: object) -> dict[str, Any]:
-    """A JSON Schema for tasks or answers of an assistant. Raises `ValueError` with what is wrong with it."""
+    """Check a JSON Schema for an assistant's tasks or answers. Raises `ValueError`."""
     return check_schema(schema)
 
 
 def settings_of(assistant: Assistant, provider: ProviderChoice) -> AssistantSettings:
-    """What an assistant's row, its tenant and its provider determine for each of its runs."""
+    """Return the settings of an assistant's runs, which its row, its tenant and its provider determine."""
     return AssistantSettings(
         limits=_limits_of(assistant),
         options={} if assistant.temperature is None else {"temperature": assistant.temperature},

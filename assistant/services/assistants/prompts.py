@@ -1,4 +1,4 @@
-"""An assistant's system prompt in versions: drafts are written, one is published, the one before it is archived."""
+"""Versions of an assistant's system prompt: drafts, one published version, and archived ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from assistant.services.tenancy import audit_trail, change_notices
 
 
 class PromptNotEditableError(ValueError):
-    """A published or archived version does not change: what answered yesterday stays readable."""
+    """Only drafts can be edited, so that the prompts of earlier answers remain readable."""
 
 
 def next_number(*, assistant_id: int) -> int:
-    """The number of an assistant's next version; counts from 1."""
+    """Return the number of an assistant's next version, counted from 1."""
     found = PromptVersion.objects.filter(assistant_id=assistant_id).aggregate(last=Max("number"))
     return (found["last"] or 0) + 1
 
 
 @transaction.atomic
 def draft_prompt(*, assistant: Assistant, text: str, note: str = "", actor: audit_trail.Actor = None) -> PromptVersion:
-    """Write a new draft. The assistant's row is locked, so that two drafts get two numbers."""
+    """Create a draft. Locks the assistant's row, so that two drafts get different numbers."""
     _lock(assistant.pk)
     version = PromptVersion.objects.create(
         assistant=assistant,
@@ -37,9 +37,9 @@ def draft_prompt(*, assistant: Assistant, text: str, note: str = "", actor: audi
 
 @transaction.atomic
 def publish_prompt(*, version: PromptVersion, actor: audit_trail.Actor = None) -> PromptVersion:
-    """Make a version the one that answers from the next run on, and archive the one that did until now.
+    """Publish a version, from the next run on, and archive the one that was published before.
 
-    An archived version may be published again: that is how a change is taken back.
+    An archived version may be published again, to undo a change.
     """
     _lock(version.assistant_id)
     others = PromptVersion.objects.filter(assistant_id=version.assistant_id, status=PromptVersion.Status.PUBLISHED)
@@ -54,7 +54,7 @@ def publish_prompt(*, version: PromptVersion, actor: audit_trail.Actor = None) -
 
 @transaction.atomic
 def edit_draft(*, version: PromptVersion, text: str, note: str, actor: audit_trail.Actor = None) -> PromptVersion:
-    """Change a draft's text. Raises `PromptNotEditableError` for a version that was ever published."""
+    """Change a draft. Raises `PromptNotEditableError` if the version is or was published."""
     _lock(version.assistant_id)
     version.refresh_from_db(fields=["status"])
     if version.status != PromptVersion.Status.DRAFT:

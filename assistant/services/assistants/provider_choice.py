@@ -1,4 +1,4 @@
-"""Which provider and model answers: the assistant's, else the tenant's, else the deployment's, else the embedded."""
+"""Chooses the provider and model: the assistant's, else the tenant's, the deployment's, or the embedded model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Source = Literal["assistant", "tenant", "deployment", "embedded", "stand-in"]
 
 @dataclass(frozen=True, slots=True)
 class ProviderChoice:
-    """Who answers; `source` is the layer that decided.
+    """The provider and model of a run; `source` is the layer that decided.
 
-    `is_guarded`: a tenant chose the address, so that only the public Internet may be asked.
+    `is_guarded` is set if a tenant chose the address, which then must be on the public internet.
     """
 
     source: Source
@@ -40,7 +40,7 @@ class ProviderChoice:
 
     @property
     def sentence(self) -> str:
-        """For people: who answers, and by whose choice."""
+        """The choice as text for pages: the provider, the model and the layer that decided."""
         by = {
             "assistant": "set for this assistant",
             "tenant": "the tenant's",
@@ -54,9 +54,9 @@ class ProviderChoice:
 
 
 def choose_provider(assistant: Assistant) -> ProviderChoice:
-    """Decide who answers for an assistant that was loaded with its provider, its tenant and the tenant's default.
+    """Choose the provider of an assistant that `with_prompt` has read.
 
-    No tenant's key is used for another, whatever a row says.
+    A provider of another tenant is never used, even if a row refers to it.
     """
     if (own := _if_not_foreign(assistant.provider, assistant)) is not None:
         return _from_row("assistant", own, assistant.model)
@@ -80,13 +80,13 @@ def choose_provider(assistant: Assistant) -> ProviderChoice:
 def _if_not_foreign(provider: Provider | None, assistant: Assistant) -> Provider | None:
     if provider is None or provider.tenant_id in (None, assistant.tenant_id):
         return provider
-    logger.error("Provider %s of another tenant stands at %s: not asked", provider.pk, assistant.slug)
+    logger.error("Assistant %s refers to provider %s of another tenant, which is not used", assistant.slug, provider.pk)
     return None
 
 
 def _oldest_own(assistant: Assistant) -> Provider | None:
-    """The tenant's, where it has named no default: a tenant that brings its own does not mean the deployment's."""
-    # Asked for only where `with_prompt` has seen that there is one, or was not asked.
+    """Return the tenant's oldest provider: a tenant with providers but no default does not use the deployment's."""
+    # Queried only if `with_prompt` has found one or was not used.
     if not getattr(assistant, "has_own_providers", True):
         return None
     return min(assistant.tenant.providers.all(), key=lambda row: row.pk, default=None)
@@ -108,7 +108,7 @@ def _from_row(source: Source, provider: Provider, model: str) -> ProviderChoice:
 
 
 def check_prices(prices: object) -> None:
-    """Raise `ValueError`, with what is wrong, unless these are prices as a provider's row has them."""
+    """Check prices in the format of `Provider.prices`. Raises `ValueError`."""
     read_prices(prices)
 
 
@@ -116,13 +116,13 @@ def _prices(provider: Provider) -> Prices:
     try:
         return read_prices(provider.prices) if provider.prices else NO_PRICES
     except ValueError:
-        # The admin lets no such thing in, and no run fails for what a row holds from elsewhere.
+        # The admin refuses such prices; rows written otherwise must not fail runs.
         logger.warning("The prices of provider %s cannot be read", provider.pk)
         return NO_PRICES
 
 
 def model_of(choice: ProviderChoice) -> Model:
-    """The model to talk to."""
+    """Return the model of a choice."""
     if choice.source == "stand-in":
         return StandIn()
     if choice.source == "embedded":
@@ -140,5 +140,5 @@ def model_of(choice: ProviderChoice) -> Model:
 
 
 def describe_provider(assistant: Assistant) -> str:
-    """Who answers for this assistant, as a sentence for its page and the admin."""
+    """Return the provider and model of an assistant as text for its page and the admin."""
     return choose_provider(assistant).sentence

@@ -1,4 +1,4 @@
-"""What the embedded model will probably be asked: each assistant's tools and prompt, for it to read ahead."""
+"""Requests with which the embedded model is warmed up: assistants' tools and prompts, which it caches."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from assistant.services.toolpolicy.policy import effective_tools
 
 
 def likely_requests(*, count: int) -> list[ModelRequest]:
-    """How conversations begin with the oldest assistants that have no other provider, as their first members see them.
+    """Return the first requests of conversations with the oldest assistants that use the embedded model.
 
-    Where there is no database yet, the catalogue is the best guess at what will be offered.
+    Tools are those of each tenant's first member. Without a database, one request with the whole catalogue.
     """
     try:
         found = list(islice(_requests(), count))

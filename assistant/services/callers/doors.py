@@ -44,7 +44,7 @@ def admit(
     tenant_slug: str = "",
     assistant_slug: str = "",
 ) -> Caller:
-    """Return the caller, and enter their tenant: from here on, this thread's code sees that tenant's rows alone.
+    """Return the caller, and set the tenant scope: from here on, this thread's code sees that tenant's rows alone.
 
     Queries the database. Requests that are refused for a reason other than their address do not count.
 

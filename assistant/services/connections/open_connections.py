@@ -22,8 +22,8 @@ from django.utils.crypto import constant_time_compare
 
 from assistant.models import Membership, WidgetOrigin
 from assistant.services import metrics
+from assistant.services.db.fast_paths.value_lists import any_of
 from assistant.services.db.threads import in_database
-from assistant.services.db.value_lists import any_of
 from assistant.services.tenancy.members import Member, active_keys
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit.context import UserId

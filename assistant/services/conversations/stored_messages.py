@@ -15,8 +15,8 @@ from assistant.core.values.messages import Message, ToolCall, messages_of
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.models import ToolCall as CallRow
-from assistant.services.db.prepared_queries import PreparedQuery
-from assistant.services.db.prepared_writes import PreparedInsert
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
+from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 
 # More than a model is ever sent: the assistant's token limit cuts further. Bounds the query for long threads.
 MAX_RECENT_MESSAGES = 400

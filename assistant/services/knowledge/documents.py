@@ -1,4 +1,4 @@
-"""Takes documents in: reads files, checks them, stores them, and keeps their passages, which are what is searched."""
+"""Reads, checks and stores documents, and indexes their passages for search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistant.services.knowledge.passages import split
 MAX_FILE_BYTES = 20 * 1024 * 1024
 MAX_CHARACTERS = 2_000_000
 MAX_PAGES = 1000
-# Reading a file longer than this would keep a web request, and its worker, too long.
+# Longest time for reading a file within a web request.
 MAX_SECONDS = 30.0
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
@@ -30,12 +30,12 @@ _TEXT_KINDS = {
 
 
 class DocumentError(ValueError):
-    """A document that cannot be taken in; the message may be shown to whoever brought it."""
+    """The document cannot be stored; the message can be shown to the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file holds; the pages of a PDF are parted by form feeds."""
+    """The text of a file; pages of a PDF are separated by form feeds."""
 
     kind: Document.Kind
     text: str
@@ -50,7 +50,7 @@ def add_document(
     file: File[bytes] | None = None,
     kind: Document.Kind = Document.Kind.MARKDOWN,
 ) -> Document:
-    """Store a document of the tenant and make it searchable; give either its text, of this kind, or its file.
+    """Store and index a document of a tenant, given either as text of a `kind` or as a file.
 
     Raises:
         DocumentError: it cannot be read, is empty or too large, or the title is taken.
@@ -66,7 +66,7 @@ def add_document(
 
 @transaction.atomic
 def store_document(*, document: Document) -> Document:
-    """Save a new or changed document, and index it anew. Raises `DocumentError`, and then nothing is changed."""
+    """Save and index a new or changed document. Raises `DocumentError` and then changes nothing."""
     check_document(document=document)
     document.save()
     _index(document)
@@ -74,7 +74,7 @@ def store_document(*, document: Document) -> Document:
 
 
 def check_document(*, document: Document) -> None:
-    """Tidy a document's title and text. Raises `DocumentError` if it cannot be stored."""
+    """Normalise a document's title and text. Raises `DocumentError` if it cannot be stored."""
     document.title = " ".join(_CONTROL.sub("", document.title).split())
     document.text = _clean(document.text)
     if not document.title or len(document.title) > 200:
@@ -89,7 +89,7 @@ def check_document(*, document: Document) -> None:
 
 
 def _index(document: Document) -> None:
-    """Write the document's passages anew; the full-text index follows by itself."""
+    """Replace the document's passages. Database triggers update the full-text index."""
     Passage.objects.filter(tenant_id=document.tenant_id, document=document).delete()
     Passage.objects.bulk_create(
         [
@@ -109,7 +109,7 @@ def _index(document: Document) -> None:
 
 
 def read_file(file: File[bytes]) -> Content:
-    """The text of an uploaded PDF, Markdown or plain text file. Raises `DocumentError`."""
+    """Return the text of an uploaded PDF, Markdown or plain text file. Raises `DocumentError`."""
     name = PurePath(file.name or "").name
     content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
@@ -126,7 +126,7 @@ def read_file(file: File[bytes]) -> Content:
 
 
 def _read_pdf(content: bytes) -> str:
-    from pypdf import PdfReader  # a quarter of a second, which no start should wait for
+    from pypdf import PdfReader  # imported here, because it takes a quarter of a second
 
     started = time.monotonic()
     try:
@@ -142,14 +142,14 @@ def _read_pdf(content: bytes) -> str:
             pages.append(page.extract_text())
     except DocumentError:
         raise
-    except Exception as exc:  # pypdf says of itself that broken files may raise anything
+    except Exception as exc:  # pypdf documents that broken files may raise anything
         raise DocumentError("The PDF is broken and cannot be read.") from exc
     if not any(page.strip() for page in pages):
         raise DocumentError("The PDF holds no text, only pictures of it. Run text recognition on it first.")
-    # A word that was parted at a line's end is one word again.
+    # Join words that are hyphenated at the end of a line.
     return "\f".join(re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", page.replace("\f", "\n")) for page in pages)
 
 
 def _clean(text: str) -> str:
-    """Text that every database takes: one kind of line end, no control characters, no lone surrogates."""
+    """Normalise line ends and remove control characters and lone surrogates, which not every database stores."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

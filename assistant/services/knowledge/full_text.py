@@ -1,7 +1,7 @@
-"""Finds a tenant's passages by words: FTS5 on SQLite, tsvector on PostgreSQL, and one ranking over both.
+"""Full-text search in a tenant's passages: FTS5 on SQLite, tsvector on PostgreSQL, with one ranking for both.
 
-The databases only tell which passages hold a word. How rare it is gets counted within the tenant: the engines' own
-ranking counts all tenants' texts, and so would let one tenant's words move another's results.
+The databases only return which passages contain a word. Its rarity is computed within the tenant, because the engines'
+own ranking uses all tenants' texts, so that one tenant's words would influence another's results.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from django.db import NotSupportedError, connection
 from assistant.models.knowledge import Passage
 
 MAX_WORDS = 12
-# A word in a heading says more about a passage than one in its text, and more than one in the whole document's title.
+# A heading is more specific to a passage than its text, or than the title of the whole document.
 WEIGHTS = {"title": 1.0, "heading": 1.5, "text": 1.0}
-# Passages that score less than this share of the best one are noise.
-FLOOR = 0.3
+# Passages with less than this share of the best score are left out.
+MIN_SCORE_SHARE = 0.3
 
 _WORD = re.compile(r"[^\W_]+")
 _POSTGRESQL_LABELS = {"title": "A", "heading": "B", "text": "C"}
 
-# PostgreSQL's English stop words, and what people wrap a question in.
+# PostgreSQL's English stop words, and words that are common in questions.
 _STOP_WORDS = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
 its itself they them their theirs themselves what which who whom this that these those am is are was were be been
@@ -42,16 +42,17 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage found, and how well it fits: only comparable within one search."""
+    """A passage and its score, which is comparable only within one search."""
 
     passage: Passage
     score: float
 
 
 def search(*, tenant_id: int, query: str, limit: int) -> list[Hit]:
-    """The tenant's passages that fit the query best; any of its words may match, rare ones count most.
+    """Return the tenant's passages that match the query best, the best first.
 
-    Anything but letters and digits only parts words, so that no query is an error.
+    A passage matches if it contains any word; rare words count most. All characters but letters and digits separate
+    words, so that every query is valid.
     """
     words = _words(query)
     total = Passage.objects.filter(tenant_id=tenant_id).count()
@@ -59,13 +60,13 @@ def search(*, tenant_id: int, query: str, limit: int) -> list[Hit]:
         return []
     scores = _scores(_matches(tenant_id, words), total)
     best = sorted(scores, key=lambda pk: (-scores[pk], pk))[:limit]
-    best = [pk for pk in best if scores[pk] >= scores[best[0]] * FLOOR]
+    best = [pk for pk in best if scores[pk] >= scores[best[0]] * MIN_SCORE_SHARE]
     rows = Passage.objects.filter(tenant_id=tenant_id).in_bulk(best)
     return [Hit(rows[pk], scores[pk]) for pk in best if pk in rows]
 
 
-def forget_deleted() -> None:
-    """Take the words of deleted passages out of the index too: FTS5 only marks them, until it merges its parts."""
+def remove_deleted() -> None:
+    """Remove the words of deleted passages from the index. FTS5 only marks them until it merges its segments."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("INSERT INTO assistant_passage_fts(assistant_passage_fts) VALUES ('optimize')")
@@ -77,7 +78,7 @@ def _words(query: str) -> list[str]:
 
 
 def _scores(matches: Iterable[tuple[int, str, int]], total: int) -> dict[int, float]:
-    """BM25's idea without its counting: a word's rarity times where in the passage it stands, which saturates."""
+    """Score passages by a simplified BM25: each word's rarity times its column weights, which saturate."""
     strengths: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for word, column, pk in matches:
         strengths[word][pk] += WEIGHTS[column]
@@ -90,16 +91,16 @@ def _scores(matches: Iterable[tuple[int, str, int]], total: int) -> dict[int, fl
 
 
 def _matches(tenant_id: int, words: list[str]) -> list[tuple[int, str, int]]:
-    """Which passages of the tenant hold which word in which column: (word's index, column, passage's key)."""
+    """Return (index of the word, column, primary key of the passage) for each match in the tenant."""
     try:
-        ask = _QUESTIONS[connection.vendor]
+        build = _CONDITIONS[connection.vendor]
     except KeyError:
         raise NotSupportedError(f"no full-text search on {connection.vendor}") from None
     parts: list[str] = []
     parameters: list[int | str] = []
     for index, word in enumerate(words):
         for column in WEIGHTS:
-            condition, values = ask(tenant_id, word, column)
+            condition, values = build(tenant_id, word, column)
             parts.append(f"SELECT {index}, '{column}', {condition}")
             parameters += values
     with connection.cursor() as cursor:
@@ -107,16 +108,16 @@ def _matches(tenant_id: int, words: list[str]) -> list[tuple[int, str, int]]:
         return list(cursor.fetchall())
 
 
-def _on_sqlite(tenant_id: int, word: str, column: str) -> tuple[str, list[int | str]]:
-    # A word holds letters and digits only, so it cannot leave its quotes.
+def _sqlite_condition(tenant_id: int, word: str, column: str) -> tuple[str, list[int | str]]:
+    # A word consists of letters and digits only, so it cannot end the quotes.
     query = f'tenant_id : "{tenant_id}" AND {column} : "{word}"'
     return "rowid FROM assistant_passage_fts WHERE assistant_passage_fts MATCH %s", [query]
 
 
-def _on_postgresql(tenant_id: int, word: str, column: str) -> tuple[str, list[int | str]]:
+def _postgresql_condition(tenant_id: int, word: str, column: str) -> tuple[str, list[int | str]]:
     query = f"'{word}':{_POSTGRESQL_LABELS[column]}"
     condition = "tenant_id = %s AND search @@ to_tsquery('english', %s)"
     return f"id FROM assistant_passage WHERE {condition}", [tenant_id, query]
 
 
-_QUESTIONS = {"sqlite": _on_sqlite, "postgresql": _on_postgresql}
+_CONDITIONS = {"sqlite": _sqlite_condition, "postgresql": _postgresql_condition}

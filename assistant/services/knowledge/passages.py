@@ -1,4 +1,4 @@
-"""Cuts a document into passages: small enough to quote whole, each under its heading or on its page."""
+"""Splits a document into passages that are small enough to quote, with their headings or page numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# Characters of a passage: three of them fit a small model's prompt.
-MAX_PASSAGE = 700
-MAX_HEADING = 300
+# Three passages fit into a small model's prompt.
+MAX_PASSAGE_CHARACTERS = 700
+MAX_HEADING_CHARACTERS = 300
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -19,7 +19,7 @@ _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A passage's text, its headings from the outermost on, and the page of a PDF, counted from 1."""
+    """The text of a passage, its headings from the outermost on, and the page of a PDF counted from 1."""
 
     text: str
     heading: str = ""
@@ -27,21 +27,21 @@ class Piece:
 
 
 def split(text: str, *, kind: str, title: str = "") -> list[Piece]:
-    """The passages of a text, markdown or pdf, in order; a top heading that repeats `title` is left out of theirs."""
+    """Split a document of a kind ("text", "markdown" or "pdf"); an outermost heading equal to `title` is left out."""
     if kind == "pdf":
         pages = enumerate(text.split("\f"), start=1)
         return [Piece(passage, page=number) for number, page in pages for passage in _packed(_BLANK.split(page))]
     if kind == "text":
         return [Piece(passage) for passage in _packed(_BLANK.split(text))]
     return [
-        Piece(passage, heading[:MAX_HEADING])
+        Piece(passage, heading[:MAX_HEADING_CHARACTERS])
         for heading, section in _sections(text, title)
         for passage in _packed(_BLANK.split(section))
     ]
 
 
 def _sections(text: str, title: str) -> Iterator[tuple[str, str]]:
-    """Markdown by its headings: ("Returns › Damaged goods", what stands below)."""
+    """Split Markdown at its headings into (heading path such as "Returns › Damaged goods", text below it)."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
@@ -69,11 +69,11 @@ def _path(path: list[tuple[int, str]], title: str) -> str:
 
 
 def _packed(blocks: Iterable[str]) -> Iterator[str]:
-    """Paragraphs put together up to a passage's length, and cut at sentences where one alone is longer."""
+    """Join paragraphs up to the length of a passage; split those that are longer at sentences."""
     passage = ""
     for block in blocks:
         for part in _fitting(block.strip()):
-            if passage and len(passage) + len(part) + 2 > MAX_PASSAGE:
+            if passage and len(passage) + len(part) + 2 > MAX_PASSAGE_CHARACTERS:
                 yield passage
                 passage = ""
             passage = f"{passage}\n\n{part}" if passage else part
@@ -82,14 +82,14 @@ def _packed(blocks: Iterable[str]) -> Iterator[str]:
 
 
 def _fitting(block: str) -> Iterator[str]:
-    if len(block) <= MAX_PASSAGE:
+    if len(block) <= MAX_PASSAGE_CHARACTERS:
         if block:
             yield block
         return
     piece = ""
     for sentence in _SENTENCE.split(block):
-        for part in textwrap.wrap(sentence, MAX_PASSAGE):
-            if piece and len(piece) + len(part) + 1 > MAX_PASSAGE:
+        for part in textwrap.wrap(sentence, MAX_PASSAGE_CHARACTERS):
+            if piece and len(piece) + len(part) + 1 > MAX_PASSAGE_CHARACTERS:
                 yield piece
                 piece = ""
             piece = f"{piece} {part}" if piece else part

@@ -15,7 +15,7 @@ from django.db.models.functions import TruncDate
 
 from assistant.core.values.messages import Usage
 from assistant.models import Run, UsageEntry
-from assistant.services.db.prepared_writes import PreparedInsert
+from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.limits.quota_ledger import settle
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy.members import Member

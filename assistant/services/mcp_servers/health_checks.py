@@ -38,7 +38,7 @@ class Examination:
     is_refused: bool = False
 
     @property
-    def sentence_with_detail(self) -> str:
+    def full_sentence(self) -> str:
         """The sentence for operators."""
         return f"{self.sentence} ({self.detail})" if self.detail else self.sentence
 

@@ -24,7 +24,7 @@ from django.db.models import Q
 
 from assistant.models import AuditEntry, Conversation, EndUser, Membership, Tenant
 from assistant.services.eventlog.configured import configured_log
-from assistant.services.knowledge.full_text import forget_deleted
+from assistant.services.knowledge.full_text import remove_deleted
 from assistant.services.privacy.ownership import exclusive_users, owned_models, owned_rows
 from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
@@ -75,7 +75,7 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
     with transaction.atomic():
         counts += _delete(Tenant, [pk])
         _delete_orphaned_log_entries([*owned_models(Tenant), Tenant])
-        forget_deleted()
+        remove_deleted()
         audit_trail.record(actor=actor, action="tenant.erase", target=f"tenant {pk}", details={"rows": dict(counts)})
     # Again: a process that did not stop in time may have written since.
     configured_log().forget(threads)

@@ -15,7 +15,7 @@ from assistant.core.values.messages import Message, Usage
 from assistant.models import Conversation
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import store_messages
-from assistant.services.db.prepared_writes import PreparedUpdate
+from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by

@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.models import Run, ToolCall
-from assistant.services.db.prepared_queries import PreparedQuery
-from assistant.services.db.prepared_writes import PreparedUpdate
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
+from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 

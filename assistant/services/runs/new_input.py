@@ -34,8 +34,8 @@ def extract_new_input(
         Refused: `invalid_input`, if an approval cannot be answered (any more), or nothing is new.
     """
     pending = open_calls(history)
-    new = _answers(given, pending, {message.id for message in history}, conversation)
-    decisions = _decide(given, pending, decided_by, conversation)
+    new = _new_tool_results(given, pending, {message.id for message in history}, conversation)
+    decisions = _record_decisions(given, pending, decided_by, conversation)
     is_tool_answer = given.message is not None and given.message.id in {message.id for message in new}
     if given.message is not None and not is_tool_answer and not has_message:
         new.append(Message("user", given.message.text, id=given.message.id))
@@ -69,7 +69,9 @@ def check_edits(decisions: Mapping[str, Decision], history: Sequence[Message], t
             raise Refused("invalid_input", f"These arguments do not fit {tool.name}: {wrong}") from exc
 
 
-def _answers(given: RunInput, pending: Mapping[str, Any], known: set[str], conversation: Conversation) -> list[Message]:
+def _new_tool_results(
+    given: RunInput, pending: Mapping[str, Any], known: set[str], conversation: Conversation
+) -> list[Message]:
     """Return the new results of client-side calls, one for each. Results for the server's tools are ignored."""
     if not given.tool_answers or not pending:
         return []
@@ -96,22 +98,22 @@ def _is_known(message_id: str, recent: set[str], conversation: Conversation) -> 
     ).exists()
 
 
-def _decide(
+def _record_decisions(
     given: RunInput, pending: Mapping[str, Any], decided_by: UserId, conversation: Conversation
 ) -> dict[str, Decision]:
     """Record decisions on approvals. Of several answers to one, the first to update the waiting row counts."""
     decisions: dict[str, Decision] = {}
     for answer in given.resume:
-        asked = ToolCall.objects.filter(
+        rows = ToolCall.objects.filter(
             tenant_id=conversation.tenant_id, run__conversation=conversation, call_id=answer.interrupt_id
         )
-        in_time = asked.filter(started_at__gte=timezone.now() - APPROVAL_LIFETIME)
+        in_time = rows.filter(started_at__gte=timezone.now() - APPROVAL_LIFETIME)
         waiting = in_time.filter(status=ToolCall.Status.AWAITING_APPROVAL)
         status = ToolCall.Status.APPROVED if answer.approved else ToolCall.Status.DECLINED
         decided = answer.interrupt_id in pending and waiting.update(
             status=status, decided_by_id=decided_by, decided_at=timezone.now()
         )
-        if not decided and asked.exclude(pk__in=in_time).exists():
+        if not decided and rows.exclude(pk__in=in_time).exists():
             raise Refused("invalid_input", "This approval has expired. Send your message again to be asked again.")
         if not decided:
             raise Refused("invalid_input", "This approval was answered already, or does not exist.")

@@ -18,7 +18,7 @@ from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import prompt_of, settings_of
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
 from assistant.services.conversations.stored_messages import recent_messages, store_messages
-from assistant.services.db.prepared_writes import PreparedInsert
+from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run

@@ -10,7 +10,7 @@ from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Su
 
 from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
 from assistant.services.assistants.configuration import with_prompt
-from assistant.services.db.prepared_queries import PreparedQuery, UserKey
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
 from assistant.services.toolpolicy.policy import MemberSwitches
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns

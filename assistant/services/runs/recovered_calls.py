@@ -19,7 +19,7 @@ from assistant.models import Conversation, ToolCall
 from assistant.services.conversations.stored_messages import open_calls, recent_messages
 from assistant.services.run_key import RunKey
 
-NOT_BEGUN = "Not run: the server stopped first."
+NOT_STARTED = "Not run: the server stopped first."
 _UNKNOWN = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 
 
@@ -38,14 +38,14 @@ def audited_calls(*, key: RunKey) -> list[AuditedCall]:
     conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
     earlier = open_calls(recent_messages(conversation=conversation))
     found = {row.call_id: row for row in rows.filter(call_id__in=list(earlier))}
-    told = [AuditedCall(call, _result(found.get(call_id)), True) for call_id, call in earlier.items()]
+    continued = [AuditedCall(call, _result(found.get(call_id)), True) for call_id, call in earlier.items()]
     own = rows.filter(run_id=key.pk).order_by("pk")
-    return [*told, *(AuditedCall(Call(row.call_id, row.name, row.arguments), _result(row), False) for row in own)]
+    return [*continued, *(AuditedCall(Call(row.call_id, row.name, row.arguments), _result(row), False) for row in own)]
 
 
 def _result(row: ToolCall | None) -> str:
     if row is None or row.status in (ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPROVAL):
-        return NOT_BEGUN
+        return NOT_STARTED
     if row.status in _UNKNOWN:
         return NO_RESULT["interrupted"]
     return row.told or row.result or row.error
@@ -57,10 +57,10 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
     Returns:
         The events for that, which have been applied to the transcript.
     """
-    told = {message.tool_call_id for message in transcript.messages if message.role == "tool"}
+    answered = {message.tool_call_id for message in transcript.messages if message.role == "tool"}
     known = {call.id for message in transcript.messages for call in message.tool_calls}
     for one in audited:
-        if one.call.id in told:
+        if one.call.id in answered:
             continue
         if one.is_earlier:
             transcript.expect_results([one.call])

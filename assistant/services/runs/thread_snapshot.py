@@ -123,12 +123,12 @@ class StoredThread:
     Attributes:
         messages: the newest messages, oldest first.
         calls: status, duration, display and media of their tool calls, by call id.
-        asked: the messages of assistants that these calls called, by call id.
+        sub_agents: the runs of assistants that these calls called, by call id.
     """
 
     messages: list[Message]
     calls: dict[str, dict[str, Any]]
-    asked: dict[str, list[SubAgentRun]]
+    sub_agents: dict[str, list[SubAgentRun]]
 
 
 def run_state(*, key: RunKey) -> ThreadState:
@@ -148,22 +148,22 @@ def stored_thread(*, member: Member, thread_id: uuid.UUID, until: int | None = N
     audit = ToolCall.objects.filter(
         tenant_id=member.tenant_id, run__conversation_id=thread_id, run__user_id=member.user_id
     )
-    told = audit.filter(call_id__in=_call_ids(messages))
-    asked = {
-        call_id: from_stored(kept or ()) for call_id, kept in told.exclude(asked=None).values_list("call_id", "asked")
+    own = audit.filter(call_id__in=_call_ids(messages))
+    sub_agents = {
+        call_id: from_stored(runs or ()) for call_id, runs in own.exclude(asked=None).values_list("call_id", "asked")
     }
-    deeper = _call_ids(message for said in asked.values() for one in said for message in one.messages)
-    known: list[tuple[int, str, str, int | None, Any]] = list(
-        (told | audit.filter(call_id__in=deeper) if deeper else told).values_list(
+    nested = _call_ids(message for runs in sub_agents.values() for run in runs for message in run.messages)
+    audited: list[tuple[int, str, str, int | None, Any]] = list(
+        (own | audit.filter(call_id__in=nested) if nested else own).values_list(
             "pk", "call_id", "status", "duration_ms", "display"
         )
     )
-    files = files_of_calls(member=member, call_pks=[row[0] for row in known])
+    files = files_of_calls(member=member, call_pks=[row[0] for row in audited])
     calls = {
         call_id: {"status": status, "durationMs": duration, "display": display, "media": files.get(pk)}
-        for pk, call_id, status, duration, display in known
+        for pk, call_id, status, duration, display in audited
     }
-    return StoredThread(messages, calls, asked)
+    return StoredThread(messages, calls, sub_agents)
 
 
 def _call_ids(messages: Iterable[Message]) -> list[str]:
@@ -195,17 +195,17 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     """Build the snapshot of a thread; the answer of a running run comes from its checkpoint and the log."""
     run = state.run
     thread = str(run.conversation_id)
-    transcript, seq = _running(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
-    known = {message.id for message in stored.messages}
-    everything = [*stored.messages, *(message for message in transcript.messages if message.id not in known)]
-    asked = {
-        call_id: sub_agents_to_agui(said)
-        for call_id, said in {**transcript.sub_agents.by_call(), **stored.asked}.items()
+    transcript, seq = _running_answer(state, log) if state.is_running else (Transcript(), run.checkpoint_seq)
+    stored_ids = {message.id for message in stored.messages}
+    all_messages = [*stored.messages, *(message for message in transcript.messages if message.id not in stored_ids)]
+    sub_agents = {
+        call_id: sub_agents_to_agui(runs)
+        for call_id, runs in {**transcript.sub_agents.by_call(), **stored.sub_agents}.items()
     }
-    told = _with_call_metadata(_with_asked(to_agui(everything), asked), stored.calls)
+    messages = _with_call_metadata(_with_sub_agents(to_agui(all_messages), sub_agents), stored.calls)
     events: list[Event] = [
         RunStarted(thread, run.run_id, protocol_version=PROTOCOL_VERSION),
-        MessagesSnapshot(told),
+        MessagesSnapshot(messages),
         *transcript.open_events(),
     ]
     encoder = FrameEncoder(run_id=run.run_id, thread=thread)
@@ -218,7 +218,7 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
         head=head,
         encoder=encoder,
         position=Position(run.number, seq),
-        texts=[(message["id"], message.get("content", "")) for message in told if message["role"] == "assistant"],
+        texts=[(message["id"], message.get("content", "")) for message in messages if message["role"] == "assistant"],
         is_end=not state.is_running,
         open_texts=frozenset(
             event.message_id for event in transcript.open_events() if isinstance(event, TextMessageStart)
@@ -226,7 +226,7 @@ def build_snapshot(*, state: ThreadState, log: ThreadLog, stored: StoredThread) 
     )
 
 
-def _running(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
+def _running_answer(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
     run = state.run
     seq = 0
     transcript = Transcript()
@@ -240,22 +240,22 @@ def _running(state: ThreadState, log: ThreadLog) -> tuple[Transcript, int]:
     return transcript, seq
 
 
-def _with_asked(
-    messages: Iterable[dict[str, Any]], asked: Mapping[str, Sequence[dict[str, Any]]]
+def _with_sub_agents(
+    messages: Iterable[dict[str, Any]], sub_agents: Mapping[str, Sequence[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """Insert the messages of assistants that were called after the message with the call."""
-    made: list[dict[str, Any]] = []
+    """Insert the messages of called assistants after the message with the call."""
+    merged: list[dict[str, Any]] = []
     for message in messages:
-        made.append(message)
+        merged.append(message)
         for call in message.get("toolCalls", ()):
-            made.extend(asked.get(call["id"], ()))
-    return made
+            merged.extend(sub_agents.get(call["id"], ()))
+    return merged
 
 
 def _with_call_metadata(messages: list[dict[str, Any]], calls: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     for message in messages:
-        known = calls.get(message.get("toolCallId", ""))
-        if known is not None:
-            about = {key: value for key, value in known.items() if value is not None}
-            message["metadata"] = {**message.get("metadata", {}), "tool": about}
+        call = calls.get(message.get("toolCallId", ""))
+        if call is not None:
+            metadata = {key: value for key, value in call.items() if value is not None}
+            message["metadata"] = {**message.get("metadata", {}), "tool": metadata}
     return messages

@@ -6,7 +6,7 @@ import gc
 from functools import cache
 
 from assistant.mcp_client.connecting import sessions
-from assistant.providers.openai import connections
+from assistant.providers.openai import http_clients
 
 
 @cache
@@ -15,7 +15,7 @@ def warm_up() -> None:
 
     A full collection pauses every stream while it visits what was imported, none of which is ever freed.
     """
-    connections.load()
+    http_clients.load()
     sessions.load()
     gc.collect()
     gc.freeze()

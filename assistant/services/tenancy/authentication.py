@@ -18,7 +18,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db.models import QuerySet
 
 from assistant.models import Assistant
-from assistant.services.db.prepared_queries import PreparedQuery
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy.end_users import end_user_by_token, is_token
 from assistant.services.tenancy.members import Member, find_member, member_by_key
 

@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from assistant.models import ApiKey, EndUser, Membership, Tenant
-from assistant.services.db.prepared_queries import PreparedQuery, UserKey
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit import TenantInfo, UserInfo

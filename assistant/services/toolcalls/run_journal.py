@@ -16,7 +16,7 @@ from assistant.core.toolcalls.replay import replayed
 from assistant.core.values.messages import ToolCall as Call
 from assistant.models import ToolCall
 from assistant.services import metrics
-from assistant.services.db.prepared_writes import PreparedInsert, PreparedUpdate
+from assistant.services.db.fast_paths.prepared_writes import PreparedInsert, PreparedUpdate
 from assistant.services.db.threads import in_database, in_database_with_retry
 from assistant.services.limits.quota_ledger import record_quota_reached, reserve_calls
 from assistant.services.run_key import RunKey

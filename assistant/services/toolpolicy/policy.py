@@ -13,7 +13,7 @@ from django.db.models import Exists, Q, QuerySet
 from assistant.core.toolcalls.protocols import Admission, Policy
 from assistant.core.values.messages import ToolCall
 from assistant.models import Assistant, Membership
-from assistant.services.db.prepared_queries import PreparedQuery, UserKey
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.mcp_servers.health_checks import refresh_stale_listings
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services import metrics
-from assistant.services.db.prepared_queries import PreparedQuery
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.services.webhooks.events import TEST_EVENT, secrets_of

@@ -23,7 +23,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from assistant.models import Assistant, Tenant, ToolCall, Webhook, WebhookDelivery
-from assistant.services.db.prepared_queries import PreparedQuery
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.run_key import RunKey
 from assistant.services.tenancy import audit_trail
 

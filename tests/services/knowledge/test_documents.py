@@ -10,7 +10,7 @@ from assistant.models import Tenant
 from assistant.models.knowledge import Document, Passage
 from assistant.services.knowledge import documents
 from assistant.services.knowledge.documents import DocumentError, add_document, store_document
-from assistant.services.knowledge.passages import MAX_PASSAGE, split
+from assistant.services.knowledge.passages import MAX_PASSAGE_CHARACTERS, split
 from assistant.toolkit import ToolContext
 from tests.base import Cast
 from tests.library.calling import call
@@ -94,11 +94,11 @@ def test_long_text_is_cut_at_sentences() -> None:
     sentences = [f"This is sentence number {number} of a long paragraph." for number in range(60)]
     pieces = split(" ".join(sentences), kind="text")
     assert len(pieces) > 3
-    assert all(len(piece.text) <= MAX_PASSAGE and piece.text.endswith(".") for piece in pieces)
+    assert all(len(piece.text) <= MAX_PASSAGE_CHARACTERS and piece.text.endswith(".") for piece in pieces)
     assert " ".join(piece.text for piece in pieces) == " ".join(sentences)
 
 
 def test_a_text_without_any_break_is_cut_all_the_same() -> None:
     pieces = split("x" * 5000, kind="text")
     assert "".join(piece.text for piece in pieces) == "x" * 5000
-    assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE
+    assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE_CHARACTERS

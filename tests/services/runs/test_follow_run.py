@@ -417,7 +417,7 @@ async def test_who_read_something_else_in_the_place_of_the_end_is_shown_what_was
 async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trace(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(following, "SNAPSHOT_SECONDS", 0.5)
+    monkeypatch.setattr(following, "SNAPSHOT_TIMEOUT_SECONDS", 0.5)
     offered, dropped = asyncio.Event(), asyncio.Event()
 
     async def never_taken(frame: str) -> None:
@@ -441,7 +441,7 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
 async def test_a_picture_that_cannot_be_made_in_time_is_a_failure_of_ours(
     key: RunKey, alice_member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "SNAPSHOT_SECONDS", 0.05)
+    monkeypatch.setattr(following, "SNAPSHOT_TIMEOUT_SECONDS", 0.05)
 
     async def never(*_: object) -> Any:
         await asyncio.Event().wait()

@@ -11,7 +11,8 @@ from django.db.models import DateTimeField, Field, IntegerField, JSONField, Mode
 from django.db.models.sql import InsertQuery, UpdateQuery
 from django.utils import timezone
 
-from assistant.services.db.prepared_queries import Parameters, Statement
+from assistant.services.db.fast_paths.prepared_queries import PREPARED, Parameters, Statement
+from assistant.toolkit.fast_paths import is_used
 
 Row = TypeVar("Row", bound=Model)
 # The prefix of parameters that hold a column's new value.
@@ -29,6 +30,9 @@ class PreparedInsert(Generic[Row]):
 
     def insert(self, row: Row) -> Row:
         """Insert one row and set the primary key that the database generates. Raises what `save` raises."""
+        if not is_used(PREPARED):
+            row.save(force_insert=True)
+            return row
         connection = connections[DEFAULT_DB_ALIAS]
         if connection.vendor not in self._compiled:
             self._compiled[connection.vendor] = self._compile(row)
@@ -85,6 +89,8 @@ class PreparedUpdate:
         Returns:
             The number of rows updated.
         """
+        if not is_used(PREPARED):
+            return int(self._build(**values).update(**to))
         connection = connections[DEFAULT_DB_ALIAS]
         if connection.vendor not in self._compiled:
             self._compiled[connection.vendor] = self._compile()

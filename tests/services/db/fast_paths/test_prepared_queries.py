@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Assistant, Conversation, Tenant, ToolSetting
-from assistant.services.db.prepared_queries import PreparedQuery
+from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.tenancy.row_scope import all_tenants
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from assistant.models import Conversation, Message, ToolSetting
-from assistant.services.db.prepared_writes import PreparedInsert, PreparedUpdate
+from assistant.services.db.fast_paths.prepared_writes import PreparedInsert, PreparedUpdate
 from tests.base import Cast
 from tests.factories import make_conversation, switch_tool
 

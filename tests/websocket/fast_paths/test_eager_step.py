@@ -13,7 +13,7 @@ import pytest
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
 from assistant.services.runs.thread_snapshot import Snapshot
 from assistant.websocket import follower as readers
-from assistant.websocket.eager_step import begin
+from assistant.websocket.fast_paths.eager_step import begin
 from assistant.websocket.follower import Refresh, Send
 from tests.websocket.followers import follower_of, snapshot_of
 

@@ -17,7 +17,11 @@ from django.db.models import QuerySet
 from django.db.models.query import ValuesListIterable
 from django.db.models.sql.compiler import SQLCompiler
 
+from assistant.toolkit.fast_paths import is_used
+
 Row = TypeVar("Row")
+# The name of this fast path.
+PREPARED = "prepared statements"
 # Placeholder values of parameters while the SQL is compiled; they fit into every column and occur nowhere else.
 _INTEGER, _TEXT, _UUID = 2_047_483_000, "prepared-parameter-", 2**127
 # The attribute of a connection that caches the converters of each query.
@@ -41,6 +45,8 @@ class PreparedQuery(Generic[Row]):
 
     def rows(self, **values: Any) -> list[Row]:
         """Return the rows that the queryset would return for these values."""
+        if not is_used(PREPARED):
+            return list(self._build(**values))
         connection = connections[DEFAULT_DB_ALIAS]
         if connection.vendor not in self._compiled:
             self._compiled[connection.vendor] = self._compile()

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from assistant.models import Conversation
-from assistant.services.db.value_lists import any_of
+from assistant.services.db.fast_paths.value_lists import any_of
 from tests.base import Cast
 from tests.factories import make_conversation
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from typing import Any
 
+# The name of this fast path.
+EAGER_STEP = "eager step"
+
 
 class Rest:
     """The rest of a coroutine that has started and waits. Await it once, in a task of its own, or `close` it."""

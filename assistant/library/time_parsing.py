@@ -1,4 +1,4 @@
-"""Reads time zones and points in time as people write them, and refuses what could mean two things."""
+"""Parses time zones and times as people write them; ambiguous ones are refused."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _DAY = re.compile(r"(?P<day>today|tomorrow|\d{4}-\d{2}-\d{2})(?:\s*,?\s+(?:at\s+
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenTime:
-    """A time as somebody wrote it: `day` only if they said one, `moment` only if it names its own offset."""
+class ParsedTime:
+    """A parsed time; `day` is set if the text has a date, `moment` if it has a UTC offset."""
 
     clock: time
     day: date | None = None
@@ -32,7 +32,7 @@ class WrittenTime:
 
 @lru_cache(maxsize=1)
 def _zone_names() -> dict[str, str]:
-    """Every way to call a zone, in lower case: its whole IANA name, and its city where only one zone has it."""
+    """Return the names of zones in lower case: IANA names, and cities that only one zone has."""
     names = sorted(zoneinfo.available_timezones() - {"localtime", "Factory"})
     cities: dict[str, list[str]] = {}
     for name in names:
@@ -41,11 +41,11 @@ def _zone_names() -> dict[str, str]:
     return found | {name.lower().replace("_", " "): name for name in names}
 
 
-def read_zone(text: str) -> zoneinfo.ZoneInfo:
-    """A time zone from its IANA name, in any case, or from its city ("Tokyo").
+def parse_zone(text: str) -> zoneinfo.ZoneInfo:
+    """Return the time zone of an IANA name, in any case, or of a city ("Tokyo").
 
     Raises:
-        ToolError: there is no such zone; the sentence names some that are alike.
+        ToolError: there is no such zone; the message suggests similar ones.
     """
     names = _zone_names()
     wanted = " ".join(text.replace("_", " ").lower().split())
@@ -59,31 +59,31 @@ def read_zone(text: str) -> zoneinfo.ZoneInfo:
     raise ToolError(f"There is no time zone {text!r}. {hint}")
 
 
-def read_time(text: str, zone: zoneinfo.ZoneInfo, now: datetime) -> WrittenTime:
-    """A time like "10:42", "3 pm", "tomorrow 7:30", "2026-11-21 15:00" or ISO 8601 with or without an offset.
+def parse_time(text: str, zone: zoneinfo.ZoneInfo, now: datetime) -> ParsedTime:
+    """Parse a time like "10:42", "3 pm", "tomorrow 7:30", "2026-11-21 15:00" or ISO 8601 with or without an offset.
 
     Raises:
-        ToolError: it is none of these; the sentence says what is.
+        ToolError: it is none of these; the message gives examples.
     """
     written = " ".join(text.split())
     moment = _read_moment(written)
     if moment is not None:
         _check_year(moment)
-    # A date alone would be read as its midnight.
+    # Not a date alone, which would be parsed as midnight.
     if moment is not None and len(written) > len("2026-11-21"):
         clock = moment.time()
-        return WrittenTime(clock, moment.date(), moment if moment.tzinfo is not None else None)
-    said = _DAY.fullmatch(written)
-    day = _read_day(said["day"].lower(), zone, now) if said else None
-    clock_text = said["clock"].strip() if said else written
+        return ParsedTime(clock, moment.date(), moment if moment.tzinfo is not None else None)
+    dated = _DAY.fullmatch(written)
+    day = _read_day(dated["day"].lower(), zone, now) if dated else None
+    clock_text = dated["clock"].strip() if dated else written
     found = _CLOCK.fullmatch(_NAMED.get(clock_text.lower(), clock_text))
     if found is None or (found["minute"] is None and found["half"] is None):
         raise ToolError(f"{text!r} is not a time. Write it like 10:42 or 2026-11-21T10:42.")
-    return WrittenTime(_read_clock(found, text), day)
+    return ParsedTime(_read_clock(found, text), day)
 
 
 def _read_moment(written: str) -> datetime | None:
-    """ISO 8601, or the way `in_words` writes it."""
+    """Parse ISO 8601 or the format of `format_datetime`."""
     try:
         return datetime.fromisoformat(written)
     except ValueError:
@@ -123,14 +123,14 @@ def _read_clock(found: re.Match[str], text: str) -> time:
         raise ToolError(f"{text!r} is not a time.") from None
 
 
-def moments_of(day: date, clock: time, zone: zoneinfo.ZoneInfo) -> list[datetime]:
-    """When a zone's clocks show this: one moment, or two where they are set back.
+def datetimes_of(day: date, clock: time, zone: zoneinfo.ZoneInfo) -> list[datetime]:
+    """Return the times at which a zone's clocks show this: one, or two if they are set back over it.
 
     Raises:
-        ToolError: they never do, because they are set forward over it.
+        ToolError: the clocks never show it, because they are set forward over it.
     """
     naive = datetime.combine(day, clock.replace(tzinfo=None, fold=0))
-    # A time that clocks skip comes back from UTC as another one.
+    # A time that the clocks skip is converted from UTC to another one.
     shown = [naive.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)]
     real = [moment for moment in shown if moment.astimezone(zone).replace(tzinfo=None, fold=0) == naive]
     if not real:
@@ -142,11 +142,11 @@ def moments_of(day: date, clock: time, zone: zoneinfo.ZoneInfo) -> list[datetime
     return [moment.astimezone(zone) for moment in dict.fromkeys(real)]
 
 
-def in_words(moment: datetime) -> str:
-    """A moment as people say it, like "Saturday 21 November 2026, 10:42"."""
+def format_datetime(moment: datetime) -> str:
+    """Format a time like "Saturday 21 November 2026, 10:42"."""
     return f"{moment:%A} {moment.day} {moment:%B %Y}, {moment:%H:%M}"
 
 
-def offset_of(moment: datetime) -> str:
-    """An aware moment's distance from UTC, like "+01:00"."""
+def format_utc_offset(moment: datetime) -> str:
+    """Return the UTC offset of an aware time, like "+01:00"."""
     return moment.isoformat(timespec="minutes")[16:]

@@ -1,0 +1,38 @@
+"""Fast paths: off by the setting, and off by themselves with a version they were not tried with."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from assistant.toolkit import fast_paths
+
+
+@pytest.fixture(autouse=True)
+def _afresh() -> Iterator[None]:
+    fast_paths._is_tried.cache_clear()
+    yield
+    fast_paths._is_tried.cache_clear()
+    fast_paths.configure(enabled=True)
+
+
+def test_every_fast_path_is_used_with_the_versions_of_the_lock() -> None:
+    assert [name for name in fast_paths.TRIED if not fast_paths.is_used(name)] == []
+
+
+def test_the_setting_switches_them_all_off() -> None:
+    fast_paths.configure(enabled=False)
+    assert [name for name in fast_paths.TRIED if fast_paths.is_used(name)] == []
+
+
+def test_a_version_that_was_not_tried_is_warned_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(fast_paths.TRIED, "direct body", ("aiohttp", frozenset({"2.0"})))
+    with caplog.at_level(logging.WARNING):
+        assert not fast_paths.is_used("direct body")
+        assert not fast_paths.is_used("direct body")
+    assert len(caplog.records) == 1
+    assert "was not tried with aiohttp 3." in caplog.text
