@@ -29,7 +29,7 @@ WEATHER_BASE_URL = _env.url("WEATHER_BASE_URL", "https://api.open-meteo.com")
 WEATHER_GEOCODING_URL = _env.url("WEATHER_GEOCODING_URL", "https://geocoding-api.open-meteo.com")
 
 # Internal hosts that tenants' providers and MCP servers may use. By default they must be on the public Internet.
-INTERNAL_HOSTS = _env.inside("INTERNAL_HOSTS")
+INTERNAL_HOSTS = _env.internal_hosts("INTERNAL_HOSTS")
 
 # MCP servers on standard input and output, which tenants can choose by name.
 MCP_STDIO_COMMANDS = _env.commands("MCP_STDIO_COMMANDS")
