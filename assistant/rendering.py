@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import lru_cache
 
 from assistant.core import events
@@ -13,7 +14,10 @@ from assistant.services.markdown import render_block
 # Two tabs, or a reload, render the same blocks again.
 _render = lru_cache(maxsize=4096)(render_block)
 # A block of this many characters may take tens of milliseconds: it is rendered beside the event loop.
-LONG_BLOCK = 8_000
+LONG_BLOCK = 2_000
+# So many characters are split at once, and short blocks are rendered for so many seconds, before others get their turn.
+PIECE = 8_000
+TURN_SECONDS = 0.01
 
 
 class BlockRenderer:
@@ -31,7 +35,10 @@ class BlockRenderer:
             return []
         if isinstance(event, events.TextMessageContent):
             splitter = self._splitters.setdefault(event.message_id, BlockSplitter())
-            return await self._blocks(event.message_id, splitter.feed(event.delta))
+            found: list[Event] = []
+            for start in range(0, len(event.delta), PIECE):
+                found += await self._blocks(event.message_id, splitter.feed(event.delta[start : start + PIECE]))
+            return found
         if isinstance(event, events.TextMessageEnd):
             ended = self._splitters.pop(event.message_id, None)
             blocks = await self._blocks(event.message_id, ended.finish() if ended else [])
@@ -41,7 +48,11 @@ class BlockRenderer:
 
     async def _blocks(self, message_id: str, sources: list[str]) -> list[Event]:
         found: list[Event] = []
+        began = time.monotonic()
         for source in sources:
+            if time.monotonic() - began > TURN_SECONDS:
+                await asyncio.sleep(0)
+                began = time.monotonic()
             index = self._counts.get(message_id, 0)
             self._counts[message_id] = index + 1
             html = _render(source) if len(source) < LONG_BLOCK else await asyncio.to_thread(_render, source)

@@ -40,7 +40,7 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
     match kind:
         case ValidationErrorKind.AnyOf() | ValidationErrorKind.OneOfNotValid():
             # The alternative that the value comes closest to.
-            yield from sentences_of(min(kind.context, key=lambda errors: len(errors)))
+            yield from sentences_of(min(kind.context, key=_count))
         case ValidationErrorKind.Required():
             yield ".".join([*path, kind.property[:MAX_NAME]]), "missing"
         case ValidationErrorKind.AdditionalProperties() | ValidationErrorKind.UnevaluatedProperties():
@@ -71,3 +71,7 @@ def _sentence(error: ValidationError, kind: ValidationErrorKind) -> str:
 
 def _shown(value: Any) -> str:
     return repr(value)[:_MAX_VALUES]
+
+
+def _count(errors: Iterable[ValidationError]) -> int:
+    return sum(1 for _ in errors)

@@ -18,11 +18,13 @@ from assistant.services.blocks import split_blocks
 from assistant.services.links import definitions, link_host, link_tokens, safe_href
 
 # Beyond these a block is shown as plain text: rendering must stay cheap whatever the model writes.
-MAX_BLOCK = 100_000
-MAX_BRACKETS = 2_000
-MAX_CELLS = 10_000
+MAX_BLOCK = 16_000
+MAX_CODE_BLOCK = 100_000
+MAX_BRACKETS = 1_000
+MAX_CELLS = 5_000
 MAX_HIGHLIGHTED = 4_000
-HIGHLIGHT_SECONDS = 0.1
+# Of the processor: a machine that is busy with other things takes no colours away.
+HIGHLIGHT_SECONDS = 0.05
 MAX_LANGUAGE = 30
 CODE_CLASS_PREFIX = "hl-"
 
@@ -34,6 +36,8 @@ LANGUAGES = frozenset(
     tsx typescript xml yaml yml zsh""".split()  # noqa: SIM905 - a list literal of these would fill a screen
 )
 
+# Some lexers take the cube of this many characters for one step, during which no other thread runs.
+_NO_CODE = re.compile(r"[\w\s*]{300}")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TASKS = {"[ ] ": "\N{BALLOT BOX} ", "[x] ": "\N{BALLOT BOX WITH CHECK} ", "[X] ": "\N{BALLOT BOX WITH CHECK} "}
 _UNSHOWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -104,7 +108,7 @@ def render_block(source: str) -> str:
 def _is_dear(source: str) -> bool:
     """Whether parsing would cost more than a page should wait for: only text made for it does."""
     if source.lstrip().startswith(("```", "~~~")):
-        return len(source) > MAX_BLOCK
+        return len(source) > MAX_CODE_BLOCK
     columns = source.partition("\n")[0].count("|")
     return len(source) > MAX_BLOCK or source.count("[") > MAX_BRACKETS or columns * source.count("\n") > MAX_CELLS
 
@@ -164,13 +168,13 @@ def _code(content: str, language: str) -> str:
 
 
 def _highlighted(content: str, language: str) -> str:
-    if language not in LANGUAGES or len(content) > MAX_HIGHLIGHTED:
+    if language not in LANGUAGES or len(content) > MAX_HIGHLIGHTED or _NO_CODE.search(content):
         return html.escape(content)
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     parts: list[str] = []
-    deadline = time.monotonic() + HIGHLIGHT_SECONDS
+    deadline = time.thread_time() + HIGHLIGHT_SECONDS
     for kind, value in lexer.get_tokens(content):
-        if time.monotonic() > deadline:  # text made to be slow gets no colours
+        if time.thread_time() > deadline:  # text made to be slow gets no colours
             return html.escape(content)
         name, text = STANDARD_TYPES.get(kind, ""), html.escape(value)
         parts.append(f'<span class="{CODE_CLASS_PREFIX}{name}">{text}</span>' if name else text)

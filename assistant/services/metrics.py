@@ -41,6 +41,7 @@ class Bounded:
 
 
 _tenant, _model, _tool, _provider = Bounded(settings.METRICS_TENANTS), Bounded(100), Bounded(500), Bounded(100)
+_coroutine = Bounded(100)
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 
@@ -58,6 +59,13 @@ _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 _answers = Counter("assistant_http_answers", "Answered requests and websocket handshakes.", ["method", "status"])
 _sweep_seconds = Gauge("assistant_presence_sweep_seconds", "How long the last look at open connections took.")
+_held_seconds = Histogram(
+    "assistant_loop_held_seconds",
+    "How long a task held the event loop, from 100 ms on, by its coroutine.",
+    ["task"],
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+_longest_delay = Gauge("assistant_loop_longest_delay_seconds", "The latest that a timer of the event loop ever was.")
 _swept_at = Gauge("assistant_presence_sweep_timestamp_seconds", "When open connections were last looked at.")
 
 
@@ -107,6 +115,22 @@ def count_answer(method: str, status: int) -> None:
 def count_delivery(outcome: str) -> None:
     """A message was sent to a webhook, or was not: `delivered`, `pending` (to be tried again) or `failed`."""
     _deliveries.labels(outcome).inc()
+
+
+def count_held(coroutine: str, seconds: float) -> None:
+    """The event loop was held by a task of this coroutine; nobody else in the process was served meanwhile."""
+    _held_seconds.labels(_coroutine(coroutine)).observe(seconds)
+
+
+_latest = 0.0
+
+
+def note_delay(seconds: float) -> None:
+    """A timer of the event loop was so late."""
+    global _latest  # noqa: PLW0603 - the gauge cannot be read
+    if seconds > _latest:
+        _latest = seconds
+        _longest_delay.set(seconds)
 
 
 def note_sweep(seconds: float) -> None:

@@ -32,6 +32,7 @@ from assistant.services.halting import halt_runs
 from assistant.services.inputs import RunInput
 from assistant.services.leases import RunKey, release, renew_leases, request_cancel
 from assistant.services.limits import hold_back
+from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcpcalls import session_pool
 from assistant.services.members import Member
 from assistant.services.memorylog import MemoryLog
@@ -80,6 +81,7 @@ class Runs:
         self._courier = Courier()
         self.seats: Seats = RedisSeats(settings.REDIS_URL) if settings.REDIS_URL else LocalSeats()
         self._refusals = Refusals()
+        self._loop_watch = LoopWatch()
 
     async def start(self) -> None:
         """Begin to keep house; the second call does nothing."""
@@ -88,6 +90,8 @@ class Runs:
             self._housekeeping = asyncio.create_task(
                 self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
             )
+            if settings.LOOP_WATCH:
+                self._loop_watch.start()
             self._warming = asyncio.create_task(asyncio.to_thread(warm), name="warming")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
@@ -199,6 +203,7 @@ class Runs:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        self._loop_watch.stop()
         await self._courier.stop()
         await session_pool().close()
         await self.seats.close()
