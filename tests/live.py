@@ -20,6 +20,8 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import connection
 
+from tests.server_template import ForkedProcess, template
+
 KINDS = ("uvicorn", "daphne")
 START_SECONDS = 90.0
 STOP_SECONDS = 15.0
@@ -45,7 +47,7 @@ def test_database_url() -> str:
 class Server:
     """One running server process; `url` is its origin, `log` what it has printed so far."""
 
-    def __init__(self, kind: str, port: int, process: subprocess.Popen[bytes], log_path: Path) -> None:
+    def __init__(self, kind: str, port: int, process: ForkedProcess | subprocess.Popen[bytes], log_path: Path) -> None:
         self.kind = kind
         self.url = f"http://127.0.0.1:{port}"
         self.process = process
@@ -83,13 +85,29 @@ class Server:
         raise AssertionError(f"{self.kind} did not start:\n{self.log[-4000:]}")
 
 
-def _command(kind: str, port: int, application: str) -> list[str]:
+def _arguments(kind: str, port: int, application: str) -> list[str]:
     if kind == "daphne":
-        return [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), application]
+        return ["-b", "127.0.0.1", "-p", str(port), application]
     return [
-        sys.executable, "-m", "uvicorn", "--host", "127.0.0.1", "--port", str(port), "--ws", "websockets-sansio",
+        "--host", "127.0.0.1", "--port", str(port), "--ws", "websockets-sansio",
         "--ws-per-message-deflate", "false", "--no-access-log", application,
     ]  # fmt: skip
+
+
+def _start(
+    kind: str, arguments: list[str], environment: dict[str, str], folder: Path, log_path: Path
+) -> ForkedProcess | subprocess.Popen[bytes]:
+    """Run a server of this checkout from the template, which saves most of its imports; another project's by itself."""
+    if folder == settings.BASE_DIR:
+        return template().start(kind, arguments, environment, log_path)
+    with log_path.open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", kind, *arguments],
+            cwd=folder,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
 
 
 @contextmanager
@@ -116,14 +134,8 @@ def serve(
     }
     with tempfile.TemporaryDirectory(prefix="tenant-assistant-server-") as scratch:
         log_path = Path(scratch) / "server.log"
-        with log_path.open("wb") as log:
-            process = subprocess.Popen(
-                _command(kind, port, application),
-                cwd=folder,
-                env=environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+        log_path.touch()
+        process = _start(kind, _arguments(kind, port, application), environment, folder, log_path)
         server = Server(kind, port, process, log_path)
         try:
             server.wait_ready(health)
