@@ -82,8 +82,9 @@ class Visitor:
             self.problems.append(f"left the site: {request.url}")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
+    """One for the whole test run; each test has a profile of its own in it."""
     async with async_playwright() as play:
         launched = await play.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         yield launched
@@ -99,7 +100,7 @@ def site(uvicorn_server: Server, cast: Cast, provider: Provider, fake_provider: 
     return uvicorn_server
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def line(site: Server) -> AsyncIterator[Line]:
     """The line to the site, which a test can cut."""
     made = Line(int(site.url.rpartition(":")[2]))
@@ -128,7 +129,7 @@ def _alices_cookie() -> str:
     return session_cookie(User.objects.get(username="alice"))
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def alice_browser(browser: Browser, site: Server) -> AsyncIterator[Visitor]:
     """Alice's browser; the test fails if any of its pages had an error or asked for something outside."""
     visitor = await make_visitor(browser, site.url)
@@ -137,7 +138,7 @@ async def alice_browser(browser: Browser, site: Server) -> AsyncIterator[Visitor
     assert visitor.problems == []
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def shaky_browser(browser: Browser, line: Line) -> AsyncIterator[Visitor]:
     """Alice's browser at the end of a line that a test can cut."""
     visitor = await make_visitor(browser, line.origin)
@@ -147,7 +148,7 @@ async def shaky_browser(browser: Browser, line: Line) -> AsyncIterator[Visitor]:
     assert visitor.problems == []
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def phone(browser: Browser, site: Server) -> AsyncIterator[Visitor]:
     """Alice's phone."""
     size = {"width": 390, "height": 844}
@@ -157,7 +158,7 @@ async def phone(browser: Browser, site: Server) -> AsyncIterator[Visitor]:
     assert visitor.problems == []
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def page(alice_browser: Visitor) -> Page:
     """The page of a new conversation with Acme Support."""
     return await alice_browser.open()

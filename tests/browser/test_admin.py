@@ -17,7 +17,7 @@ from tests.base import PASSWORD, Cast
 from tests.browser.conftest import Visitor
 from tests.live import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 BOARD = "/admin/assistant/toolsetting/switchboard/acme/"
 
@@ -34,7 +34,7 @@ async def enter(browser: Browser, origin: str, username: str, **options: object)
     return visitor
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def amys(browser: Browser, uvicorn_server: Server, cast: Cast) -> AsyncIterator[Visitor]:
     visitor = await enter(browser, uvicorn_server.url, "amy")
     yield visitor

@@ -12,7 +12,7 @@ from tests.factories import switch_tool
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_who_is_not_signed_in_is_led_to_the_chat_by_signing_in(browser: Browser, site: Server) -> None:

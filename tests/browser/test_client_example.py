@@ -18,7 +18,7 @@ from tests.docs.snippets import ROOT, blocks
 from tests.fake_provider import FakeProvider
 from tests.line import Line
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 CALL = """async ([source, ...given]) => {
   const client = await import("data:text/javascript," + encodeURIComponent(source));
   return client.ask(...given);
@@ -33,7 +33,7 @@ async def ask(page: Page, line: Line, key: str, **options: int) -> str:
     return str(await page.evaluate(CALL, [block.text, socket, key, "What time is it?", options]))
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser) -> AsyncIterator[Page]:
     opened = await browser.new_page(bypass_csp=True)
     yield opened

@@ -15,7 +15,7 @@ from tests.browser.conftest import Visitor
 from tests.fake_provider import FakeProvider, Gate
 from tests.line import Line
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 class Gatekeeper:

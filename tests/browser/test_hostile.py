@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 from tests.browser.acts import answered, ask, last_answer
 from tests.fake_provider import FakeProvider
 
-pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 VECTORS = """
 <script>window.hacked = 1</script>

@@ -14,7 +14,7 @@ from tests.factories import make_assistant, make_conversation, make_message, mak
 from tests.fake_provider import FakeProvider
 from tests.live import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 COUNT_ANNOUNCEMENTS = """() => {

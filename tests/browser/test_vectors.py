@@ -32,7 +32,7 @@ from tests.vectors.streaming import stream_all
 from tests.ws import session_cookie
 
 pytestmark = [
-    pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600),
+    pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600),
 ]  # fmt: skip
 
 # Where links may lead; an address that no browser can read (its protocol is ":") leads nowhere.
@@ -61,7 +61,7 @@ ALL_CLOSED = """count => {
 CLOSING_SECONDS = 20.0
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def chromium() -> AsyncIterator[tuple[Browser, Listener]]:
     async with watched_browser() as pair:
         yield pair

@@ -31,7 +31,7 @@ from tests.live import free_port
 from tests.slow_tool.tools import PIXEL
 from tests.vectors.streaming import stream_all
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 PANEL = "tenant-assistant section"
 
 
@@ -88,7 +88,7 @@ def host(cast: Cast, line: Line) -> Iterator[str]:
         process.wait(10)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def shop(browser: Browser, host: str, line: Line) -> AsyncIterator[Shop]:
     made = Shop(host, browser, [])
     yield made
