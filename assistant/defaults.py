@@ -40,6 +40,9 @@ MCP_SESSIONS = _env.flag("MCP_SESSIONS")
 METRICS_TOKEN = _env.key("METRICS_TOKEN")
 METRICS_TENANTS = _env.number("METRICS_TENANTS", 0)
 
+# Whether each process measures how long its event loop is held, and names the task that holds it.
+LOOP_WATCH = _env.flag("LOOP_WATCH", True)
+
 # PostgreSQL limits every statement to the tenants in sight; `manage.py row_level_security` installs the policies.
 ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
 
@@ -88,6 +91,7 @@ __all__ = [
     "INTERNAL_HOSTS",
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",
+    "LOOP_WATCH",
     "MAX_CONNECTIONS",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",

@@ -1,5 +1,8 @@
 """A neighbour's turns alone and beside a tenant that floods the same server, in paired rounds.
 
+The server runs behind nginx with the shipped configuration if nginx is installed. Its limits are by client address, so
+that the flood connects from an address of its own.
+
 Run as a program it is the flood: `python -m benchmarks.resilience.flooding PORT` floods from the line "go KEY" to the
 line "stop" on its standard input.
 """
@@ -13,6 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 import httpx2
 
@@ -21,13 +25,15 @@ from benchmarks.resilience.check import Testbed
 from benchmarks.resilience.client import Client, connected, run_input
 from benchmarks.resilience.figures import p95
 from benchmarks.resilience.limits.faults import check_no_limit, count_no_connections, count_no_frames
-from benchmarks.resilience.sites import POSTGRES, Server, Site
+from benchmarks.resilience.proxy import nginx, proxied
+from benchmarks.resilience.sites import POSTGRES, Site
 from tests.fake_provider import FakeProvider
 
 NEIGHBOUR = "the neighbour's turns, p95, beside a flood over alone, median of the rounds"
 ROUNDS, LEAST_ROUNDS, TURNS = 10, 3, 30
 # Clients of each kind; they send again as soon as they get an answer.
 FLOODERS = 3
+FLOOD_ADDRESS = "127.0.0.2"
 BIG_BODY = b'{"x": "' + b"x" * (4 * 2**20) + b'"}'
 MAKE = "import django; django.setup(); from benchmarks.resilience.flooding import make; make()"
 
@@ -65,21 +71,27 @@ def neighbour_of_a_flood(testbed: Testbed) -> list[float]:
     with FakeProvider() as provider, testbed.site(POSTGRES, provider.url) as site:
         with started([sys.executable, "-c", MAKE], site.env) as maker:
             keys = json.loads(maker.read_line())
-        with testbed.serve(site) as server:
-            command = [sys.executable, "-m", "benchmarks.resilience.flooding", str(server.port)]
+        with testbed.serve(site) as server, _in_front(server.port, testbed.folder) as port:
+            command = [sys.executable, "-m", "benchmarks.resilience.flooding", str(port)]
             with started(command, site.env) as flood:
-                return asyncio.run(_rounds(site, server, flood, keys[: testbed.scaled(ROUNDS, LEAST_ROUNDS)]))
+                return asyncio.run(_rounds(site, port, flood, keys[: testbed.scaled(ROUNDS, LEAST_ROUNDS)]))
 
 
-async def _rounds(site: Site, server: Server, flood: Process, keys: Sequence[str]) -> list[float]:
+def _in_front(server_port: int, folder: Path) -> contextlib.AbstractContextManager[int]:
+    """Run the proxy in front of a server, if there is one; the port is that to connect to."""
+    program = nginx()
+    return contextlib.nullcontext(server_port) if program is None else proxied(program, server_port, folder)
+
+
+async def _rounds(site: Site, port: int, flood: Process, keys: Sequence[str]) -> list[float]:
     """Pair the turns alone with those beside the flood in short rounds, so that other work on the machine hits both."""
-    await _turns(site, server, 10)
+    await _turns(site, port, 10)
     ratios = []
     for key in keys:
-        alone = await _turns(site, server, TURNS)
+        alone = await _turns(site, port, TURNS)
         flood.write_line(f"go {key}")
         await asyncio.sleep(2)
-        beside = await _turns(site, server, TURNS)
+        beside = await _turns(site, port, TURNS)
         flood.write_line("stop")
         figures = f"alone {p95(alone) * 1000:.0f} ms, beside {p95(beside) * 1000:.0f} ms"
         print(f"  flood of {flood.read_line()}: {figures}", flush=True)
@@ -88,10 +100,10 @@ async def _rounds(site: Site, server: Server, flood: Process, keys: Sequence[str
     return ratios
 
 
-async def _turns(site: Site, server: Server, count: int) -> list[float]:
+async def _turns(site: Site, port: int, count: int) -> list[float]:
     """Return the seconds of each of `count` turns, one after the other."""
     seconds = []
-    async with connected(server.port, site.keys[0]) as client:
+    async with connected(port, site.keys[0]) as client:
         for _ in range(count):
             began = time.perf_counter()
             await client.ask("Hello")
@@ -111,8 +123,9 @@ class Flood:
         """Flood until cancelled."""
         kinds: Sequence[Callable[[], Awaitable[None]]] = (self._messages, self._frames, self._sockets, self._bodies)
         # One client for all: creating one reads all certificates of the machine.
+        transport = httpx2.AsyncHTTPTransport(local_address=FLOOD_ADDRESS)
         async with (
-            httpx2.AsyncClient(timeout=60, trust_env=False) as self._http,
+            httpx2.AsyncClient(timeout=60, trust_env=False, transport=transport) as self._http,
             asyncio.TaskGroup() as group,
         ):
             for kind in kinds:
@@ -159,7 +172,7 @@ class Flood:
         return {"Authorization": f"Bearer {self._key}"}
 
     def _connected(self) -> contextlib.AbstractAsyncContextManager[Client]:
-        return connected(self._port, self._key, tenant="flood")
+        return connected(self._port, self._key, tenant="flood", local_addr=(FLOOD_ADDRESS, 0))
 
 
 async def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from benchmarks.report import Line
 from benchmarks.resilience import report
 from benchmarks.resilience.check import Check, find_checks
+from benchmarks.resilience.proxy import SHIPPED, site_configuration
 from benchmarks.resilience.pytests import unpassed
 
 CHECKS = find_checks()
@@ -48,3 +50,11 @@ def test_a_test_that_broke_off_holds_no_goal_and_catches_no_fault() -> None:
     ]
     assert unpassed(tests, summary, is_planted=False) == ["test_caught", "test_broke_off", "test_never_ran"]
     assert unpassed(tests, summary, is_planted=True) == ["test_caught"]
+
+
+def test_the_proxy_keeps_the_limits_of_the_shipped_configuration() -> None:
+    text = site_configuration(8443, 9000)
+    assert "listen 127.0.0.1:8443;" in text and "ssl" not in text
+    assert re.findall(r"server (127\S+)", text) == ["127.0.0.1:9000;"]
+    shipped, adapted = (re.findall(r"^ *limit_.*", each, re.MULTILINE) for each in (SHIPPED.read_text(), text))
+    assert adapted == shipped

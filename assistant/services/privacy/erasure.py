@@ -142,12 +142,12 @@ def _primary_keys(model: type[models.Model], texts: Iterable[str | None]) -> lis
     return found
 
 
-def _delete_event_logs(**whose: int) -> list[str]:
+def _delete_event_logs(**filters: int) -> list[str]:
     """Delete the event logs of conversations; return the conversations' ids.
 
     Redis would keep them for an hour, and the log files of a killed process would stay on disk.
     """
-    threads = [str(pk) for pk in Conversation.objects.filter(**whose).values_list("pk", flat=True)]
+    threads = [str(pk) for pk in Conversation.objects.filter(**filters).values_list("pk", flat=True)]
     configured_log().forget(threads)
     return threads
 

@@ -72,3 +72,7 @@ def _sentence(error: ValidationError, kind: ValidationErrorKind) -> str:
 
 def _shown(value: Any) -> str:
     return repr(value)[:_MAX_VALUES]
+
+
+def _count(errors: Iterable[ValidationError]) -> int:
+    return sum(1 for _ in errors)

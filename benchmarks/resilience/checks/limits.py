@@ -26,6 +26,7 @@ from benchmarks.resilience.limits.frames import try_frames
 from benchmarks.resilience.limits.quotas import try_quotas
 from benchmarks.resilience.limits.runs import answer, try_runs
 from benchmarks.resilience.limits.seen import ABOVE, BELOW, UNTRUE, UNTYPED, Seen
+from benchmarks.resilience.proxy import nginx
 from benchmarks.resilience.sites import POSTGRES, SQLITE
 from tests.fake_provider import FakeProvider
 
@@ -36,7 +37,8 @@ HOW = (
     "more input must be admitted, and to a second before it, when none may be. Each limit of a run: a model that "
     "calls a tool or talks without end, then another run. Frames of a connection and of all of a member's: twice the "
     "burst. Then a neighbour's turns, alone and beside a tenant that floods at its limits (messages, connections, bad "
-    "frames, large bodies), in paired rounds; the figure is the median of the rounds' ratios."
+    "frames, large bodies), in paired rounds, behind nginx with the shipped configuration; the figure is the median of "
+    "the rounds' ratios."
 )
 NO_CALLS, NO_FRAMES = "a run's tool calls are not counted", "frames are not counted"
 FAULTS = (
@@ -65,7 +67,8 @@ def measure(testbed: Testbed) -> Sequence[Line]:
         ratios = neighbour_of_a_flood(testbed)
     lines = [seen.line(what) for what in seen.wrong]
     if ratios:
-        beside = f"{len(ratios)} rounds of {TURNS} turns each: {min(ratios):.2f} to {max(ratios):.2f}"
+        where = "behind nginx" if nginx() else "without a proxy"
+        beside = f"{where}, {len(ratios)} rounds of {TURNS} turns each: {min(ratios):.2f} to {max(ratios):.2f}"
         lines.append(Line(NEIGHBOUR, median(ratios), "times", 1.2, beside=beside))
     return lines
 

@@ -248,7 +248,7 @@ def test_the_commands_name_what_is_wrong_and_ask_first(
         (["delete_tenant", "acme", "--by", "amy"], "superuser"),
         (["delete_user", "--by", "root"], "--end-user"),
         (["delete_user", "nobody", "--by", "root"], "nobody"),
-        (["delete_user", "root", "--by", "root"], "themselves"),
+        (["delete_user", "root", "--by", "root"], "yourself"),
         (["export_user", "--end-user", "acme", "x", "--by", "root", "--file", str(tmp_path / "x")], "no end user"),
         (["export_tenant", "acme", "--by", "root", "--file", str(tmp_path)], "exists"),
     ):
