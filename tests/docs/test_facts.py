@@ -56,7 +56,7 @@ def test_every_variable_is_documented() -> None:
         "words",
         "url",
         "origins",
-        "inside",
+        "internal_hosts",
         "file",
         "hosts",
         "key",

@@ -16,7 +16,7 @@ from assistant.mcp_client import ToolDefinition, remote_tool
 from assistant.mcp_client.definitions import difference, read_listing
 from assistant.mcp_client.remote_tool import prefixed
 from assistant.toolkit import InvalidArguments, ToolContext, ToolResult
-from assistant.toolkit.bounded_json import MAX_DEPTH
+from assistant.toolkit.schema.bounds import MAX_DEPTH
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
 
@@ -25,7 +25,7 @@ def deep(levels: int) -> dict[str, Any]:
     """A schema of so many levels, its own among them."""
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(levels - 1):
-        schema = {"type": "object", "not": schema}
+        schema = {"type": "object", "additionalProperties": schema}
     return schema
 
 
@@ -91,7 +91,8 @@ def test_what_cannot_be_used_is_left_out(unusable: ListedTool) -> None:
 
 
 def test_a_schema_is_taken_down_to_the_deepest_level() -> None:
-    (taken,) = read_listing([ListedTool(name="deep", input_schema=deep(MAX_DEPTH), output_schema=deep(MAX_DEPTH))])
+    listed = ListedTool(name="deep", input_schema=deep(MAX_DEPTH), output_schema=deep(MAX_DEPTH))
+    (taken,) = read_listing([listed]).tools
     assert taken.input_schema == deep(MAX_DEPTH)
 
 
