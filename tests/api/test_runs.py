@@ -157,7 +157,7 @@ async def test_what_is_wrong_with_a_run_or_an_approval_is_named_by_its_field(
         assert (empty.status_code, empty.json()["fields"]) == (400, {"message": ["A message must not be empty."]})
         answer = await client.post("runs/run-1/approvals/", json=twice)
         assert answer.status_code == 400
-        assert answer.json()["fields"] == {"decisions.1.call_id": ["This call is there twice."]}
+        assert answer.json()["fields"] == {"decisions.1.call_id": ["This call has two decisions."]}
 
 
 async def test_whoever_goes_away_after_an_approval_finds_what_it_led_to_by_their_key(

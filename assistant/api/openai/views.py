@@ -20,7 +20,7 @@ from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from assistant.api.authentication import acaller_of, refusal_of_access
+from assistant.api.authentication import HttpRefusal, acaller_of, refusal_of_access
 from assistant.api.base import REPLAYED, claim_request
 from assistant.api.event_stream import RunReader
 from assistant.api.openai.shapes import Answer, CompletionFailed, CompletionHeader, error, model_body
@@ -67,6 +67,8 @@ def endpoint(method: str, *scopes: str) -> Callable[[View], View]:
             except AccessDenied as exc:
                 refusal = refusal_of_access(exc)
                 return error(refusal.status, str(refusal), code=refusal.code, headers=refusal.headers)
+            except HttpRefusal as exc:
+                return error(exc.status, str(exc), code=exc.code, headers=exc.headers)
             except InvalidRequest as exc:
                 return error(400, str(exc), code="invalid_value", param=exc.param)
             except KeyReused as exc:
