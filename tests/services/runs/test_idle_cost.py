@@ -22,7 +22,7 @@ def test_a_look_that_finds_nothing_is_one_query_and_takes_no_lock(cast: Cast) ->
     WebhookDelivery.objects.create(tenant=cast.acme, webhook=hook, message_id="m1", next_try_at=in_time)
     off = Webhook.objects.create(tenant=cast.acme, name="Old", url="https://old.example/in", is_active=False)
     WebhookDelivery.objects.create(tenant=cast.acme, webhook=off, message_id="m2", next_try_at=timezone.now())
-    for look in (lambda: take_over_dead_runs(owner="here"), lambda: claim_due(busy={}, room=5)):
+    for look in (lambda: take_over_dead_runs(owner="here"), lambda: claim_due(sending={}, limit=5)):
         assert look() == []  # SQL is written at first use
         with CaptureQueriesContext(connection) as queries:
             assert look() == []
@@ -41,4 +41,4 @@ def test_neither_what_waits_nor_what_has_no_time_hides_what_is_due(cast: Cast) -
     hook = Webhook.objects.create(tenant=cast.acme, name="CRM", url="https://crm.example/in")
     for name, at in leases.items():
         WebhookDelivery.objects.create(tenant=cast.acme, webhook=hook, message_id=name, next_try_at=at)
-    assert [claimed.message_id for claimed in claim_due(busy={}, room=5)] == ["dead"]
+    assert [claimed.message_id for claimed in claim_due(sending={}, limit=5)] == ["dead"]
