@@ -29,7 +29,7 @@ WEATHER_BASE_URL = _env.url("WEATHER_BASE_URL", "https://api.open-meteo.com")
 WEATHER_GEOCODING_URL = _env.url("WEATHER_GEOCODING_URL", "https://geocoding-api.open-meteo.com")
 
 # Internal hosts that tenants' providers and MCP servers may use. By default they must be on the public Internet.
-INTERNAL_HOSTS = _env.inside("INTERNAL_HOSTS")
+INTERNAL_HOSTS = _env.internal_hosts("INTERNAL_HOSTS")
 
 # MCP servers on standard input and output, which tenants can choose by name.
 MCP_STDIO_COMMANDS = _env.commands("MCP_STDIO_COMMANDS")
@@ -39,6 +39,9 @@ MCP_SESSIONS = _env.flag("MCP_SESSIONS")
 # The bearer token for /metrics, which answers 404 without it, and how many tenants get a label of their own there.
 METRICS_TOKEN = _env.key("METRICS_TOKEN")
 METRICS_TENANTS = _env.number("METRICS_TENANTS", 0)
+
+# Whether each process measures how long its event loop is held, and names the task that holds it.
+LOOP_WATCH = _env.flag("LOOP_WATCH", True)
 
 # PostgreSQL limits every statement to the tenants in sight; `manage.py row_level_security` installs the policies.
 ROW_LEVEL_SECURITY = _env.flag("ROW_LEVEL_SECURITY")
@@ -88,6 +91,7 @@ __all__ = [
     "INTERNAL_HOSTS",
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",
+    "LOOP_WATCH",
     "MAX_CONNECTIONS",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",

@@ -16,7 +16,7 @@ from cryptography.fernet import Fernet
 
 from assistant.core.values.pricing import read_prices
 from assistant.core.values.quota_kinds import NAMES
-from assistant.toolkit.guards.internal_hosts import Inside, read_inside
+from assistant.toolkit.guards.internal_hosts import InternalHost, parse_internal_host
 
 T = TypeVar("T")
 
@@ -124,10 +124,10 @@ class Environment:
                 return []
         return values
 
-    def inside(self, name: str) -> tuple[Inside, ...]:
-        """Internal hosts, addresses and networks, with an optional port each."""
+    def internal_hosts(self, name: str) -> tuple[InternalHost, ...]:
+        """Return internal hosts, addresses and networks, each with an optional port."""
         return self._read(
-            name, (), lambda text: tuple(read_inside(word.strip()) for word in text.split(",") if word.strip())
+            name, (), lambda text: tuple(parse_internal_host(word.strip()) for word in text.split(",") if word.strip())
         )
 
     def file(self, name: str) -> Path | None:

@@ -150,7 +150,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"labels": {"()": "assistant.toolkit.logs.Labels"}},
+    "filters": {"labels": {"()": "assistant.toolkit.logs.ContextFilter"}},
     "formatters": {
         "plain": {"format": "%(asctime)s %(levelname)s %(name)s%(labels)s %(message)s"},
         "json": {"()": "assistant.toolkit.logs.JsonLines"},

@@ -104,8 +104,8 @@ def _logs_a_secret(node: ast.AST) -> bool:
         and function.attr in LOGGING
         and "log" in ast.unparse(function.value).lower()
     )
-    is_note = isinstance(function, ast.Name) and function.id == "note"
-    if not (is_logger or is_note):
+    is_operation_log = isinstance(function, ast.Name) and function.id == "log_operation"
+    if not (is_logger or is_operation_log):
         return False
     told = [*node.args, *(keyword.value for keyword in node.keywords)]
     return any(_names_a_secret(part) for one in told for part in _parts(one))

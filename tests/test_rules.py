@@ -112,7 +112,7 @@ PLANTED = {
     "logging.getLogger().error('x', extra={'h': request.headers})": LOGGED,
     "logger.debug('%s', config['password'])": LOGGED,
     "logger.exception('%s', str(context.secrets))": LOGGED,
-    "note(logger, context, 'with %s', assistant.system_prompt)": LOGGED,
+    "log_operation(logger, context, 'with %s', assistant.system_prompt)": LOGGED,
 }
 FINE = (
     "Conversation.objects.filter(tenant_id=member.tenant_id, pk=thread)",

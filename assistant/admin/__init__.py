@@ -1,6 +1,6 @@
-"""Django's admin as the control panel; every page about tenants' rows keeps to the tenants that its user may see.
+"""Django's admin as the control panel; pages show only rows of tenants that the user may see.
 
-`TenantScopedAdmin` and `TenantScopedInline` do the same for a project's own models that have a foreign key `tenant`.
+`TenantScopedAdmin` and `TenantScopedInline` do the same for a project's own models with a foreign key `tenant`.
 """
 
 from assistant.admin import (

@@ -1,4 +1,4 @@
-"""The form field of addresses that this server opens; whether it may is the guard's to judge."""
+"""The form field of URLs that this server opens; `UrlGuard` decides whether it may."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assistant.models.fields import AddressValidator
 
 
 class AddressField(forms.URLField):
-    """A URL, on a host of one word too; without a scheme it is https."""
+    """A URL, also on a host without a dot; the scheme defaults to https."""
 
     default_validators = [AddressValidator()]
 

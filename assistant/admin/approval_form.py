@@ -1,4 +1,4 @@
-"""The form in which an operator answers one waiting call."""
+"""The form in which an operator answers one pending approval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ APPROVE, REJECT, RESPOND = "approve", "reject", "respond"
 
 
 class AnswerForm(forms.Form):
-    """Approve as it is or with other arguments, reject with a reason, or answer in the tool's place."""
+    """Approve the call, as it is or with edited arguments, reject it, or respond with a result instead."""
 
     choice = forms.ChoiceField(
         label="Answer",
@@ -48,7 +48,7 @@ class AnswerForm(forms.Form):
         self._call = call
 
     def clean_arguments(self) -> dict[str, Any] | None:
-        """The arguments if they were changed, else None."""
+        """Return the arguments if they were edited, else None."""
         text = self.cleaned_data["arguments"]
         if self.data.get(self.add_prefix("choice")) != APPROVE:
             return None
@@ -67,7 +67,7 @@ class AnswerForm(forms.Form):
         return cleaned
 
     def answer(self) -> Resume:
-        """The valid form as an answer."""
+        """Return the valid form as the answer to the call."""
         choice, given = self.cleaned_data["choice"], self.cleaned_data
         if choice == REJECT:
             return Resume(self._call.call_id, approved=False, reason=given["reason"])

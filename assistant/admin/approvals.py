@@ -1,4 +1,4 @@
-"""Calls that wait for a person, to be answered by an operator; and incidents, to be looked into."""
+"""Pages of pending approvals, which operators answer, and of incidents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assistant.services.tenancy import audit_trail
 
 @admin.register(Approval)
 class ApprovalAdmin(ReadOnlyAdmin):
-    """Tool calls that wait; answering them lets the member's run go on."""
+    """Tool calls waiting for approval; the member's run continues once they are answered."""
 
     list_display = ("name", "tenant", "member", "arguments", "started_at")
     list_filter = (TENANT, "name", "started_at")
@@ -57,7 +57,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
             self._send(request, calls, [Resume(call.call_id, approved=approved, reason=reason) for call in calls])
 
     def _send(self, request: HttpRequest, calls: list[Approval], answers: list[Resume]) -> bool:
-        """Have the answers take effect; says on the next page whether they did."""
+        """Apply the answers and report the outcome on the next page; return whether they were applied."""
         try:
             async_to_sync(approvals.answer_for_member)(calls=calls, answers=answers, decided_by=request.user.pk or 0)
         except Refused as exc:
@@ -72,12 +72,12 @@ class ApprovalAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The page on which all waiting calls of one run are answered, each in its own way."""
+        """Show and process the page that answers all pending calls of one run."""
         call = self.row_or_404(request, object_id, self.has_view_permission)
         (calls,) = approvals.pending_of_runs(tenant_ids=[call.tenant_id], calls=[call.pk]).values()
         data = request.POST if request.method == "POST" else None
         forms = [AnswerForm(one, data) for one in calls]
-        # Each is asked, so that every mistake is shown.
+        # Validate all forms, so that every error is shown.
         are_valid = [form.is_valid() for form in forms] if data is not None else [False]
         if all(are_valid) and self._send(request, calls, [form.answer() for form in forms]):
             return HttpResponseRedirect(reverse("admin:assistant_approval_changelist"))
@@ -92,9 +92,9 @@ class ApprovalAdmin(ReadOnlyAdmin):
 
 @admin.register(Incident)
 class IncidentAdmin(TenantScopedAdmin):
-    """Results that held another tenant's row, and were stopped."""
+    """Tool results that were withheld because they contained another tenant's row."""
 
-    possible = frozenset({"view", "change"})
+    possible_actions = frozenset({"view", "change"})
     list_display = ("tool", "tenant", "description", "is_resolved", "created_at")
     list_filter = (TENANT, "is_resolved", "tool", "created_at")
     search_fields = ("tool", "description", "run_id", "call_id")

@@ -1,4 +1,4 @@
-"""Assistants: what they are, who answers for them, and their tools' switches at a glance."""
+"""The assistants' pages, with their prompt versions and tool switches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from assistant.admin.filters import TENANT
-from assistant.admin.links import link_to_list, person
+from assistant.admin.links import link_to_list, user_column
 from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin, TenantScopedInline
 from assistant.models import Assistant, Conversation, PromptVersion, ToolSetting
 from assistant.services.assistants.configuration import read_schema
@@ -25,19 +25,19 @@ MAX_STARTERS = 4
 
 
 def tool_choices() -> list[tuple[str, str]]:
-    """The catalogue's tools, asked for when a form is shown: a new tool needs no migration."""
+    """Return the catalogue's tools; callable choices, so that a new tool needs no migration."""
     return [(tool.name, tool.name) for tool in catalogue.registry()]
 
 
 class SchemaField(forms.JSONField):
-    """A JSON Schema, or nothing."""
+    """A JSON Schema; None is shown as an empty field."""
 
     def prepare_value(self, value: Any) -> Any:
         return "" if value is None else super().prepare_value(value)
 
 
 class AssistantForm(TenantForm):
-    """Starter prompts are edited as lines."""
+    """The assistant's form; starter prompts are edited one per line."""
 
     starters = forms.CharField(
         label="Starter prompts",
@@ -73,17 +73,17 @@ def _checked_schema(schema: Any) -> Any:
     try:
         return read_schema(schema) if schema else None
     except ValueError as exc:
-        raise forms.ValidationError(f"This is no JSON Schema of an object: {exc}.") from exc
+        raise forms.ValidationError(f"This is not a JSON Schema of an object: {exc}.") from exc
 
 
 class PromptVersionInline(TenantScopedInline):
-    """The newest versions; they are written and published on their own pages."""
+    """The assistant's prompt versions, read-only; they are edited and published on their own pages."""
 
     model = PromptVersion
-    possible = frozenset({"view"})
+    possible_actions = frozenset({"view"})
     fields = ("number", "status", "note", "author", "created_at", "published_at")
     readonly_fields = fields
-    author = person("created_by")
+    author = user_column("created_by")
     show_change_link = True
     verbose_name_plural = "prompt versions"
 
@@ -114,7 +114,7 @@ class SwitchForm(forms.ModelForm[ToolSetting]):
 
 
 class SwitchFormSet(forms.BaseInlineFormSet[ToolSetting, Assistant, SwitchForm]):
-    """No tool twice."""
+    """Rejects two switches for the same tool."""
 
     def clean(self) -> None:
         super().clean()
@@ -125,7 +125,7 @@ class SwitchFormSet(forms.BaseInlineFormSet[ToolSetting, Assistant, SwitchForm])
 
 
 class SwitchInline(TenantScopedInline):
-    """This assistant's own switches; without one a tool follows the tenant's."""
+    """The assistant's own switches; a tool without one follows the tenant's."""
 
     model = ToolSetting
     form = SwitchForm
@@ -152,10 +152,10 @@ class AssistantAdmin(TenantScopedAdmin):
     inlines = (PromptVersionInline, SwitchInline)
     fieldsets = (
         (None, {"fields": ("tenant", "name", "slug", "description", "is_active", "pages")}),
-        ("Who answers", {"fields": ("answers_with", "provider", "model", "temperature")}),
-        ("What it is told", {"fields": ("published_prompt", "starters")}),
-        ("What it answers", {"fields": ("answer_schema", "task_schema")}),
-        ("Whom it may ask", {"fields": ("delegates",)}),
+        ("Model", {"fields": ("answers_with", "provider", "model", "temperature")}),
+        ("Prompt", {"fields": ("published_prompt", "starters")}),
+        ("Formats", {"fields": ("answer_schema", "task_schema")}),
+        ("Delegates", {"fields": ("delegates",)}),
         (
             "Limits of one run",
             {
@@ -178,7 +178,7 @@ class AssistantAdmin(TenantScopedAdmin):
         return rows
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Whom an assistant may ask is chosen once it has its tenant."""
+        """Leave out the delegates on the add page: the choices depend on the saved tenant."""
         found = super().get_fieldsets(request, obj)
         return [part for part in found if obj is not None or part[1]["fields"] != ("delegates",)]
 
@@ -225,13 +225,13 @@ class AssistantAdmin(TenantScopedAdmin):
         )
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """A switch goes through the service that every switch goes through."""
+        """Save switches through `set_switch`, which audits them."""
         if formset.model is not ToolSetting:
             super().save_formset(request, form, formset, change)
             return
         formset.save(commit=False)
-        for gone in formset.deleted_objects:
-            gone.delete()
+        for deleted in formset.deleted_objects:
+            deleted.delete()
         assistant = form.instance
         for row in [*formset.new_objects, *(row for row, _ in formset.changed_objects)]:
             set_switch(

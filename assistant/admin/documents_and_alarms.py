@@ -1,4 +1,4 @@
-"""Documents and alarms: the rows of the shipped library, shown where their family is on."""
+"""Documents and alarms of the shipped library; registered only if their tool family is on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from assistant.admin.filters import TENANT
-from assistant.admin.links import person, username
+from assistant.admin.links import user_column, username
 from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Alarm, Document
 from assistant.services.knowledge.documents import DocumentError, check_document, read_file, store_document
@@ -18,7 +18,7 @@ from assistant.services.toolpolicy.catalogue import is_family_on
 
 
 class DocumentForm(TenantForm):
-    """A document is written here or read from a file, and checked as the index will take it."""
+    """Text entered here or read from an uploaded file, validated as the index requires."""
 
     file = forms.FileField(required=False, help_text="A PDF, Markdown or text file in place of the text.")
 
@@ -48,7 +48,7 @@ class DocumentForm(TenantForm):
 
 
 class DocumentAdmin(TenantScopedAdmin):
-    """What a tenant's assistants may quote; stored and indexed by the library."""
+    """Documents that a tenant's assistants can search and quote."""
 
     form = DocumentForm
     list_display = ("title", "tenant", "kind", "filename", "updated_at")
@@ -68,16 +68,16 @@ class DocumentAdmin(TenantScopedAdmin):
 
 
 class AlarmAdmin(TenantScopedAdmin):
-    """Members' alarms; members set them, a tenant's admin may look after them."""
+    """Members' alarms: set by members, editable by a tenant's admin."""
 
-    possible = frozenset({"view", "change", "delete"})
+    possible_actions = frozenset({"view", "change", "delete"})
     list_display = ("at", "label", "state", "user", "tenant", "created_at")
     list_filter = (TENANT, "state", "at")
     search_fields = ("label", username("user"))
     list_select_related = ("tenant", "user")
     fields = ("tenant", "member", "at", "label", "state", "created_at")
     readonly_fields = ("member", "created_at")
-    member = person("user")
+    member = user_column("user")
 
 
 if is_family_on("knowledge"):

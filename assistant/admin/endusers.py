@@ -1,4 +1,4 @@
-"""Which pages may show which assistant to the tenant's end users, and who has come."""
+"""Origins that may embed an assistant, and the end users who have used one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assistant.services.tenancy.end_users import delete_end_user
 
 @admin.register(WidgetOrigin)
 class WidgetOriginAdmin(TenantScopedAdmin):
-    """The allow-list of sites; a row that goes closes the connections that came by it."""
+    """The allow-list of origins; deleting a row closes the connections from that origin."""
 
     list_display = ("origin", "assistant", "tenant", "created_at")
     list_filter = (TENANT, ASSISTANT)
@@ -30,9 +30,9 @@ class WidgetOriginAdmin(TenantScopedAdmin):
 
 @admin.register(EndUser)
 class EndUserAdmin(TenantScopedAdmin):
-    """Made by their first token; deleted here with all that they said."""
+    """End users, created with their first token; deleting one deletes their conversations too."""
 
-    possible = frozenset({"view", "delete"})
+    possible_actions = frozenset({"view", "delete"})
     tenant_admins_may = frozenset({"view"})
     list_display = ("__str__", "external_id", "tenant", "conversations", "seen_at", "created_at")
     list_filter = (TENANT, "seen_at")

@@ -1,4 +1,4 @@
-"""Filters beside lists: only what the user's own rows hold is offered."""
+"""List filters; they offer only values that occur in the user's rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASSISTANT = ("assistant", RelatedOnlyFieldListFilter)
 
 
 class ToolFilter(admin.SimpleListFilter):
-    """By the name of a tool of the catalogue; `field` is the column that holds it."""
+    """Filter by a tool of the catalogue; `field` is the column with its name."""
 
     title = "tool"
     parameter_name = "tool"
@@ -29,6 +29,6 @@ class ToolFilter(admin.SimpleListFilter):
 
 
 class CalledToolFilter(ToolFilter):
-    """By the tool that was called."""
+    """Filter calls by their tool."""
 
     field = "name"

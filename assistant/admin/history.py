@@ -1,4 +1,4 @@
-"""What was said and done: conversations, messages, runs and tool calls, leading to each other; to look at only."""
+"""Read-only pages of conversations, messages, runs and tool calls, linked to each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from assistant.admin.filters import ASSISTANT, TENANT, CalledToolFilter
-from assistant.admin.links import link, link_to_list, person, username
+from assistant.admin.links import link, link_to_list, user_column, username
 from assistant.admin.tenant_scope import ReadOnlyAdmin
 from assistant.models import Conversation, Message, Run, ToolCall, ToolFile
 from assistant.services.conversations.stored_messages import delegated_messages, text_of, to_message
@@ -25,7 +25,7 @@ SHOWN_MESSAGES = 50
 
 
 def pretty(text: str) -> SafeString:
-    """A text as it is, or indented if it is JSON."""
+    """Return a text as HTML, indented if it is JSON."""
     try:
         shown = json.dumps(load_json(text), indent=2, ensure_ascii=False)
     except ValueError:
@@ -35,7 +35,7 @@ def pretty(text: str) -> SafeString:
 
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnlyAdmin):
-    """Threads, with their last messages and links to their runs."""
+    """Conversations, with their last messages and links to their runs."""
 
     list_display = ("__str__", "tenant", "member", "assistant", "created_at", "updated_at")
     list_filter = (TENANT, ASSISTANT, "updated_at")
@@ -55,7 +55,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         "transcript",
     )
     readonly_fields = ("member", "pages", "transcript")
-    member = person("user")
+    member = user_column("user")
 
     @admin.display(description="see also")
     def pages(self, conversation: Conversation) -> SafeString:
@@ -79,7 +79,7 @@ class ConversationAdmin(ReadOnlyAdmin):
 
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin):
-    """Single messages, to be searched."""
+    """A searchable list of messages."""
 
     tenant_path = "conversation__tenant"
     list_display = ("position", "role", "beginning", "conversation_link", "run_link", "is_partial", "created_at")
@@ -121,7 +121,7 @@ class MessageAdmin(ReadOnlyAdmin):
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin):
-    """Turns: who answered, how it ended, what it took."""
+    """Runs: the model that answered, the outcome, tokens and time."""
 
     list_display = (
         "started_at",
@@ -160,7 +160,7 @@ class RunAdmin(ReadOnlyAdmin):
         "lease_until",
     )
     readonly_fields = ("member", "conversation_link", "tool_calls_link")
-    member = person("user")
+    member = user_column("user")
 
     @admin.display(description="tokens", ordering="output_tokens")
     def tokens(self, run: Run) -> str:
@@ -180,7 +180,7 @@ class RunAdmin(ReadOnlyAdmin):
 
 @admin.register(ToolCall)
 class ToolCallAdmin(ReadOnlyAdmin):
-    """The audit of every tool call: who asked, with which arguments, by which rule, and what came of it."""
+    """The audit of tool calls: the member, the arguments, the rule that applied, and the outcome."""
 
     list_display = ("name", "status", "tenant", "member", "run_link", "rule", "duration_ms", "started_at")
     list_filter = ("status", CalledToolFilter, TENANT, "started_at")
@@ -230,7 +230,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
         "files",
         "approver",
     )
-    approver = person("decided_by")
+    approver = user_column("decided_by")
 
     @admin.display(description="member", ordering=username("run__user"))
     def member(self, call: ToolCall) -> str:
@@ -280,7 +280,7 @@ class ToolCallAdmin(ReadOnlyAdmin):
         return [path("<int:call>/files/<uuid:file>/", view, name="toolcall_file"), *super().get_urls()]
 
     def file(self, request: HttpRequest, call: int, file: uuid.UUID) -> HttpResponse:
-        """One file of a call that the user may see here."""
+        """Serve one file of a call that the user may view. Raises `Http404`."""
         row = get_object_or_404(self.get_queryset(request), pk=call)
         return file_response(get_object_or_404(ToolFile, pk=file, call=row, tenant_id=row.tenant_id))
 

@@ -1,4 +1,4 @@
-"""API keys: made here, shown once on the answer to the form, revoked for good."""
+"""The API keys' pages: a new key is shown once, and a revoked one stays revoked."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import TENANT
-from assistant.admin.links import person, username
-from assistant.admin.show_secret_once import MakesSecrets, OnceForm
+from assistant.admin.links import user_column, username
+from assistant.admin.show_secret_once import SecretIssuingAdmin, SingleUseForm
 from assistant.admin.tenant_scope import TenantForm, choices_of, is_operator
 from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.tenancy.api_keys import revoke_api_keys
@@ -24,8 +24,8 @@ from assistant.services.tenancy.members import DEFAULT_SCOPES, SCOPES, create_ap
 LIMITS = ("requests_per_minute", "requests_per_day")
 
 
-class KeyForm(TenantForm, OnceForm):
-    """What a new key may do, and for whom it speaks; of a key that is made, its limits alone can be changed."""
+class KeyForm(TenantForm, SingleUseForm):
+    """The scopes and member of a new key; of an existing key only the limits can change."""
 
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in SCOPES],
@@ -47,12 +47,12 @@ class KeyForm(TenantForm, OnceForm):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(MakesSecrets):
-    """Keys of programs; of a key's row its limits change, and nothing else but by its being revoked."""
+class ApiKeyAdmin(SecretIssuingAdmin):
+    """API keys; only their limits can be edited, and they can be revoked."""
 
     form = KeyForm
     made = "key"
-    possible = frozenset({"view", "add", "change"})
+    possible_actions = frozenset({"view", "add", "change"})
     change_form_template = "admin/assistant/apikey/change_form.html"
     list_display = (
         "name",
@@ -70,7 +70,7 @@ class ApiKeyAdmin(MakesSecrets):
     list_select_related = ("tenant", "user")
     actions = ("revoke",)
     readonly_fields = ("member", "granted", "used")
-    member = person("user")
+    member = user_column("user")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
@@ -93,14 +93,14 @@ class ApiKeyAdmin(MakesSecrets):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user":
             people = choices_of(request, db_field.related_model).filter(end_user=None)
-            # A superuser holds every permission that a tool may ask for, and lends them to no tenant's admin.
+            # A superuser has every permission that a tool can require; a tenant's admin may not make keys for one.
             kwargs["queryset"] = people if is_operator(request) else people.filter(is_superuser=False)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         if obj is None:
             return self.readonly_fields
-        # The form's own fields are there to make a key: `granted` shows its scopes from then on.
+        # The scope fields only exist to create a key; `granted` shows the scopes of a stored one.
         return ("scopes", "once", *(name for name in self.get_fields(request, obj) if name not in LIMITS))
 
     @admin.display(description="used")
@@ -116,7 +116,7 @@ class ApiKeyAdmin(MakesSecrets):
 
     @admin.display(description="good", boolean=True)
     def is_good(self, key: ApiKey) -> bool:
-        """Neither revoked nor expired."""
+        """Whether the key is neither revoked nor expired."""
         return key.revoked_at is None and (key.expires_at is None or key.expires_at > timezone.now())
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

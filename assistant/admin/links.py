@@ -1,4 +1,4 @@
-"""Links from one row's page to another's."""
+"""Links between the pages of rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 
-def person(field: str) -> Callable[[Any, Any], str]:
-    """A column or field that names a user; the page of a user is not every admin's to open, so it is no link."""
+def user_column(field: str) -> Callable[[Any, Any], str]:
+    """Return a column with a user's name; not a link, since users' pages are for operators only."""
 
     def named(_admin: Any, row: Any) -> str:
         user = getattr(row, field)
@@ -25,12 +25,12 @@ def person(field: str) -> Callable[[Any, Any], str]:
 
 
 def username(path: str) -> str:
-    """The look-up of what people sign in with, on the user that `path` leads to."""
+    """Return the lookup of the user name field, through the relation `path`."""
     return f"{path}__{get_user_model().USERNAME_FIELD}"
 
 
 def link(row: Model | None, text: object = None) -> SafeString | str:
-    """A link to a row's page, named after the row unless a text is given; a dash for no row."""
+    """Return a link to a row's page, labelled with `text` or the row's name; a dash for None."""
     if row is None:
         return "—"
     url = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
@@ -38,6 +38,6 @@ def link(row: Model | None, text: object = None) -> SafeString | str:
 
 
 def link_to_list(model: type[Model], text: object, **filters: object) -> SafeString:
-    """A link to the rows of a model that match."""
+    """Return a link to the model's list with these filters."""
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return format_html('<a href="{}?{}">{}</a>', url, urlencode(filters), text)

@@ -1,4 +1,4 @@
-"""Forms of outside MCP servers: credentials go in and never come out, and addresses are judged before they are kept."""
+"""Forms of external MCP servers: credentials are write-only, and URLs are checked before they are saved."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def command_choices() -> list[tuple[str, str]]:
 
 
 class SecretsForm(TenantForm):
-    """The stored headers and client secret are not shown: an empty field keeps them."""
+    """Credential fields; stored headers and client secrets are not shown, and an empty field keeps them."""
 
     new_headers = forms.CharField(
         label="Headers",
         required=False,
         widget=SecretTextarea(),
         help_text='A JSON object such as {"Authorization": "Bearer …"}; encrypted at rest, never shown again. '
-        "Empty: they stay.",
+        "Empty: the stored ones are kept.",
     )
     new_oauth_client_secret = forms.CharField(
         label="OAuth client secret",
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Encrypted at rest and never shown again. Empty: the stored one stays.",
+        help_text="Encrypted at rest and never shown again. Empty: the stored one is kept.",
     )
     clear_secrets = forms.BooleanField(label="Delete the stored headers and client secret", required=False)
 
@@ -53,7 +53,7 @@ class SecretsForm(TenantForm):
         return text
 
     def put_secrets(self, row: McpServer | McpCredential) -> None:
-        """Give a row what was entered; whatever it is, it is tried anew."""
+        """Copy the entered secrets to a row and reset its circuit breaker."""
         if self.cleaned_data["clear_secrets"]:
             row.headers = row.oauth_client_secret = ""  # nosec B105
         row.headers = self.cleaned_data["new_headers"] or row.headers
@@ -62,7 +62,7 @@ class SecretsForm(TenantForm):
             setattr(row, name, value)
 
     def keeps_secrets(self) -> bool:
-        """Whether secrets that were stored for the address before would go to the new one."""
+        """Whether stored secrets remain in use after this change."""
         row = self.instance
         given = self.cleaned_data
         keeps_headers = row.headers and not given.get("new_headers")
@@ -71,7 +71,7 @@ class SecretsForm(TenantForm):
 
 
 class ServerForm(SecretsForm):
-    """One server of a tenant: a URL that may be opened, or a command that the deployment lists."""
+    """A tenant's server: an allowed URL, or one of the deployment's commands."""
 
     url = AddressField(label="URL", required=False, widget=_WIDE)
     oauth_issuer = AddressField(
@@ -88,7 +88,7 @@ class ServerForm(SecretsForm):
         choices=[(key, key) for key in CONTEXT_KEYS],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Nothing is told unless it is ticked.",
+        help_text="Only ticked values are sent.",
     )
 
     class Meta:
@@ -111,7 +111,7 @@ class ServerForm(SecretsForm):
     def clean_prefix(self) -> str:
         prefix: str = self.cleaned_data["prefix"]
         if not _PREFIX.fullmatch(prefix):
-            raise forms.ValidationError("Small letters and digits, with single - or _ between; not ask.")
+            raise forms.ValidationError("Lower-case letters and digits, separated by single - or _; not ask.")
         return prefix
 
     def clean(self) -> dict[str, Any]:
@@ -119,14 +119,14 @@ class ServerForm(SecretsForm):
         if bool(cleaned.get("url")) == bool(cleaned.get("command")) and "url" not in self.errors:
             self.add_error("url", "Give either a URL or a command.")
         for name in ("url", "oauth_issuer"):
-            self._judge(name, cleaned.get(name))
+            self._check_url(name, cleaned.get(name))
         if cleaned.get("oauth_client_id") and not cleaned.get("oauth_issuer"):
             self.add_error("oauth_issuer", "Name the authorization server that the client belongs to.")
         if self.instance.pk and {"url", "command", "oauth_issuer"} & set(self.changed_data):
             self._guard_secrets()
         return cleaned
 
-    def _judge(self, name: str, url: str | None) -> None:
+    def _check_url(self, name: str, url: str | None) -> None:
         if url and name in self.changed_data:
             try:
                 tenant_guard().check(url)
@@ -134,7 +134,7 @@ class ServerForm(SecretsForm):
                 self.add_error(name, str(exc))
 
     def _guard_secrets(self) -> None:
-        """Whoever may edit this form could otherwise have stored secrets sent to a server of their own."""
+        """Reject a new URL with stored secrets: an editor could have them sent to a server of their own."""
         if self.keeps_secrets():
             self.add_error("url", "The address changes: give the credentials for it, or delete the stored ones.")
         if self.instance.members_credentials.exists():
@@ -142,7 +142,7 @@ class ServerForm(SecretsForm):
 
 
 class CredentialForm(SecretsForm):
-    """One member's credentials for one server."""
+    """A member's credentials for one server."""
 
     class Meta:
         model = McpCredential
@@ -165,7 +165,7 @@ class CredentialForm(SecretsForm):
 
 
 class ToolForm(forms.ModelForm[McpTool]):
-    """The decision on one tool; a tick brings along the fingerprint of what the operator read beside it."""
+    """The decision on one tool; ticking submits the digest of the definition that the operator saw."""
 
     accepts_change = forms.BooleanField(label="accept the change", required=False)
 
@@ -183,13 +183,13 @@ class ToolForm(forms.ModelForm[McpTool]):
 
     def full_clean(self) -> None:
         if self.is_bound and self.instance._state.adding:
-            # Forgotten since the page was shown: a server that lists ever new tools must not keep it from being saved.
+            # The tool was removed since the page was shown; the other decisions must still be saved.
             self.fields["id"].disabled, self.fields["id"].required = True, False
         super().full_clean()
 
     @property
     def accepted(self) -> str:
-        """The fingerprint of what is let in or accepted by this form; empty if nothing is."""
+        """Return the digest of the definition that this form accepts; empty if it accepts none."""
         if self.cleaned_data["accepts_change"]:
             return str(self.data[self.add_prefix("accepts_change")])
         is_new = self.cleaned_data["is_let_in"] and not self.initial.get("is_let_in")
@@ -197,8 +197,8 @@ class ToolForm(forms.ModelForm[McpTool]):
 
 
 class ToolFormSet(forms.models.BaseInlineFormSet[Any, Any, forms.ModelForm[Any]]):
-    """Few fields a row, so that a page of all that a server can have stays below DATA_UPLOAD_MAX_NUMBER_FIELDS."""
+    """Keeps fields per row few, so that a server's maximum of tools stays below DATA_UPLOAD_MAX_NUMBER_FIELDS."""
 
     def add_fields(self, form: forms.ModelForm[Any], index: int | None) -> None:
         super().add_fields(form, index)
-        form.fields[self.fk.name].disabled = True  # the page's own server, which browsers need not send
+        form.fields[self.fk.name].disabled = True  # the page's server, which the browser does not send

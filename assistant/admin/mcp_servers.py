@@ -1,4 +1,4 @@
-"""Outside MCP servers: their addresses and credentials, trying them, and letting their tools in."""
+"""The pages of external MCP servers: addresses, credentials, connection tests and decisions on their tools."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _LONG = re.compile(r"(?<=.{200}).+", re.DOTALL)
 
 
 class ToolInline(TenantScopedInline):
-    """What the server lists; a tick lets a tool in as it is described here."""
+    """The tools that the server lists; ticking one lets it in with the definition shown."""
 
     model = McpTool
     form = ToolForm
     formset = ToolFormSet
-    possible = frozenset({"view", "change"})
-    fields = ("told", "standing", "is_let_in", "needs_approval", "accepts_change")
-    readonly_fields = ("told", "standing")
+    possible_actions = frozenset({"view", "change"})
+    fields = ("model_text", "approval_status", "is_let_in", "needs_approval", "accepts_change")
+    readonly_fields = ("model_text", "approval_status")
     verbose_name_plural = "tools (nothing is let in by itself)"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpTool]:
-        """What waits for a decision stands first."""
+        """Put changed tools, which need a decision, first."""
         has_changed = Case(When(Q(is_let_in=True) & ~Q(accepted_digest=F("digest")), then=Value(0)), default=Value(1))
         rows: QuerySet[McpTool] = super().get_queryset(request).order_by(has_changed, "name")
         return rows
 
     @admin.display(description="tool")
-    def told(self, row: McpTool) -> SafeString:
-        """Its first words, and below them everything that a model reads: any of it can be an instruction."""
+    def model_text(self, row: McpTool) -> SafeString:
+        """Return the tool's description, shortened, and its whole definition: any part of it can instruct a model."""
         return format_html(
             "<strong>{}</strong><br>{}<details><summary>All that a model reads</summary>"
             '<pre class="difference">{}</pre></details>',
@@ -59,7 +59,7 @@ class ToolInline(TenantScopedInline):
         )
 
     @admin.display(description="state")
-    def standing(self, row: McpTool) -> SafeString | str:
+    def approval_status(self, row: McpTool) -> SafeString | str:
         if is_quarantined(row):
             lines = ((_KINDS.get(line[:3], "same"), line) for line in change_of(row).splitlines())
             return format_html(
@@ -73,14 +73,14 @@ class ToolInline(TenantScopedInline):
 
 
 def _stored(row: McpServer | McpCredential) -> str:
-    """Which secrets there are, and nothing of them."""
+    """Return which secrets are stored, without their values."""
     kept = [name for name, value in (("headers", row.headers), ("client secret", row.oauth_client_secret)) if value]
     return " and ".join(kept).capitalize() or "Nothing."
 
 
 @admin.register(McpServer)
 class McpServerAdmin(TenantScopedAdmin):
-    """A tenant's outside servers; the button asks one what it lists."""
+    """A tenant's external MCP servers, with a button that lists a server's tools."""
 
     form = ServerForm
     change_form_template = "admin/assistant/mcpserver/change_form.html"
@@ -92,9 +92,9 @@ class McpServerAdmin(TenantScopedAdmin):
     inlines = (ToolInline,)
     fieldsets = (
         (None, {"fields": ("tenant", "name", "prefix", "is_active", "condition")}),
-        ("Where it is", {"fields": ("url", "command", "timeout_seconds")}),
+        ("Address", {"fields": ("url", "command", "timeout_seconds")}),
         (
-            "Who asks it",
+            "Credentials",
             {
                 "fields": (
                     "credentials_of",
@@ -108,7 +108,7 @@ class McpServerAdmin(TenantScopedAdmin):
                 )
             },
         ),
-        ("What it is told of a call", {"fields": ("context_keys",)}),
+        ("What it receives of a call", {"fields": ("context_keys",)}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
@@ -127,8 +127,8 @@ class McpServerAdmin(TenantScopedAdmin):
     def let_in(self, server: McpServer) -> str:
         rows = list(server.tools.all())
         quarantined = sum(is_quarantined(row) for row in rows)
-        told = f"{sum(row.is_let_in for row in rows)} of {len(rows)}"
-        return f"{told}, {quarantined} changed" if quarantined else told
+        text = f"{sum(row.is_let_in for row in rows)} of {len(rows)}"
+        return f"{text}, {quarantined} changed" if quarantined else text
 
     @admin.display(description="stored")
     def stored(self, server: McpServer) -> str:
@@ -138,8 +138,8 @@ class McpServerAdmin(TenantScopedAdmin):
     def condition(self, server: McpServer) -> str:
         if not server.pk or server.checked_at is None:
             return "Not asked yet. Save it, then press the button above."
-        told = f"{server.get_health_display()}, asked at {server.checked_at:%Y-%m-%d %H:%M:%S} UTC."
-        return f"{told} {server.health_detail}".strip()
+        text = f"{server.get_health_display()}, asked at {server.checked_at:%Y-%m-%d %H:%M:%S} UTC."
+        return f"{text} {server.health_detail}".strip()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         form.put_secrets(obj)
@@ -151,7 +151,7 @@ class McpServerAdmin(TenantScopedAdmin):
         change_notices.notify()
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """Decisions on tools go through the service that checks and audits them."""
+        """Save decisions on tools through the service that validates and audits them."""
         if formset.model is not McpTool:
             super().save_formset(request, form, formset, change)
             return
@@ -171,12 +171,12 @@ class McpServerAdmin(TenantScopedAdmin):
                 accepts=form.accepted,
             )
         except ValueError as exc:
-            request._kept_a_tool = True  # type: ignore[attr-defined]
+            request._decision_failed = True  # type: ignore[attr-defined]
             self.message_user(request, f"A tool stays as it was: {exc}", messages.ERROR)
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
-        """Back to the page, without Django's word that all was changed, if a tool was not."""
-        if getattr(request, "_kept_a_tool", False):
+        """Return to the page, without Django's success message, if a decision was rejected."""
+        if getattr(request, "_decision_failed", False):
             return HttpResponseRedirect(request.path)
         return super().response_change(request, obj)
 
@@ -185,7 +185,7 @@ class McpServerAdmin(TenantScopedAdmin):
         return [path("<path:object_id>/try/", view, name="assistant_mcpserver_try"), *super().get_urls()]
 
     def try_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Connect and list the tools, whether the server is switched on or not."""
+        """Connect to the server, active or not, and list its tools."""
         server = self.row_or_404(request, object_id, self.has_change_permission)
         found = async_to_sync(examine)(tenant_id=server.tenant_id, server_id=server.pk, user_id=request.user.pk or 0)
         self.message_user(request, found.full_sentence, messages.SUCCESS if found.is_healthy else messages.ERROR)
@@ -194,7 +194,7 @@ class McpServerAdmin(TenantScopedAdmin):
 
 @admin.register(McpCredential)
 class McpCredentialAdmin(TenantScopedAdmin):
-    """What a member asks a server with, where each has their own."""
+    """A member's credentials for a server whose members each use their own."""
 
     form = CredentialForm
     tenant_path = "server__tenant"

@@ -1,4 +1,4 @@
-"""Prompt versions: drafts are edited, one is published, and what was published stays as it was."""
+"""The prompt versions' pages: drafts can be edited and published; published versions cannot be changed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
 from assistant.admin.filters import ASSISTANT
-from assistant.admin.links import person
+from assistant.admin.links import user_column
 from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import PromptVersion
 from assistant.services.assistants import prompts
 
 
 class PromptForm(TenantForm):
-    """A draft; once saved it stays with its assistant."""
+    """The form of a draft; its assistant cannot be changed after the first save."""
 
     class Meta:
         model = PromptVersion
@@ -35,7 +35,7 @@ class PromptForm(TenantForm):
 
 @admin.register(PromptVersion)
 class PromptVersionAdmin(TenantScopedAdmin):
-    """What assistants are told, version by version."""
+    """The versions of assistants' system prompts."""
 
     form = PromptForm
     tenant_path = "assistant__tenant"
@@ -49,7 +49,7 @@ class PromptVersionAdmin(TenantScopedAdmin):
     readonly_fields = ("number", "status", "author", "created_at", "published_at")
     actions = ("publish",)
     audited_by_services = frozenset({"add", "change"})
-    author = person("created_by")
+    author = user_column("created_by")
 
     @admin.display(description="version", ordering="number")
     def version(self, row: PromptVersion) -> str:
@@ -72,7 +72,7 @@ class PromptVersionAdmin(TenantScopedAdmin):
         return not isinstance(version, PromptVersion) or version.status == PromptVersion.Status.DRAFT
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A new draft begins as what is published now."""
+        """Fill a new draft with the published text."""
         initial: dict[str, Any] = super().get_changeform_initial_data(request)
         assistant = str(initial.get("assistant", ""))
         if assistant.isascii() and assistant.isdigit() and len(assistant) < 19:

@@ -1,4 +1,4 @@
-"""Providers: where models answer; their keys go in and never come out."""
+"""The providers' pages; API keys can be entered and never shown."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 
 class ProviderForm(TenantForm):
-    """The stored key is not loaded, let alone shown: an empty field keeps it."""
+    """The provider's form; the stored key is not loaded, and an empty field keeps it."""
 
     base_url = AddressField(label="base URL", help_text="Up to and with /v1.")
     new_api_key = forms.CharField(
         label="API key",
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Encrypted at rest and never shown again. Empty: the stored one stays.",
+        help_text="Encrypted at rest and never shown again. Empty: the stored one is kept.",
     )
     clear_api_key = forms.BooleanField(label="Delete the stored API key", required=False)
 
@@ -39,7 +39,7 @@ class ProviderForm(TenantForm):
         try:
             check_prices(prices)
         except ValueError as exc:
-            raise forms.ValidationError(f"These are no prices: {exc}.") from exc
+            raise forms.ValidationError(f"These are not prices: {exc}.") from exc
         return prices
 
     def clean(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class ProviderForm(TenantForm):
             self.add_error("clear_api_key", "Either give a new key or delete the stored one.")
         keeps_key = not cleaned.get("new_api_key") and not cleaned.get("clear_api_key")
         if "base_url" in self.changed_data and keeps_key and getattr(self.instance, "key_is_stored", False):
-            # Otherwise whoever may edit this form could have the stored key sent to a server of their own.
+            # Otherwise an editor of this form could have the stored key sent to a server of their own.
             self.add_error("new_api_key", "The address changes: give the key for it, or delete the stored one.")
         if cleaned.get("tenant") is not None and "base_url" in cleaned and "base_url" in self.changed_data:
             try:
@@ -60,7 +60,7 @@ class ProviderForm(TenantForm):
 
 @admin.register(Provider)
 class ProviderAdmin(TenantScopedAdmin):
-    """A tenant's own providers; those of the deployment are the operators' pages."""
+    """A tenant's providers, and for operators those of the deployment."""
 
     form = ProviderForm
     list_display = ("name", "tenant", "base_url", "default_model", "has_api_key", "is_small")

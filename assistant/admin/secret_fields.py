@@ -1,4 +1,4 @@
-"""Fields that secrets go into and never come out of, not even of a form that is shown again for a mistake in it."""
+"""Write-only form fields for secrets; they stay empty also when a form is shown again with errors."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from django import forms
 
-AGAIN = "Give it again: what was entered is not shown, and was not kept."
+REENTER = "Enter it again: the value you entered was not saved."
 
 
 class SecretTextarea(forms.Textarea):
-    """A field of several lines that shows nothing that was entered, as a password's field does."""
+    """A textarea that never renders its value, as `PasswordInput` does."""
 
     def __init__(self) -> None:
         super().__init__(attrs={"rows": 3, "cols": 60, "autocomplete": "off"})
@@ -20,10 +20,10 @@ class SecretTextarea(forms.Textarea):
 
 
 def ask_again(form: forms.BaseForm) -> None:
-    """If a form is refused, say so at each secret in it: an empty field would keep the old one, without a word."""
+    """Add an error to each secret of an invalid form: sent again empty, it would silently keep the old secret."""
     if not form.is_bound or not form.errors:
         return
     for name, field in form.fields.items():
         is_secret = isinstance(field.widget, SecretTextarea | forms.PasswordInput)
         if is_secret and form.cleaned_data.get(name):
-            form.add_error(name, AGAIN)
+            form.add_error(name, REENTER)

@@ -1,7 +1,6 @@
-"""The page that shows a new secret, which is kept nowhere in the clear: not in the session either.
+"""The page that shows a new secret once; it is stored nowhere in plain text, not even in the session.
 
-It is the answer to a POST, which a browser sends again when the page is reloaded: the form carries a nonce, and makes a
-secret but once.
+The page is the response to a POST, which a browser repeats on reload, so each form has a nonce and makes one secret.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from assistant.services.runs.idempotency import LIFETIME, claim_form, is_form_cl
 _SIGNER = TimestampSigner(salt="assistant.admin.show_secret_once")
 
 
-class MadeAlready(Exception):
-    """The form was sent before, and has made what it makes."""
+class AlreadySubmitted(Exception):
+    """The form was submitted before and has already created its row."""
 
 
 def new_nonce() -> str:
-    """What a form brings along to be sent once; good for as long as it is remembered that it was sent."""
+    """Return a nonce for a form that may be submitted once; it expires after `LIFETIME`, like the record of its use."""
     return _SIGNER.sign(secrets.token_urlsafe(16))
 
 
-class OnceForm(forms.Form):
-    """A form whose answer shows a secret."""
+class SingleUseForm(forms.Form):
+    """A form that can be submitted once; its response shows a secret."""
 
     once = forms.CharField(widget=forms.HiddenInput, initial=new_nonce)
 
@@ -49,37 +48,37 @@ class OnceForm(forms.Form):
         return str(self.cleaned_data["once"])
 
 
-class MakesSecrets(TenantScopedAdmin):
-    """The base of pages whose form, an `OnceForm`, makes a row with a secret."""
+class SecretIssuingAdmin(TenantScopedAdmin):
+    """The base of pages whose form, a `SingleUseForm`, creates a row with a secret; `made` names the row."""
 
     made: str
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        sent = OnceForm(request.POST)
+        sent = SingleUseForm(request.POST)
         user_id = request.user.pk
-        # Before the form is judged: what it made may stand in its own way, by a name that is taken.
+        # Checked before validation, which would report the name of the row made the first time as taken.
         if sent.is_valid() and is_form_claimed(tenants=tenants_of(request), user_id=user_id, nonce=sent.nonce):
-            return self.made_already(request, self.made)
+            return self.already_submitted(request, self.made)
         try:
             return super().add_view(request, *args, **kwargs)
-        except MadeAlready:
-            return self.made_already(request, self.made)
+        except AlreadySubmitted:
+            return self.already_submitted(request, self.made)
 
-    def claim(self, request: HttpRequest, form: OnceForm, tenant_id: int) -> None:
-        """Take the nonce of a valid form, in the transaction of what it makes. Raises `MadeAlready`."""
+    def claim(self, request: HttpRequest, form: SingleUseForm, tenant_id: int) -> None:
+        """Use up the nonce of a valid form, in the transaction that creates its row. Raises `AlreadySubmitted`."""
         if not claim_form(tenant_id=tenant_id, user_id=request.user.pk, nonce=form.nonce):
-            raise MadeAlready
+            raise AlreadySubmitted
 
     def show_once(
         self, request: HttpRequest, template: str, *, title: str, row: models.Model, secret: str
     ) -> HttpResponse:
-        """Show a row's secret: it is this answer or never. The template extends `admin/assistant/shown_once.html`."""
+        """Return the only page that shows a row's secret; `template` extends `admin/assistant/shown_once.html`."""
         own = {"opts": self.opts, "title": title, "row": row, "secret": secret}
         response = TemplateResponse(request, template, {**self.admin_site.each_context(request), **own})
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    def made_already(self, request: HttpRequest, what: str) -> HttpResponse:
-        """Lead whoever sent a form again to the list, and say why they are there."""
-        self.message_user(request, f"This {what} was made already; a secret is shown only once.", messages.WARNING)
+    def already_submitted(self, request: HttpRequest, what: str) -> HttpResponse:
+        """Redirect a repeated submission to the list, with a message."""
+        self.message_user(request, f"This {what} was already created; a secret is shown only once.", messages.WARNING)
         return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))

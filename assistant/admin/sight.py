@@ -1,4 +1,4 @@
-"""Whose rows PostgreSQL shows to the admin's pages: to operators all, to others those of tenants they administer."""
+"""Sets the tenants whose rows PostgreSQL's row-level security shows to an admin page."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
 
 
 class AdminSight(MiddlewareMixin):
-    """Enters the tenants of whoever opens a page of the admin; stands after the session's user is known."""
+    """Middleware that selects all tenants for operators, else those that the user administers.
+
+    Must come after `AuthenticationMiddleware`.
+    """
 
     def process_view(self, request: HttpRequest, *_: Any) -> None:
-        """Called by Django when the address is resolved."""
+        """Apply to views of the admin only; Django calls it once the URL is resolved."""
         if request.resolver_match is None or request.resolver_match.app_name != "admin":
             return
         if is_operator(request):

@@ -1,4 +1,4 @@
-"""Tool settings: the switchboard of tenants and tools, one click a switch, and the form of a tool's own settings."""
+"""The switchboard of tenants and tools, and the form of a tool's settings."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from assistant.services.toolpolicy.tool_settings import read_config, read_secret
 from assistant.toolkit import Tool
 
 TENANTS_ON_A_PAGE = 5
-# What every setting has, whatever its tool declares.
-_ALWAYS = ("tenant", "assistant", "tool", "policy")
+# Fields of every tool setting.
+_BASE_FIELDS = ("tenant", "assistant", "tool", "policy")
 
 
 class SettingForm(TenantForm):
-    """A tool's settings are checked against what the tool declares; its stored secrets are not loaded.
+    """Validates settings against the tool's declaration; stored secrets are not loaded.
 
-    `declared` is the tool whose settings and secrets have fields of their own here, if it declares any.
+    `declared` is the tool, if it declares settings or secrets; each of them then has a form field of its own.
     """
 
     declared: Tool | None = None
@@ -47,7 +47,8 @@ class SettingForm(TenantForm):
         label="Secrets",
         required=False,
         widget=SecretTextarea(),
-        help_text='A JSON object such as {"token": "…"}; encrypted at rest, never shown again. Empty: they stay.',
+        help_text='A JSON object such as {"token": "…"}; encrypted at rest, never shown again. '
+        "Empty: the stored ones are kept.",
     )
     clear_secrets = forms.BooleanField(label="Delete the stored secrets", required=False)
 
@@ -88,7 +89,7 @@ class SettingForm(TenantForm):
             try:
                 read_config(catalogue.registry().get(tool), layers)
             except ValueError as exc:
-                # The sentence begins with the name of the setting that is wrong.
+                # The message begins with the path of the invalid setting.
                 field = CONFIG + str(exc).partition(":")[0].partition(".")[0]
                 self.add_error(field if field in self.fields else "config" if declared is None else None, str(exc))
         return cleaned
@@ -96,7 +97,7 @@ class SettingForm(TenantForm):
 
 @admin.register(ToolSetting)
 class ToolSettingAdmin(TenantScopedAdmin):
-    """Stored switches with their settings; the switchboard is where they are turned."""
+    """Tool settings of tenants and assistants, and the switchboard."""
 
     form = SettingForm
     change_list_template = "admin/assistant/toolsetting/change_list.html"
@@ -121,12 +122,12 @@ class ToolSettingAdmin(TenantScopedAdmin):
         setting = obj or ToolSetting(tool=_chosen(request))
         declared = declared_tool(setting)
         if declared is None:
-            return self.fields if obj is not None else _ALWAYS
+            return self.fields if obj is not None else _BASE_FIELDS
         secrets = ("clear_secrets",) if declared.secrets and obj is not None else ()
-        return (*_ALWAYS, *fields_of(declared, setting), *secrets)
+        return (*_BASE_FIELDS, *fields_of(declared, setting), *secrets)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form, with a field for each setting and secret that the tool declares."""
+        """Return the form with a field for each setting and secret that the tool declares."""
         setting = obj or ToolSetting(tool=_chosen(request))
         declared = declared_tool(setting)
         fields: dict[str, Any] = {"declared": declared, **fields_of(declared, setting)} if declared else {}
@@ -136,7 +137,7 @@ class ToolSettingAdmin(TenantScopedAdmin):
         return super().get_form(request, obj, change=change, **kwargs)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """First the choice of a tool, then its own form."""
+        """Show a list of tools first, then the chosen tool's form."""
         if _chosen(request) in catalogue.registry():
             return super().add_view(request, form_url, extra_context)
         if not self.has_add_permission(request):
@@ -161,16 +162,16 @@ class ToolSettingAdmin(TenantScopedAdmin):
     def has_secrets(self, setting: ToolSetting) -> bool:
         return bool(getattr(setting, "secrets_are_stored", False))
 
-    @admin.display(description="this tool knows")
+    @admin.display(description="declared by the tool")
     def declared(self, setting: ToolSetting) -> str:
-        """The settings and secrets that the tool names."""
+        """Return the settings and secrets that the tool declares."""
         if setting.tool not in catalogue.registry():
             return "—"
         tool = catalogue.registry().get(setting.tool)
         properties = tool.config.model_json_schema().get("properties", {}) if tool.config else {}
-        told = [f"{name}: {json.dumps(schema)}" for name, schema in properties.items()]
-        told += [f"secret {name}" for name in tool.secrets]
-        return "; ".join(told) or "No settings."
+        lines = [f"{name}: {json.dumps(schema)}" for name, schema in properties.items()]
+        lines += [f"secret {name}" for name in tool.secrets]
+        return "; ".join(lines) or "No settings."
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         declared = declared_tool(obj)
@@ -192,11 +193,11 @@ class ToolSettingAdmin(TenantScopedAdmin):
         ]
 
     def switchboard_view(self, request: HttpRequest) -> HttpResponse:
-        """Tenants by tools; whoever has one tenant goes straight to its assistants."""
+        """Show tools by tenants; a user with one tenant is redirected to its switchboard."""
         if not is_operator(request) and len(administered(request)) == 1:
             return HttpResponseRedirect(reverse("admin:switchboard_of_tenant", args=[tenants_of(request).get().slug]))
         if request.method == "POST":
-            return self._flip(request)
+            return self._set_switch(request)
         wanted = request.GET.get("q", "").replace("\x00", "").strip()
         tenants = tenants_of(request).filter(Q(slug__icontains=wanted) | Q(name__icontains=wanted)).order_by("name")
         page = Paginator(tenants, TENANTS_ON_A_PAGE).get_page(request.GET.get("page"))
@@ -206,12 +207,12 @@ class ToolSettingAdmin(TenantScopedAdmin):
         return self._render(request, "Switchboard", columns=columns, rows=rows, page=page, q=wanted)
 
     def tenant_view(self, request: HttpRequest, tenant: str) -> HttpResponse:
-        """One tenant and its assistants by tools."""
+        """Show tools by one tenant and its assistants."""
         row = tenants_of(request).filter(slug=tenant).first()
         if row is None:
             raise Http404("There is no such tenant.")
         if request.method == "POST":
-            return self._flip(request)
+            return self._set_switch(request)
         assistants = list(row.assistants.order_by("slug"))
         columns: list[dict[str, Any]] = [{"tenant": row, "reach": reach_of(tenants=[row])[row.pk], "is_own": True}]
         columns += [{"tenant": row, "assistant": assistant} for assistant in assistants]
@@ -226,8 +227,8 @@ class ToolSettingAdmin(TenantScopedAdmin):
         context["lines"] = lines
         return TemplateResponse(request, "admin/assistant/toolsetting/switchboard.html", context)
 
-    def _flip(self, request: HttpRequest) -> HttpResponse:
-        """Turn the switch that a button names as `tenant:assistant:tool:policy`."""
+    def _set_switch(self, request: HttpRequest) -> HttpResponse:
+        """Set the switch that the pressed button names as `tenant:assistant:tool:policy`."""
         tenant_id, assistant_id, tool, policy = (*request.POST.get("set", "").split(":"), "", "", "", "")[:4]
         tenant = tenants_of(request).filter(pk=_number(tenant_id)).first()
         assistant = Assistant.objects.filter(pk=_number(assistant_id), tenant=tenant).first() if assistant_id else None
@@ -238,27 +239,27 @@ class ToolSettingAdmin(TenantScopedAdmin):
         except ValueError as exc:
             self.message_user(request, f"Nothing was changed: {exc}.", messages.ERROR)
         else:
-            self.message_user(request, _told(tenant, assistant, tool, policy), messages.SUCCESS)
+            self.message_user(request, _switch_message(tenant, assistant, tool, policy), messages.SUCCESS)
         return HttpResponseRedirect(request.get_full_path())
 
 
 def _chosen(request: HttpRequest) -> str:
-    """The tool that a new setting is for; empty until one is chosen."""
+    """Return the name of the chosen tool; empty if none is chosen yet."""
     return request.GET.get("tool") or request.POST.get("tool") or ""
 
 
 def _described(tool: Tool) -> dict[str, Any]:
-    """A tool in words: a template would call the tool itself."""
+    """Return a tool's data for a template, which would call the `Tool` itself."""
     has_settings = tool.config is not None or bool(tool.secrets)
     return {"name": tool.name, "description": tool.description, "has_settings": has_settings}
 
 
 def _number(text: str) -> int:
-    """An id, or 0 for what is none."""
+    """Return an id; 0, which no row has, if the text is not one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def _told(tenant: Tenant, assistant: Assistant | None, tool: str, policy: str) -> str:
+def _switch_message(tenant: Tenant, assistant: Assistant | None, tool: str, policy: str) -> str:
     whom = f"{assistant.name} of {tenant.name}" if assistant else tenant.name
     what = {"on": "is on", "ask": "asks first", "off": "is off", FOLLOW: "has no switch of its own"}[policy]
     return f"For {whom} {tool} {what}, from the next tool call on."

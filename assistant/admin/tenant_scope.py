@@ -1,4 +1,7 @@
-"""Keeps a tenant's admin within their tenant: in lists, forms, choices, searches, actions, history and typed URLs."""
+"""Restricts the admin's pages to the tenants that the user administers.
+
+That covers lists, forms, choices, searches, actions, history and object URLs.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ ALL = frozenset({"view", "add", "change", "delete"})
 
 
 def is_operator(request: HttpRequest) -> bool:
-    """Whether the whole deployment is theirs: a superuser."""
+    """Whether the user is an operator of the deployment: a superuser."""
     return bool(request.user.is_active and request.user.is_superuser)
 
 
 def administered(request: HttpRequest) -> frozenset[int]:
-    """The ids of the tenants that the user administers; one query for each request."""
+    """Return the ids of the tenants that the user administers; one query per request."""
     cached: frozenset[int] | None = getattr(request, "_administered_tenants", None)
     if cached is None:
         cached = administered_tenants(request.user)
@@ -38,12 +41,12 @@ def administered(request: HttpRequest) -> frozenset[int]:
 
 
 def tenants_of(request: HttpRequest) -> QuerySet[Tenant]:
-    """The tenants whose rows the user may see here."""
+    """Return the tenants whose rows the user may see."""
     return Tenant.objects.all() if is_operator(request) else Tenant.objects.filter(pk__in=administered(request))
 
 
 def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]:
-    """The rows of `model` that a form may offer to the user."""
+    """Return the rows of `model` that a form may offer to the user."""
     if is_operator(request):
         return model._default_manager.all()
     mine = administered(request)
@@ -52,7 +55,7 @@ def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]
     if model is get_user_model():
         return model._default_manager.filter(memberships__tenant_id__in=mine).distinct()
     if model is Provider:
-        # The deployment's own may be chosen, by name; their pages stay closed.
+        # Providers of the deployment can be chosen by name, though their pages are for operators only.
         return Provider.objects.filter(Q(tenant_id__in=mine) | Q(tenant=None))
     registered = admin.site._registry.get(model)
     if isinstance(registered, TenantScopedAdmin):
@@ -61,7 +64,7 @@ def choices_of(request: HttpRequest, model: type[models.Model]) -> QuerySet[Any]
 
 
 class TenantForm(forms.ModelForm[Any]):
-    """A form whose row stays in its tenant, and refers to rows of the same tenant only."""
+    """A form whose row cannot change its tenant and can refer to rows of the same tenant only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -83,7 +86,7 @@ class TenantForm(forms.ModelForm[Any]):
 
 
 def _is_foreign(value: object, tenant_id: int | None) -> bool:
-    """Whether a chosen row belongs to another tenant, or a chosen user is no member of this one."""
+    """Whether a chosen row belongs to another tenant, or a chosen user is not a member of this one."""
     if isinstance(value, QuerySet):
         return any(_is_foreign(row, tenant_id) for row in value)
     if isinstance(value, get_user_model()):
@@ -92,13 +95,17 @@ def _is_foreign(value: object, tenant_id: int | None) -> bool:
 
 
 class Scoped:
-    """Permissions and choices by membership, for pages and inlines alike; superusers may do what the page can."""
+    """Permissions and choices by membership, for pages and inlines.
 
-    possible: Collection[str] = ALL
+    `possible_actions` are those that the page allows at all, also to superusers; `tenant_admins_may` those of them that
+    admins and owners of a tenant have.
+    """
+
+    possible_actions: Collection[str] = ALL
     tenant_admins_may: Collection[str] = ALL
 
     def may(self, request: HttpRequest, action: str) -> bool:
-        if action not in self.possible:
+        if action not in self.possible_actions:
             return False
         return is_operator(request) or (action in self.tenant_admins_may and bool(administered(request)))
 
@@ -126,8 +133,8 @@ class Scoped:
         return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
 
 
-class NumbersInRange:
-    """A list that is asked for by a number that no row can have is shown without it, as for Django's other mistakes."""
+class OverflowSafeChangeList:
+    """Redirects a list filtered by an out-of-range number to Django's "invalid lookup" page instead of failing."""
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         try:
@@ -136,11 +143,11 @@ class NumbersInRange:
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
 
 
-class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
-    """The base of every page about tenants' rows; `tenant_path` leads from a row to its tenant.
+class TenantScopedAdmin(Scoped, OverflowSafeChangeList, admin.ModelAdmin[Any]):
+    """The base of all pages of tenants' rows; `tenant_path` is the lookup from a row to its tenant.
 
-    Whoever is no superuser sees the rows of tenants they are admin or owner of; of another tenant's row they learn
-    what they learn of one that does not exist. Django's own permissions play no part. Every act is audited.
+    Users other than superusers see the rows of tenants that they are admin or owner of; another tenant's row looks like
+    one that does not exist. Django's own permissions are not consulted. Every change is audited.
     """
 
     form = TenantForm
@@ -164,25 +171,25 @@ class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         widget = getattr(field, "widget", None)
         if isinstance(widget, RelatedFieldWidgetWrapper):
-            # Rows are made and changed on their own pages: the pencils and crosses beside a choice only invite slips.
+            # Related rows are edited on their own pages; the icons beside a choice invite mistakes.
             widget.can_add_related = widget.can_change_related = False
             widget.can_delete_related = widget.can_view_related = False
         return field
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What goes along; an operator may delete history with its tenant, which nobody may delete alone."""
+        """Let operators delete a tenant with its history, whose own pages allow no deletion."""
         found, counts, missing, protected = super().get_deleted_objects(objs, request)
         return found, counts, set() if is_operator(request) else missing, protected
 
     def row_or_404(self, request: HttpRequest, object_id: str, is_allowed: Callable[..., bool]) -> Any:
-        """The row of one of our own pages. Raises `Http404` alike if it is not there and if it may not be seen."""
+        """Return the row of a custom page. Raises `Http404` if it does not exist or may not be seen."""
         row = self.get_object(request, object_id)
         if row is None or not is_allowed(request, row):
             raise Http404(f"There is no such {self.opts.verbose_name}.")
         return row
 
     def tenant_of(self, row: Any) -> Tenant | None:
-        """The tenant a row belongs to; None for the deployment's own."""
+        """Return the tenant of a row; None for rows of the deployment."""
         value = row
         for step in self.tenant_path.split("__"):
             value = value if step == "pk" else getattr(value, step)
@@ -204,7 +211,7 @@ class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
     def _audit(self, request: HttpRequest, row: Any, verb: str, message: object) -> None:
         if verb in self.audited_by_services:
             return
-        # A tenant that is gone cannot own the entry that says so.
+        # The entry of a deleted tenant cannot refer to it.
         is_gone = verb == "delete" and isinstance(row, Tenant)
         audit_trail.record(
             actor=request.user,
@@ -216,21 +223,21 @@ class TenantScopedAdmin(Scoped, NumbersInRange, admin.ModelAdmin[Any]):
 
 
 class ReadOnlyAdmin(TenantScopedAdmin):
-    """What happened is looked at, not edited."""
+    """The base of read-only pages."""
 
-    possible = frozenset({"view"})
+    possible_actions = frozenset({"view"})
     tenant_admins_may = frozenset({"view"})
     actions = None
 
 
 class TenantScopedInline(Scoped, admin.TabularInline[Any, Any]):
-    """Rows on the page of the row they belong to, which is the user's to see."""
+    """Rows shown on the page of their parent, which the user may see."""
 
     extra = 0
 
 
-class OperatorsOnly(NumbersInRange):
-    """A page for superusers alone, whatever Django permissions others hold."""
+class OperatorsOnly(OverflowSafeChangeList):
+    """A page for superusers only, regardless of Django permissions."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return is_operator(request)

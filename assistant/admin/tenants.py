@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from assistant.admin.filters import TENANT
-from assistant.admin.links import link_to_list, person, username
+from assistant.admin.links import link_to_list, user_column, username
 from assistant.admin.tenant_scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
 from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
 from assistant.models.limits import OF_MEMBER, OF_TENANT
@@ -29,19 +29,19 @@ from assistant.services.tenancy import memberships
 
 
 class RetentionInline(Scoped, admin.StackedInline[Any, Any]):
-    """How long the tenant's records are kept."""
+    """The tenant's retention periods."""
 
     model = Retention
     fields = KINDS
     verbose_name_plural = "retention"
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Empty periods say the same."""
+        """Empty periods have the same effect as no row."""
         return False
 
 
 class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
-    """How much the tenant and its members may use; what holds for all together is the operators' to set."""
+    """The tenant's limits; only operators set those for all members together."""
 
     model = TenantLimits
     fieldsets = (
@@ -54,13 +54,13 @@ class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
         return () if is_operator(request) else OF_TENANT
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Empty limits say the same."""
+        """Empty limits have the same effect as no row."""
         return False
 
 
 @admin.register(Tenant)
 class TenantAdmin(TenantScopedAdmin):
-    """Operators make tenants; a tenant's admin keeps its name, time zone and default provider."""
+    """Operators create tenants; a tenant's admin edits its name, time zone and default provider."""
 
     tenant_path = "pk"
     tenant_admins_may = frozenset({"view", "change"})
@@ -99,7 +99,7 @@ class TenantAdmin(TenantScopedAdmin):
         return self.readonly_fields if is_operator(request) else ("slug", "is_active", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What follows a tenant of the project goes with it."""
+        """A tenant that follows one of the project cannot be deleted here: it is deleted with that one."""
         return super().has_delete_permission(request, obj) and (obj is None or obj.external_id is None)
 
     def tenant_of(self, row: Tenant) -> Tenant:
@@ -135,11 +135,11 @@ class TenantAdmin(TenantScopedAdmin):
 
 
 class MembershipForm(TenantForm):
-    """A new member is a new user with a password or, for operators, an existing one; later only the role changes."""
+    """Adds a new user with a password or, for operators, an existing user; afterwards only the role can change."""
 
     actor: Any = None
     username = forms.CharField(
-        max_length=254, help_text="A new one; an operator may also name somebody who can sign in already."
+        max_length=254, help_text="A new user name; operators can also enter that of an existing user."
     )
     password = forms.CharField(
         required=False,
@@ -158,9 +158,9 @@ class MembershipForm(TenantForm):
         if tenant is None or role is None:
             return cleaned
         if role == Membership.Role.END_USER:
-            self.add_error("role", "End users come by tokens alone.")
+            self.add_error("role", "End users are created by tokens only.")
         if not memberships.may_grant(actor=self.actor, tenant=tenant, role=role):
-            self.add_error("role", "Only an owner makes owners.")
+            self.add_error("role", "Only an owner can appoint owners.")
         if self.instance.pk is None and tenant.external_id is not None:
             self.add_error("tenant", "The members of this tenant follow those of the project.")
         elif self.instance.pk is None and "username" in cleaned:
@@ -175,7 +175,7 @@ class MembershipForm(TenantForm):
             self._check_with(memberships.check_username, "username", username)
             self._check_with(validate_password, "password", password)
         elif not getattr(self.actor, "is_superuser", False):
-            # What Django permits a user goes with them: an admin of one tenant may not call up whom they like.
+            # Users keep their Django permissions in every tenant, so a tenant's admin may not add arbitrary users.
             self.add_error("username", "This username is taken. People with an account are added by the operator.")
         elif password:
             self.add_error("password", "This user exists and keeps their own password. Leave this empty.")
@@ -191,17 +191,17 @@ class MembershipForm(TenantForm):
 
 @admin.register(Membership)
 class MembershipAdmin(TenantScopedAdmin):
-    """Who belongs to a tenant. Users themselves are the operators' to edit."""
+    """The members of tenants; only operators edit the users themselves."""
 
     form = MembershipForm
     list_display = ("user", "tenant", "role", "created_at")
     list_filter = (TENANT, "role")
     search_fields = (username("user"), "tenant__slug")
     list_select_related = ("user", "tenant")
-    member = person("user")
+    member = user_column("user")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        """End users have a page of their own."""
+        """Leave out end users, who have a page of their own."""
         return super().get_queryset(request).exclude(role=Membership.Role.END_USER)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class MembershipAdmin(TenantScopedAdmin):
         return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
 
     def _may_touch(self, request: HttpRequest, membership: Membership | None) -> bool:
-        """An owner's place is changed by owners and operators only, and one that follows the project's by nobody."""
+        """Only owners and operators change an owner's membership; one that follows the project's cannot be changed."""
         if membership is not None and membership.tenant.external_id is not None:
             return False
         if membership is None or membership.role != Membership.Role.OWNER:

@@ -1,4 +1,4 @@
-"""The form of a tool's own settings and secrets, a field for each that the tool declares."""
+"""Form fields for the settings and secrets that a tool declares."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIG, SECRET = "config_", "secret_"
 
 
 def declared_tool(setting: ToolSetting) -> Tool | None:
-    """The tool of a setting, if it is one of ours that declares settings or secrets."""
+    """Return the setting's tool if it is in the catalogue and declares settings or secrets, else None."""
     if setting.tool not in catalogue.registry():
         return None
     tool = catalogue.registry().get(setting.tool)
@@ -27,7 +27,7 @@ def declared_tool(setting: ToolSetting) -> Tool | None:
 
 
 def fields_of(tool: Tool, setting: ToolSetting) -> dict[str, forms.Field]:
-    """The form's fields by name: the settings as they are stored, the secrets empty."""
+    """Return the form fields by name: settings with their stored values, secrets empty."""
     fields = {
         f"{CONFIG}{name}": _field(name, schema, setting.config.get(name, _UNSET))
         for name, schema in _properties(tool)
@@ -39,26 +39,26 @@ def fields_of(tool: Tool, setting: ToolSetting) -> dict[str, forms.Field]:
             label=_label(name),
             required=False,
             widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "size": 40}),
-            help_text="A secret. Stored; empty: it stays." if name in stored else "A secret. Not set.",
+            help_text="A secret. Stored; empty: it is kept." if name in stored else "A secret. Not set.",
         )
     return fields
 
 
 def config_in(tool: Tool, cleaned: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a sent form makes; what was left empty is left out."""
+    """Return the settings of a submitted form, without empty ones."""
     values = {name: cleaned.get(f"{CONFIG}{name}") for name, _ in _properties(tool)}
     return {name: value for name, value in values.items() if value not in (None, "")}
 
 
 def secrets_in(tool: Tool, setting: ToolSetting, cleaned: Mapping[str, Any]) -> str:
-    """The setting's secrets as stored text, with those that a sent form gives."""
+    """Return the stored secrets updated with those of a submitted form, as JSON text."""
     given = {name: cleaned.get(f"{SECRET}{name}") for name in tool.secrets}
     secrets = _stored_secrets(setting) | {name: value for name, value in given.items() if value}
     return json.dumps(secrets) if secrets else ""
 
 
 class _Json(forms.CharField):
-    """A value of any kind, as JSON text; empty for none."""
+    """Any JSON value, entered as text; empty for none."""
 
     widget = forms.Textarea(attrs={"rows": 4, "cols": 60})
 
@@ -67,11 +67,11 @@ class _Json(forms.CharField):
         try:
             return load_json(text) if text else None
         except ValueError:
-            raise forms.ValidationError('This is no JSON, such as ["a", "b"].') from None
+            raise forms.ValidationError('This is not JSON such as ["a", "b"].') from None
 
 
 class _Choice(forms.TypedChoiceField):
-    """One of some values, or none."""
+    """One of several values, or none."""
 
     def __init__(self, values: list[Any], names: Mapping[Any, str], *, initial: Any, **options: Any) -> None:
         options["initial"] = "" if initial is _UNSET else json.dumps(initial)
@@ -83,7 +83,7 @@ _UNSET: Any = ""
 
 
 def _properties(tool: Tool) -> Iterator[tuple[str, JsonSchema]]:
-    """The settings with their schemas, in the order in which the tool declares them."""
+    """Yield the settings with their schemas, in the tool's order."""
     root = tool.config.model_json_schema() if tool.config is not None else {}
     for name, wanted in root.get("properties", {}).items():
         schema = dict(resolve(wanted, root))
@@ -111,12 +111,12 @@ def _field(name: str, schema: JsonSchema, stored: Any) -> forms.Field:
 
 
 def _help(schema: JsonSchema) -> str:
-    told = [str(schema.get("description", "")).strip()]
+    lines = [str(schema.get("description", "")).strip()]
     if "default" in schema and schema["default"] is not None:
         default = schema["default"]
         shown = {True: "yes", False: "no"}.get(default) if isinstance(default, bool) else default
-        told.append(f"Empty: {shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)}.")
-    return " ".join(text for text in told if text)
+        lines.append(f"Empty: {shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)}.")
+    return " ".join(text for text in lines if text)
 
 
 def _label(name: str) -> str:

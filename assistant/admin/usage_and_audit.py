@@ -1,18 +1,18 @@
-"""Books kept on runs and on operators: usage, feedback and the audit; to look at only."""
+"""Read-only pages of usage, feedback and the audit trail."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 
 from assistant.admin.filters import ASSISTANT, TENANT
-from assistant.admin.links import link, person, username
+from assistant.admin.links import link, user_column, username
 from assistant.admin.tenant_scope import ReadOnlyAdmin
 from assistant.models import AuditEntry, Feedback, UsageEntry
 
 
 @admin.register(UsageEntry)
 class UsageEntryAdmin(ReadOnlyAdmin):
-    """Tokens, as providers counted them."""
+    """Token usage, as counted by the providers."""
 
     list_display = (
         "created_at",
@@ -32,7 +32,7 @@ class UsageEntryAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     exclude = ("run", "user")
     readonly_fields = ("member", "run_link")
-    member = person("user")
+    member = user_column("user")
 
     @admin.display(description="run")
     def run_link(self, entry: UsageEntry) -> str:
@@ -41,7 +41,7 @@ class UsageEntryAdmin(ReadOnlyAdmin):
 
 @admin.register(Feedback)
 class FeedbackAdmin(ReadOnlyAdmin):
-    """What members thought of answers."""
+    """Members' ratings of answers."""
 
     list_display = ("created_at", "rating", "tenant", "member", "answer", "comment")
     list_filter = ("rating", TENANT, "created_at")
@@ -49,7 +49,7 @@ class FeedbackAdmin(ReadOnlyAdmin):
     list_select_related = ("tenant", "user", "message")
     exclude = ("message", "user")
     readonly_fields = ("member", "answer")
-    member = person("user")
+    member = user_column("user")
 
     @admin.display(description="answer")
     def answer(self, feedback: Feedback) -> str:
@@ -58,7 +58,7 @@ class FeedbackAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    """Who changed which switch, prompt, key or setting."""
+    """The audit trail: who changed which switch, prompt, key or setting."""
 
     list_display = ("created_at", "tenant", "who", "action", "target")
     list_filter = (TENANT, "action", "created_at")
@@ -67,4 +67,4 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     exclude = ("actor",)
     readonly_fields = ("who",)
-    who = person("actor")
+    who = user_column("actor")

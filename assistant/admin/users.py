@@ -1,6 +1,6 @@
-"""Users and groups: the superusers' business alone; a tenant's admin adds people through memberships.
+"""Pages of users and groups for superusers only; a tenant's admin adds people through memberships.
 
-These stand in for Django's own pages. A project with a user model or pages of its own keeps them.
+They replace Django's own pages. A project with its own user model or its own pages keeps those.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from assistant.admin.tenant_scope import OperatorsOnly
 from assistant.models import Membership
 
 
-class PlacesInline(admin.TabularInline[Membership, User]):
-    """Where a user belongs; changed on the memberships' own pages."""
+class MembershipInline(admin.TabularInline[Membership, User]):
+    """The user's memberships, read-only; they are edited on their own pages."""
 
     model = Membership
     verbose_name_plural = "memberships"
@@ -34,16 +34,16 @@ class PlacesInline(admin.TabularInline[Membership, User]):
 
 
 class OperatorsUserAdmin(OperatorsOnly, UserAdmin[User]):
-    list_display = ("username", "email", "places", "is_staff", "is_superuser", "is_active", "last_login")
+    list_display = ("username", "email", "tenants", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "memberships__role")
-    inlines = (PlacesInline,)
+    inlines = (MembershipInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("memberships__tenant")
 
     @admin.display(description="member of")
-    def places(self, user: User) -> str:
-        return ", ".join(place.tenant.slug for place in user.memberships.all()) or "—"
+    def tenants(self, user: User) -> str:
+        return ", ".join(membership.tenant.slug for membership in user.memberships.all()) or "—"
 
 
 class OperatorsGroupAdmin(OperatorsOnly, GroupAdmin):

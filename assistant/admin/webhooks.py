@@ -1,4 +1,4 @@
-"""Webhooks: where a tenant's programs are told of events. Secrets are shown once; messages can be sent again."""
+"""The pages of webhooks, whose secret is shown once, and of their deliveries, which can be sent again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assistant.admin.address_fields import AddressField
 from assistant.admin.filters import TENANT
 from assistant.admin.history import pretty
 from assistant.admin.links import link, link_to_list
-from assistant.admin.show_secret_once import MadeAlready, MakesSecrets, OnceForm, new_nonce
+from assistant.admin.show_secret_once import AlreadySubmitted, SecretIssuingAdmin, SingleUseForm, new_nonce
 from assistant.admin.tenant_scope import ReadOnlyAdmin, TenantForm
 from assistant.models import Webhook, WebhookDelivery
 from assistant.services.tenancy import audit_trail
@@ -32,8 +32,8 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 SECRETS = ("secret", "previous_secret")
 
 
-class WebhookForm(TenantForm, OnceForm):
-    """An address that may be opened, and what it is told of."""
+class WebhookForm(TenantForm, SingleUseForm):
+    """The webhook's form: a public URL and the events sent to it."""
 
     url = AddressField(
         label="URL",
@@ -49,7 +49,7 @@ class WebhookForm(TenantForm, OnceForm):
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
         if "@" in urlsplit(url).netloc:
-            # The guard's sentence speaks of credentials, which a webhook has not.
+            # The guard's message mentions credentials, which a webhook does not have.
             raise forms.ValidationError("Leave out the user name and password: the receiver verifies our signature.")
         try:
             tenant_guard().check(url)
@@ -66,13 +66,13 @@ class WebhookForm(TenantForm, OnceForm):
 
 
 @admin.register(Webhook)
-class WebhookAdmin(MakesSecrets):
-    """A tenant's webhooks; the buttons send a test event and give a new secret."""
+class WebhookAdmin(SecretIssuingAdmin):
+    """A tenant's webhooks, with buttons that send a test event and rotate the secret."""
 
     form = WebhookForm
     made = "webhook"
     change_form_template = "admin/assistant/webhook/change_form.html"
-    list_display = ("name", "tenant", "url", "told_of", "is_active", "condition")
+    list_display = ("name", "tenant", "url", "subscribed_events", "is_active", "condition")
     list_filter = (TENANT, "is_active")
     search_fields = ("name", "url")
     list_select_related = ("tenant",)
@@ -83,7 +83,7 @@ class WebhookAdmin(MakesSecrets):
         return (*own, "once") if obj is None else (*own, "condition", "secret_state", "sent")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        # A change makes no secret.
+        # Only the add form creates a secret.
         return self.readonly_fields if obj is None else (*self.readonly_fields, "once")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
@@ -91,7 +91,7 @@ class WebhookAdmin(MakesSecrets):
         return rows.defer(*SECRETS)
 
     @admin.display(description="events")
-    def told_of(self, webhook: Webhook) -> str:
+    def subscribed_events(self, webhook: Webhook) -> str:
         return ", ".join(webhook.events)
 
     @admin.display(description="condition")
@@ -99,19 +99,19 @@ class WebhookAdmin(MakesSecrets):
         since = webhook.failing_since
         if webhook.disabled_at is not None and not webhook.is_active:
             return (
-                f"Switched off at {webhook.disabled_at:%Y-%m-%d %H:%M} UTC: it has failed since {since:%Y-%m-%d %H:%M}."
+                f"Switched off at {webhook.disabled_at:%Y-%m-%d %H:%M} UTC: it had failed since {since:%Y-%m-%d %H:%M}."
             )
-        return f"Fails since {since:%Y-%m-%d %H:%M} UTC." if since is not None else "Well, as far as known."
+        return f"Fails since {since:%Y-%m-%d %H:%M} UTC." if since is not None else "No failures known."
 
     @admin.display(description="messages")
     def sent(self, webhook: Webhook) -> SafeString:
-        return link_to_list(WebhookDelivery, "What was sent, and what came of it", webhook__id__exact=webhook.pk)
+        return link_to_list(WebhookDelivery, "Deliveries", webhook__id__exact=webhook.pk)
 
     @admin.display(description="secret")
     def secret_state(self, webhook: Webhook) -> str:
         until = webhook.previous_secret_until
         if until is not None and until > timezone.now():
-            return f"Encrypted at rest. The one before it signs too until {until:%Y-%m-%d %H:%M} UTC."
+            return f"Encrypted at rest. The previous one also signs until {until:%Y-%m-%d %H:%M} UTC."
         return "Encrypted at rest, and not shown again."
 
     def change_view(
@@ -126,7 +126,7 @@ class WebhookAdmin(MakesSecrets):
             super().save_model(request, obj, form, change)
             return
         if obj.is_active and "is_active" in form.changed_data:
-            # Whoever switches it on again has mended it, and it has its time to prove that.
+            # Switched on again: the period of failures starts over.
             obj.failing_since = obj.disabled_at = None
         obj.save(update_fields=[*form.changed_data, "failing_since", "disabled_at"])
 
@@ -148,15 +148,15 @@ class WebhookAdmin(MakesSecrets):
         ] + super().get_urls()
 
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send a test event, and lead to what comes of it."""
+        """Send a test event and redirect to its delivery."""
         delivery = send_test(webhook=self.row_or_404(request, object_id, self.has_change_permission))
         self.message_user(request, "A test event is on its way. Look again in a moment.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:assistant_webhookdelivery_change", args=[delivery.pk]))
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Give a new secret; the old one signs too for a day."""
+        """Rotate the secret; the old one also signs for a day."""
         webhook = self.row_or_404(request, object_id, self.has_change_permission)
-        form = OnceForm(request.POST)
+        form = SingleUseForm(request.POST)
         if not form.is_valid():
             self.message_user(request, "The page was too old: press the button again.", messages.WARNING)
             return HttpResponseRedirect(reverse("admin:assistant_webhook_change", args=[webhook.pk]))
@@ -164,16 +164,16 @@ class WebhookAdmin(MakesSecrets):
             with transaction.atomic():
                 self.claim(request, form, webhook.tenant_id)
                 secret = rotate_secret(webhook=webhook, actor=request.user)
-        except MadeAlready:
-            return self.made_already(request, "secret")
+        except AlreadySubmitted:
+            return self.already_submitted(request, "secret")
         return self._show_secret(request, webhook, secret)
 
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
-    """What was sent to webhooks: how often it was tried, what was answered, when it is tried again."""
+    """Deliveries to webhooks: attempts, the last response, and the time of the next attempt."""
 
-    actions = ("resend",)  # type: ignore[assignment]  # the one list of what happened that can be acted on
+    actions = ("resend",)  # type: ignore[assignment]  # the only read-only list with an action
     change_form_template = "admin/assistant/webhookdelivery/change_form.html"
     list_display = (
         "created_at",

@@ -24,11 +24,11 @@ from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Message, unanswered_calls
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Registry, Tool, UnknownTool
-from assistant.toolkit.lazy_module import Late
+from assistant.toolkit.lazy_module import LazyModule
 
 T = TypeVar("T")
 
-_spans = Late("assistant.spans")
+_spans = LazyModule("assistant.spans")
 
 # Fits most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000

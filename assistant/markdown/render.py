@@ -18,11 +18,13 @@ from assistant.markdown.block_splitter import split_blocks
 from assistant.markdown.links import link_host, link_tokens, render_definitions, safe_href
 
 # Blocks beyond these limits are shown as plain text, or code without colours, to bound the time for hostile text.
-MAX_BLOCK_CHARACTERS = 100_000
-MAX_BRACKETS = 2_000
-MAX_CELLS = 10_000
+MAX_BLOCK_CHARACTERS = 16_000
+MAX_CODE_BLOCK_CHARACTERS = 100_000
+MAX_BRACKETS = 1_000
+MAX_CELLS = 5_000
 MAX_HIGHLIGHTED_CHARACTERS = 4_000
-HIGHLIGHT_SECONDS = 0.1
+# Processor time: a machine that is busy with other things removes no colours.
+HIGHLIGHT_SECONDS = 0.05
 MAX_LANGUAGE_CHARACTERS = 30
 CODE_CLASS_PREFIX = "hl-"
 
@@ -34,6 +36,8 @@ LANGUAGES = frozenset(
     tsx typescript xml yaml yml zsh""".split()  # noqa: SIM905 - a list literal of these would fill a screen
 )
 
+# Some lexers take the cube of this many characters for one step, during which no other thread runs.
+_NO_CODE = re.compile(r"[\w\s*]{300}")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TASKS = {"[ ] ": "\N{BALLOT BOX} ", "[x] ": "\N{BALLOT BOX WITH CHECK} ", "[X] ": "\N{BALLOT BOX WITH CHECK} "}
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -104,7 +108,7 @@ def render_block(source: str) -> str:
 def _is_too_expensive(source: str) -> bool:
     """Return whether parsing would take too long, which only hostile text does."""
     if source.lstrip().startswith(("```", "~~~")):
-        return len(source) > MAX_BLOCK_CHARACTERS
+        return len(source) > MAX_CODE_BLOCK_CHARACTERS
     columns = source.partition("\n")[0].count("|")
     return (
         len(source) > MAX_BLOCK_CHARACTERS
@@ -168,13 +172,13 @@ def _code(content: str, language: str) -> str:
 
 
 def _highlight(content: str, language: str) -> str:
-    if language not in LANGUAGES or len(content) > MAX_HIGHLIGHTED_CHARACTERS:
+    if language not in LANGUAGES or len(content) > MAX_HIGHLIGHTED_CHARACTERS or _NO_CODE.search(content):
         return html.escape(content)
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     parts: list[str] = []
-    deadline = time.monotonic() + HIGHLIGHT_SECONDS
+    deadline = time.thread_time() + HIGHLIGHT_SECONDS
     for kind, value in lexer.get_tokens(content):
-        if time.monotonic() > deadline:  # hostile text: shown without colours
+        if time.thread_time() > deadline:  # hostile text: shown without colours
             return html.escape(content)
         name, text = STANDARD_TYPES.get(kind, ""), html.escape(value)
         parts.append(f'<span class="{CODE_CLASS_PREFIX}{name}">{text}</span>' if name else text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import lru_cache
 
 from assistant.core.values import events
@@ -13,7 +14,10 @@ from assistant.markdown.render import render_block
 # Cached, because several tabs and reloads render the same blocks.
 _render = lru_cache(maxsize=4096)(render_block)
 # Longer blocks may take tens of milliseconds and are rendered in a thread.
-THREAD_BLOCK_CHARACTERS = 8_000
+THREAD_BLOCK_CHARACTERS = 2_000
+# So many characters are split at once, and short blocks are rendered for so many seconds, before other tasks run.
+PIECE_CHARACTERS = 8_000
+TURN_SECONDS = 0.01
 
 
 class BlockRenderer:
@@ -31,7 +35,12 @@ class BlockRenderer:
             return []
         if isinstance(event, events.TextMessageContent):
             splitter = self._splitters.setdefault(event.message_id, BlockSplitter())
-            return await self._blocks(event.message_id, splitter.feed(event.delta))
+            found: list[Event] = []
+            for start in range(0, len(event.delta), PIECE_CHARACTERS):
+                found += await self._blocks(
+                    event.message_id, splitter.feed(event.delta[start : start + PIECE_CHARACTERS])
+                )
+            return found
         if isinstance(event, events.TextMessageEnd):
             ended = self._splitters.pop(event.message_id, None)
             blocks = await self._blocks(event.message_id, ended.finish() if ended else [])
@@ -41,7 +50,11 @@ class BlockRenderer:
 
     async def _blocks(self, message_id: str, sources: list[str]) -> list[Event]:
         found: list[Event] = []
+        began = time.monotonic()
         for source in sources:
+            if time.monotonic() - began > TURN_SECONDS:
+                await asyncio.sleep(0)
+                began = time.monotonic()
             index = self._counts.get(message_id, 0)
             self._counts[message_id] = index + 1
             html = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assistant.mcp_client.definitions import OnTools
 from assistant.mcp_client.endpoint import Endpoint
-from assistant.toolkit.lazy_module import Late
+from assistant.toolkit.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from mcp.client.session import ElicitationFnT
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
 
 # The module that imports the SDK.
-sessions = Late("assistant.mcp_client.session")
+sessions = LazyModule("assistant.mcp_client.session")
 
 
 @asynccontextmanager

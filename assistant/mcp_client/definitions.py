@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assistant.toolkit.definition.handwritten import closed
-from assistant.toolkit.schema.check import mistake_in
+from assistant.toolkit.schema.check import schema_error
 
 if TYPE_CHECKING:
     from mcp_types import Tool as ListedTool
@@ -131,7 +131,7 @@ def _check_schemas(tool: ListedTool) -> None:
         try:
             if len(_canonical(schema)) > MAX_SCHEMA:
                 raise ValueError(f"it has more than {MAX_SCHEMA} characters")
-            mistake = mistake_in(closed(schema) if label == "inputSchema" else schema) if schema is not None else ""
+            mistake = schema_error(closed(schema) if label == "inputSchema" else schema) if schema is not None else ""
         except (RecursionError, ValueError) as exc:
             raise ValueError(f"{label}: {exc or 'it is nested too deeply'}") from None
         if mistake or (label == "inputSchema" and tool.input_schema.get("type", "object") != "object"):

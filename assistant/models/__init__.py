@@ -1,4 +1,4 @@
-"""The rows of the product: tenants, assistants, conversations, runs, usage and the audit."""
+"""The database models: tenants, assistants, conversations, runs, usage and the audit trail."""
 
 from assistant.models.assistants import Assistant, PromptVersion, Provider, ToolSetting
 from assistant.models.audit import AuditEntry

@@ -1,4 +1,4 @@
-"""What answers: providers, assistants, their prompts, and the switches of their tools."""
+"""Providers, assistants, their prompt versions and tool settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from django.db import models
 from django.db.models import Q
 
 from assistant.models.fields import AddressField, EncryptedTextField
-from assistant.models.tenants import Tenant, refuse_foreign
+from assistant.models.tenants import Tenant, validate_same_tenant
 
 
 class Provider(models.Model):
-    """An OpenAI-compatible server; without a tenant it is open to every tenant."""
+    """An OpenAI-compatible server; one without a tenant can be used by every tenant."""
 
     tenant = models.ForeignKey(
         Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="providers", help_text="Empty: for all."
@@ -24,16 +24,18 @@ class Provider(models.Model):
     api_key = EncryptedTextField("API key", blank=True)
     default_model = models.CharField(max_length=200)
     is_strict = models.BooleanField(
-        "strict schemas", default=False, help_text="The server holds tool arguments to their schema (strict mode)."
+        "strict schemas",
+        default=False,
+        help_text="The server guarantees that tool arguments follow their schema (strict mode).",
     )
     sees_images = models.BooleanField(
-        default=False, help_text="Images that tools return are shown to the model, not only named."
+        default=False, help_text="Send images that tools return to the model. Otherwise it reads only their names."
     )
     prices = models.JSONField(
         default=dict,
         blank=True,
         help_text='What a million tokens cost, by the model\'s name or its beginning: {"gpt-4.1": {"input": 2, '
-        '"output": 8, "cached_input": 0.5}}. Empty: nothing is known of costs.',
+        '"output": 8, "cached_input": 0.5}}. Empty: costs are not computed.',
     )
     is_small = models.BooleanField(
         "small model", default=False, help_text="Shows the model worked examples of each tool before the conversation."
@@ -89,28 +91,28 @@ class Assistant(models.Model):
     )
     max_seconds = models.PositiveIntegerField(default=300, help_text="Seconds for one run. 0: no limit.")
     history_tokens = models.PositiveIntegerField(
-        default=24_000, help_text="How much of the conversation the model is sent, in tokens."
+        default=24_000, help_text="Tokens of the conversation sent to the model."
     )
     history_messages = models.PositiveIntegerField(
         default=0,
-        help_text="How many messages of the conversation the model is sent, calls and results included. 0: any number.",
+        help_text="Messages of the conversation sent to the model, including calls and results. 0: no limit.",
     )
     task_schema = models.JSONField(
         null=True,
         blank=True,
-        help_text="A JSON Schema of an object: how others must put a task to this assistant. Empty: as a text.",
+        help_text="A JSON Schema of an object: the task that other assistants must send. Empty: a text.",
     )
     answer_schema = models.JSONField(
         null=True,
         blank=True,
-        help_text="A JSON Schema of an object that every answer must fit. Empty: answers are texts.",
+        help_text="A JSON Schema of an object that every answer must match. Empty: answers are text.",
     )
     delegates: models.ManyToManyField[Assistant, Assistant] = models.ManyToManyField(
         "self",
         symmetrical=False,
         blank=True,
         related_name="delegators",
-        help_text="This assistant may ask these; each answers with its own prompt, model and tools.",
+        help_text="Assistants that this one may ask; each answers with its own prompt, model and tools.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -124,11 +126,11 @@ class Assistant(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        refuse_foreign(self, self.tenant_id, "provider")
+        validate_same_tenant(self, self.tenant_id, "provider")
 
 
 class PromptVersion(models.Model):
-    """One version of an assistant's system prompt; the published one is used."""
+    """One version of an assistant's system prompt; runs use the published one."""
 
     class Status(models.TextChoices):
         DRAFT = "draft", "Draft"
@@ -160,7 +162,7 @@ class PromptVersion(models.Model):
 
 
 class ToolSetting(models.Model):
-    """A switch: how a tenant, or one of its assistants, may use a tool."""
+    """How a tenant, or one of its assistants, may use a tool: the policy, settings and secrets."""
 
     class Policy(models.TextChoices):
         ON = "on", "On"
@@ -186,7 +188,7 @@ class ToolSetting(models.Model):
         ordering = ["tenant", "tool"]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "assistant", "tool"], name="one_switch_per_tool"),
-            # SQLite knows no NULLS NOT DISTINCT.
+            # SQLite has no NULLS NOT DISTINCT.
             models.UniqueConstraint(
                 fields=["tenant", "tool"], condition=Q(assistant=None), name="one_tenant_switch_per_tool"
             ),
@@ -197,6 +199,6 @@ class ToolSetting(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        # On the assistant's page the tenant is set when the switch is stored: it is the assistant's own.
+        # The inline on the assistant's page sets the tenant only when it saves the switch.
         if self.tenant_id is not None:
-            refuse_foreign(self, self.tenant_id, "assistant")
+            validate_same_tenant(self, self.tenant_id, "assistant")

@@ -1,4 +1,4 @@
-"""Who changed what: the trail of switches, prompts, keys and settings."""
+"""The audit trail: who changed which switch, prompt, key or setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.models.tenants import Tenant
 
 
 class AuditEntry(models.Model):
-    """One act of an operator or a member; never holds a secret."""
+    """One change by an operator or a member; never contains a secret."""
 
     tenant = models.ForeignKey(Tenant, null=True, on_delete=models.CASCADE, related_name="audit_entries")
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

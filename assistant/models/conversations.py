@@ -1,4 +1,4 @@
-"""What was said: conversations (threads), their messages, and members' feedback on them."""
+"""Conversations (threads), their messages, and members' feedback on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
-    """Conversations are personal: whoever asks names the tenant and the user."""
+    """Conversations are personal, so every query names the tenant and the user."""
 
     def visible_to(self, *, tenant_id: int, user_id: UserId) -> ConversationQuerySet:
         return self.filter(tenant_id=tenant_id, user_id=user_id, is_stateless=False)
@@ -31,12 +31,12 @@ class Conversation(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=200, blank=True)
-    summary = models.TextField(
-        blank=True, help_text="What the model is told of the messages that it is no longer sent."
-    )
+    summary = models.TextField(blank=True, help_text="Sent to the model in place of the older messages.")
     summarised_to = models.PositiveIntegerField(default=0, editable=False)
     is_stateless = models.BooleanField(
-        default=False, editable=False, help_text="Holds one run of a caller who keeps the history; nobody goes on here."
+        default=False,
+        editable=False,
+        help_text="Holds a single run of a caller that keeps its own history; it cannot be continued.",
     )
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     run_count = models.PositiveIntegerField(default=0, editable=False)
@@ -55,7 +55,7 @@ class Conversation(models.Model):
 
 
 class Message(models.Model):
-    """One entry of a conversation, in the order of `position`."""
+    """One entry of a conversation; `position` gives the order."""
 
     class Role(models.TextChoices):
         USER = "user", "User"
@@ -90,7 +90,7 @@ class Message(models.Model):
 
 
 class Feedback(models.Model):
-    """A member's opinion of one answer."""
+    """A member's rating of one answer."""
 
     class Rating(models.IntegerChoices):
         DOWN = -1, "Not helpful"

@@ -1,4 +1,4 @@
-"""People of a tenant's own product who talk to an assistant from its pages, and the pages where they may."""
+"""A tenant's end users, who chat through a widget in the tenant's own product, and the origins that may embed it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
 def validate_origin(origin: str) -> None:
-    """Raise `ValidationError` unless `origin` is what browsers send as one: scheme, host and, if unusual, port."""
+    """Raise `ValidationError` unless `origin` is as browsers send it: scheme, host and any non-default port."""
     match = _ORIGIN.fullmatch(origin)
     if match is None or match[2] == _DEFAULT_PORTS[match[1]]:
         raise ValidationError(
@@ -27,7 +27,7 @@ def validate_origin(origin: str) -> None:
 
 
 class WidgetOrigin(models.Model):
-    """A site whose pages may show an assistant to the tenant's end users; without a row no page may."""
+    """An origin whose pages may embed an assistant for the tenant's end users; pages without a row may not."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="widget_origins")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="widget_origins")
@@ -48,19 +48,19 @@ class WidgetOrigin(models.Model):
 
 
 class EndUser(models.Model):
-    """One of a tenant's own end users, known by the id that its backend gives them.
+    """One of a tenant's own end users, identified by the id that the tenant's backend gives them.
 
-    `user` is a user of this person's alone, who has no password and cannot sign in: so everything that is personal to
-    users (conversations, runs, limits) is personal to end users by the same rules.
+    Each has a `user` row of their own, without a password and unable to sign in, so that everything personal to users
+    (conversations, runs, limits) applies to end users unchanged.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="end_users")
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="end_user")
-    external_id = models.CharField(max_length=128, help_text="The tenant's own id of them.")
+    external_id = models.CharField(max_length=128, help_text="The tenant's own id of the end user.")
     name = models.CharField(max_length=200, blank=True)
-    context = models.JSONField(default=dict, blank=True, help_text="What tools are told of them; never the model.")
+    context = models.JSONField(default=dict, blank=True, help_text="Available to tools, never sent to the model.")
     created_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(help_text="When they were last given a token.")
+    seen_at = models.DateTimeField(help_text="When the last token was issued.")
 
     class Meta:
         ordering = ["-seen_at"]

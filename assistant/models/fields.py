@@ -1,4 +1,4 @@
-"""Model fields of our own: text that is encrypted at rest, and addresses that this server opens."""
+"""Custom model fields: encrypted text, and URLs that this server opens."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ else:
 
 
 def cipher() -> MultiFernet:
-    """The deployment's keys: the first encrypts, all decrypt."""
+    """Return the cipher of FIELD_ENCRYPTION_KEYS: the first key encrypts, all of them decrypt."""
     return MultiFernet([Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS])
 
 
 class EncryptedTextField(TextField):
-    """Text that only ciphertext of reaches the database; the empty string stays empty. A mapping is kept as JSON.
+    """Text stored encrypted; the empty string is stored as it is, a mapping as JSON.
 
-    Raises `ImproperlyConfigured` on reading a value that none of FIELD_ENCRYPTION_KEYS encrypted.
+    Reading a value that none of FIELD_ENCRYPTION_KEYS can decrypt raises `ImproperlyConfigured`.
     """
 
     def to_python(self, value: Any) -> Any:
@@ -46,12 +46,12 @@ class EncryptedTextField(TextField):
             return cipher().decrypt(value.encode()).decode()
         except InvalidToken as exc:
             raise ImproperlyConfigured(
-                f"FIELD_ENCRYPTION_KEYS holds no key that reads {self.model.__name__}.{self.name}"
+                f"FIELD_ENCRYPTION_KEYS has no key that decrypts {self.model.__name__}.{self.name}"
             ) from exc
 
 
 class AddressValidator(URLValidator):
-    """A web address on any host: Django's own rule wants a dot in it, which names inside a network often lack."""
+    """Accepts http(s) URLs on any host; Django's validator requires a dot, which internal host names often lack."""
 
     schemes = ["http", "https"]
     host_re = r"\w(?:[\w-]*\w)?(?:\.\w(?:[\w-]*\w)?)*\.?"
@@ -66,11 +66,11 @@ class AddressValidator(URLValidator):
 
 
 class AddressField(URLField):
-    """A URL that this server opens; whether it may is the guard's to judge."""
+    """A URL that this server opens; `UrlGuard` decides whether it may."""
 
     default_validators = [AddressValidator()]
 
     def deconstruct(self) -> Any:
-        # To migrations it is the column that it is.
+        # Migrations need the column only, so they do not depend on this class.
         name, _, args, kwargs = super().deconstruct()
         return name, "django.db.models.URLField", args, kwargs

@@ -1,4 +1,4 @@
-"""Images and other files that tools returned, kept with the call that made them."""
+"""Images and other files that tools returned, stored with the call that made them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.models.tenants import Tenant
 
 
 class ToolFile(models.Model):
-    """One file of a tool's result; small enough (`assistant.toolkit.media.MAX_BYTES`) for the database."""
+    """One file of a tool's result, at most `assistant.toolkit.media.MAX_BYTES` bytes."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="tool_files")

@@ -1,4 +1,4 @@
-"""Answers that are kept for a while, so that a request that is sent again does nothing twice."""
+"""Stored responses to requests with an `Idempotency-Key`, so that a repeated request has no second effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.models.tenants import Tenant
 
 
 class IdempotentAnswer(models.Model):
-    """What a member's request with an `Idempotency-Key` was answered; without a status it is being worked on."""
+    """The response to a member's request with an `Idempotency-Key`; without a status the request is in progress."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

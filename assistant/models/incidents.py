@@ -1,4 +1,4 @@
-"""What must never happen and was stopped: for the operator to look into."""
+"""Isolation failures that were stopped, for the operator to investigate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.models.tenants import Tenant
 
 
 class Incident(models.Model):
-    """A tool's result that held another tenant's row, stopped before the model saw it."""
+    """A tool result that contained another tenant's row and was withheld from the model."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="incidents")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

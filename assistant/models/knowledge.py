@@ -1,4 +1,4 @@
-"""A tenant's documents and the passages that are searched in them."""
+"""A tenant's documents, and the passages that full-text search finds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Document(models.Model):
-    """A text that the tenant's assistants may quote; `services.knowledge.documents` stores and indexes it."""
+    """A text that assistants can search and quote; `services.knowledge.documents` stores and indexes it."""
 
     class Kind(models.TextChoices):
         TEXT = "text", "Plain text"
@@ -16,7 +16,7 @@ class Document(models.Model):
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="documents")
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MARKDOWN)
-    text = models.TextField(blank=True, help_text="What is searched; of a PDF its pages, parted by form feeds.")
+    text = models.TextField(blank=True, help_text="The searched text; pages of a PDF are separated by form feeds.")
     filename = models.CharField(max_length=200, blank=True, editable=False, help_text="Of the file it was read from.")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -30,7 +30,7 @@ class Document(models.Model):
 
 
 class Passage(models.Model):
-    """A piece of a document, small enough to quote; triggers keep the full-text index in step."""
+    """A part of a document, short enough to quote; database triggers update the full-text index."""
 
     tenant = models.ForeignKey("assistant.Tenant", on_delete=models.CASCADE, related_name="+")
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="passages")

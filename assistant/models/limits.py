@@ -1,4 +1,4 @@
-"""How much a tenant and each of its members may use in a minute, a day and a month, and how much they have."""
+"""Limits of a tenant and its members per minute, day and month, and what they have used."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _money(name: str) -> models.DecimalField[Any, Any]:
 
 
 class TenantLimits(models.Model):
-    """A tenant's own limits, for all of its members together and for each of them."""
+    """A tenant's limits: for all of its members together, and for each member."""
 
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="limits")
     tenant_messages_per_minute = _number("messages a minute")
@@ -68,10 +68,10 @@ OF_TENANT, OF_MEMBER = _of("tenant"), _of("member")
 
 
 class QuotaUse(models.Model):
-    """What a tenant (without a user) or a member has used in the minute, day and month that it was last used in.
+    """What a tenant (if `user` is null) or a member used in its latest minute, day and month.
 
-    Days and months are UTC's. Tokens and cost hold what running runs are expected to take. There are rows only where
-    something is limited; one that is deleted is counted anew from runs, usage and tool calls.
+    Days and months are in UTC. Tokens and cost include the reservations of unfinished runs. Rows exist only where a
+    limit applies; a deleted one is recomputed from runs, usage and tool calls.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="quota_uses")
@@ -90,7 +90,7 @@ class QuotaUse(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["tenant", "user"], name="one_quota_use_per_member"),
-            # SQLite knows no NULLS NOT DISTINCT.
+            # SQLite has no NULLS NOT DISTINCT.
             models.UniqueConstraint(fields=["tenant"], condition=Q(user=None), name="one_quota_use_per_tenant"),
         ]
 

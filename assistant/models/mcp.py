@@ -1,4 +1,4 @@
-"""Outside MCP servers, the credentials they are asked with, and what was decided on each of their tools."""
+"""External MCP servers, the credentials for them, and the operators' decision on each of their tools."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from assistant.toolkit.context import UserId
 
 
 class Credentials(models.Model):
-    """HTTP headers, or a client of an OAuth authorization server; the secrets are encrypted at rest.
+    """HTTP headers or an OAuth client, with the secrets encrypted at rest, and a circuit breaker.
 
-    A circuit breaker goes with them: `failures` in a row, and until when nobody asks with them.
+    The breaker counts consecutive `failures`; no request is made with the credentials before `rests_until`.
     """
 
     headers = EncryptedTextField(blank=True, help_text="A JSON object of HTTP headers, encrypted at rest.")
@@ -31,9 +31,9 @@ class Credentials(models.Model):
 
 
 class McpServer(Credentials):
-    """An outside MCP server whose tools a tenant lets in."""
+    """An external MCP server whose tools a tenant can let in."""
 
-    class Speakers(models.TextChoices):
+    class CredentialOwner(models.TextChoices):
         TENANT = "tenant", "The tenant's, for all members"
         USER = "user", "Each member's own"
 
@@ -50,7 +50,11 @@ class McpServer(Credentials):
         max_length=60, blank=True, help_text="In place of a URL: one of the deployment's MCP_STDIO_COMMANDS."
     )
     credentials_of = models.CharField(
-        "credentials", max_length=10, choices=Speakers.choices, default=Speakers.TENANT, help_text="Who it is asked as."
+        "credentials",
+        max_length=10,
+        choices=CredentialOwner.choices,
+        default=CredentialOwner.TENANT,
+        help_text="Who it is asked as.",
     )
     oauth_issuer = AddressField(
         "OAuth issuer",
@@ -60,7 +64,7 @@ class McpServer(Credentials):
     )
     oauth_scope = models.CharField("OAuth scope", max_length=500, blank=True)
     context_keys = models.JSONField(
-        "context", default=list, blank=True, help_text="What of a call's context the server is told."
+        "context", default=list, blank=True, help_text="Which parts of a call's context are sent to the server."
     )
     timeout_seconds = models.PositiveIntegerField(
         default=30, validators=[MinValueValidator(1), MaxValueValidator(240)], help_text="For one call of a tool."
@@ -83,30 +87,30 @@ class McpServer(Credentials):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store it; without a prefix, which the admin asks for, its tools are called by its name."""
+        """Save the server; an empty prefix, which the admin does not allow, is derived from the name."""
         if not self.prefix:
-            self.prefix = prefix_of(self.name)
+            self.prefix = tool_prefix(self.name)
         super().save(*args, **kwargs)
 
 
-def prefix_of(name: str) -> str:
-    """A prefix of tools' names, made of a server's name: small letters and digits, with single separators between."""
+def tool_prefix(name: str) -> str:
+    """Return a prefix for tool names from a server's name: lower-case letters and digits, separated by single -."""
     words = re.findall(r"[a-z0-9]+", name.lower())
     prefix = "-".join(words)[:24].rstrip("-") or "mcp"
-    # `ask_` begins the names of assistants as tools.
+    # Names of assistants as tools begin with `ask_`.
     return f"mcp-{prefix}"[:24] if prefix == "ask" else prefix
 
 
 class McpCredentialQuerySet(models.QuerySet["McpCredential"]):
-    """Credentials by whose they are."""
+    """Queries for members' credentials."""
 
     def of_member(self, user_id: UserId) -> McpCredentialQuerySet:
-        """Those of a user, for servers of tenants that they are a member of."""
+        """Return a user's credentials for servers of the tenants that they are a member of."""
         return self.filter(user_id=user_id, user__memberships__tenant_id=models.F("server__tenant_id"))
 
 
 class McpCredential(Credentials):
-    """What one member asks a server with, where each member has their own."""
+    """One member's credentials for a server whose members each use their own."""
 
     server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="members_credentials")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -123,7 +127,7 @@ class McpCredential(Credentials):
 
 
 class McpTool(models.Model):
-    """A tool that a server lists: as it is offered now, and as an operator let it in."""
+    """A tool that a server lists: its current definition, and the one that an operator accepted."""
 
     server = models.ForeignKey(McpServer, on_delete=models.CASCADE, related_name="tools")
     name = models.CharField(max_length=128, editable=False)

@@ -7,7 +7,7 @@ from django.db import models
 
 
 class Alarm(models.Model):
-    """A moment a member wants to be reminded of; personal, and numbered from 1 for each member."""
+    """A member's alarm; numbered from 1 for each member."""
 
     class State(models.TextChoices):
         SET = "set", "Set"

@@ -18,14 +18,14 @@ def _days(help_text: str) -> models.PositiveIntegerField[int | None, int | None]
 
 
 class Retention(models.Model):
-    """A tenant's own periods; `effective` is what holds, with the deployment's default and maximum."""
+    """A tenant's retention periods; `effective` applies the deployment's default and maximum."""
 
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="retention")
-    conversations = _days("Since the last message; runs, tool calls and files go along.")
-    tool_calls = _days("Arguments and results; who called what, when and how it ended stays.")
+    conversations = _days("Since the last message; includes runs, tool calls and files.")
+    tool_calls = _days("Arguments and results; the tool, caller, time and outcome are kept.")
     files = _days("What tools returned beside text.")
-    deliveries = _days("What was sent to webhooks, and what they answered.")
-    audit = _days("Who changed what, and incidents.")
+    deliveries = _days("Messages to webhooks and the responses.")
+    audit = _days("Audit entries and incidents.")
 
     class Meta:
         verbose_name = verbose_name_plural = "retention"
@@ -34,7 +34,7 @@ class Retention(models.Model):
         return f"Retention of {self.tenant}"
 
     def clean(self) -> None:
-        """Nothing is kept for longer than the deployment allows."""
+        """Reject periods above the deployment's maximum."""
         limit = settings.RETENTION_MAX_DAYS
         over = [name for name in KINDS if limit and (getattr(self, name) or 0) > limit]
         if over:
@@ -45,7 +45,7 @@ KINDS = ("conversations", "tool_calls", "files", "deliveries", "audit")
 
 
 def effective(own: Retention | None, kind: str) -> int | None:
-    """For how many days records of a kind are kept; None for ever."""
+    """Return for how many days records of a kind are kept; None means forever."""
     days = (getattr(own, kind) if own else None) or settings.RETENTION_DEFAULT_DAYS
     limits = [number for number in (days, settings.RETENTION_MAX_DAYS) if number]
     return min(limits, default=None)

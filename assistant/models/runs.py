@@ -1,4 +1,4 @@
-"""What was done: runs, and the audit of every tool call within them."""
+"""Runs, and the audit of every tool call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assistant.models.tenants import Tenant
 class Run(models.Model):
     """One user turn, from the user's message to the end of the answer.
 
-    A run that is `running` with a lease in the past belongs to a process that died.
+    A `running` run with an expired lease belongs to a process that died.
     """
 
     class Status(models.TextChoices):
@@ -43,11 +43,11 @@ class Run(models.Model):
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     reserved_tokens = models.PositiveIntegerField(
-        default=0, help_text="What quotas hold for it while it runs; 0: it is not counted."
+        default=0, help_text="Tokens reserved in quotas while it runs. 0: none."
     )
     reserved_cost = models.PositiveBigIntegerField(default=0)
     partial = models.JSONField(null=True, help_text="The checkpoint of a running answer.")
-    checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event that the checkpoint holds.")
+    checkpoint_seq = models.PositiveIntegerField(default=0, help_text="The last event in the checkpoint.")
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
@@ -72,12 +72,12 @@ class Run(models.Model):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it is running and nothing of it is known to be written yet."""
+        """Whether the run is running and has not stored anything yet."""
         return self.status == self.Status.RUNNING and self.checkpoint_seq == 0
 
 
 class ToolCall(models.Model):
-    """The audit of one tool call: who decided, what ran, with what, and what came of it."""
+    """The audit of one tool call: who decided, which tool ran with which arguments, and the outcome."""
 
     class Status(models.TextChoices):
         RUNNING = "running", "Running"
@@ -87,7 +87,7 @@ class ToolCall(models.Model):
         REFUSED = "refused", "Refused"
         CANCELLED = "cancelled", "Cancelled"
         AWAITING_APPROVAL = "awaiting_approval", "Awaiting approval"
-        APPROVED = "approved", "Approved, not begun"
+        APPROVED = "approved", "Approved, not started"
         DECLINED = "declined", "Declined"
         EXPIRED = "expired", "Expired"
         INTERRUPTED = "interrupted", "Interrupted"
@@ -116,7 +116,7 @@ class ToolCall(models.Model):
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.RUNNING)
     rule = models.CharField(max_length=300, blank=True, help_text="Which rule let it run, or refused it.")
     result = models.TextField(blank=True, help_text="The whole of it, where the model read a part.")
-    told = models.TextField(blank=True, help_text="What the model read, where that is not the whole result.")
+    told = models.TextField(blank=True, help_text="What the model read, if not the whole result.")
     display = models.JSONField(null=True, help_text="What the page shows in place of the result.")
     asked = models.JSONField(null=True, help_text="What the assistants said that it asked.")
     error = models.TextField(blank=True)
@@ -138,15 +138,15 @@ class ToolCall(models.Model):
 
 
 class ApprovalManager(models.Manager["Approval"]):
-    """Calls that wait for a person."""
+    """Tool calls of runs that wait for approval."""
 
     def get_queryset(self) -> models.QuerySet[Approval]:
-        # A call over MCP is answered by its caller alone.
+        # A call over MCP has no run; only its caller can approve it.
         return super().get_queryset().filter(status=ToolCall.Status.AWAITING_APPROVAL).exclude(run=None)
 
 
 class Approval(ToolCall):
-    """A tool call that waits for a person's decision: the member's own in the chat, or an operator's in the admin."""
+    """A tool call waiting for approval, by the member in the chat or an operator in the admin."""
 
     objects = ApprovalManager()  # type: ignore[misc]  # narrower than the manager of all calls
 
@@ -157,6 +157,6 @@ class Approval(ToolCall):
 
     @property
     def waiting_run(self) -> Run:
-        """The run that goes on with the answer."""
+        """The run that continues after the decision."""
         assert self.run is not None  # noqa: S101 - the manager leaves out calls without one  # nosec B101
         return self.run

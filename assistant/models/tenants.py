@@ -1,4 +1,4 @@
-"""Who is there: tenants, their members, and the members' API keys."""
+"""Tenants, their members, and the members' API keys."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def validate_timezone(name: str) -> None:
         raise ValidationError("“%(name)s” is not an IANA time zone such as Europe/Vienna.", params={"name": name})
 
 
-def refuse_foreign(row: models.Model, tenant_id: int | None, *names: str) -> None:
-    """Raise `ValidationError` for each of these keys of a row that leads to a row of another tenant."""
+def validate_same_tenant(row: models.Model, tenant_id: int | None, *names: str) -> None:
+    """Raise `ValidationError` for each of the named foreign keys that refers to another tenant's row."""
     named = {name: getattr(row, name) for name in names if getattr(row, f"{name}_id") is not None}
     if foreign := [name for name, other in named.items() if other.tenant_id not in (None, tenant_id)]:
         raise ValidationError(dict.fromkeys(foreign, "This does not belong to the tenant."))
@@ -35,17 +35,18 @@ class Tenant(models.Model):
     slug = models.SlugField(max_length=63, unique=True)
     name = models.CharField(max_length=200)
     timezone = models.CharField(max_length=64, default="UTC", validators=[validate_timezone])
-    is_active = models.BooleanField(default=True, help_text="A suspended tenant's members are refused at every door.")
+    is_active = models.BooleanField(default=True, help_text="Members of an inactive tenant are refused everywhere.")
     default_provider = models.ForeignKey(
         "assistant.Provider",
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="Answers for assistants that name none. Empty: the tenant's oldest own, else the deployment's.",
+        help_text="For assistants without a provider. Empty: the tenant's oldest own, else the deployment's.",
     )
     ends_runs_on_tool_failure = models.BooleanField(
-        default=False, help_text="An unexpected failure of a tool ends the run. Otherwise the model is told of it."
+        default=False,
+        help_text="An unexpected failure of a tool ends the run. Otherwise the model reads an error message.",
     )
     external_id = models.CharField(  # noqa: DJ001 - unique where it is given
         max_length=64,
@@ -64,17 +65,17 @@ class Tenant(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        refuse_foreign(self, self.pk, "default_provider")
+        validate_same_tenant(self, self.pk, "default_provider")
 
 
 class Membership(models.Model):
-    """A user's place in a tenant."""
+    """A user's membership of a tenant, with a role."""
 
     class Role(models.TextChoices):
         MEMBER = "member", "Member"
         ADMIN = "admin", "Admin"
         OWNER = "owner", "Owner"
-        # Comes through the tenant's own pages alone: no session and no API key speaks for them.
+        # Authenticated by a widget token only, never by a session or an API key.
         END_USER = "end_user", "End user"
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
@@ -91,7 +92,7 @@ class Membership(models.Model):
 
 
 class ApiKey(models.Model):
-    """A key that speaks for one member of one tenant; only its prefix and SHA-256 are kept."""
+    """A key that acts as one member of one tenant; only its prefix and SHA-256 hash are stored."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="api_keys")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="assistant_api_keys")
@@ -119,7 +120,7 @@ class ApiKey(models.Model):
 
 
 class ApiKeyUse(models.Model):
-    """How much a key with limits was used in the minute and the day that it was last used in."""
+    """Requests of a key with limits in its latest minute and day."""
 
     key = models.OneToOneField(ApiKey, on_delete=models.CASCADE, related_name="use", primary_key=True)
     minute_at = models.DateTimeField()

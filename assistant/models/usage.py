@@ -1,4 +1,4 @@
-"""What it took: tokens by run and model."""
+"""Token usage by run and model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistant.models.tenants import Tenant
 
 
 class UsageEntry(models.Model):
-    """Tokens that one run took of one model, as the provider counted them."""
+    """Tokens that one run used of one model, as counted by the provider."""
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="usage")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -1,4 +1,4 @@
-"""Where a tenant's own programs are told of events, and each message that is told them."""
+"""Webhooks, which send events to a tenant's own programs, and their deliveries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from assistant.models.tenants import Tenant
 
 
 class Webhook(models.Model):
-    """An address of a tenant's that is sent events; its signing secrets are encrypted at rest."""
+    """A tenant's URL that receives events; its signing secrets are encrypted at rest."""
 
     class Event(models.TextChoices):
-        RUN_FINISHED = "run.finished", "run.finished: a run has ended, well or not"
-        APPROVAL_WANTED = "approval.wanted", "approval.wanted: a run waits for a person to approve a tool call"
-        QUOTA_REACHED = "quota.reached", "quota.reached: something is refused because it was used so much"
-        TOOL_INCIDENT = "tool.incident", "tool.incident: a tool's result was stopped, since it held a foreign row"
+        RUN_FINISHED = "run.finished", "run.finished: a run has ended, with or without an error"
+        APPROVAL_WANTED = "approval.wanted", "approval.wanted: a run waits for approval of a tool call"
+        QUOTA_REACHED = "quota.reached", "quota.reached: a request was refused because a quota is used up"
+        TOOL_INCIDENT = (
+            "tool.incident",
+            "tool.incident: a tool's result was withheld because it contained another tenant's row",
+        )
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhooks")
     name = models.CharField(max_length=100)
@@ -25,11 +28,15 @@ class Webhook(models.Model):
     is_active = models.BooleanField(default=True)
     secret = EncryptedTextField(editable=False)
     previous_secret = EncryptedTextField(blank=True, editable=False)
-    previous_secret_until = models.DateTimeField(null=True, editable=False, help_text="Until then both secrets sign.")
-    failing_since = models.DateTimeField(
-        null=True, editable=False, help_text="When it first failed after its last success."
+    previous_secret_until = models.DateTimeField(
+        null=True, editable=False, help_text="Until then messages are signed with both secrets."
     )
-    disabled_at = models.DateTimeField(null=True, editable=False, help_text="When it was switched off for failing.")
+    failing_since = models.DateTimeField(
+        null=True, editable=False, help_text="Time of the first failure since the last success."
+    )
+    disabled_at = models.DateTimeField(
+        null=True, editable=False, help_text="When it was switched off because of failures."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -41,9 +48,9 @@ class Webhook(models.Model):
 
 
 class WebhookDelivery(models.Model):
-    """One event on its way to one webhook; it is written in the transaction of what it tells of.
+    """One event for one webhook, written in the transaction of the change that it reports.
 
-    Whoever sends it puts `next_try_at` ahead and writes their `claim`: if they die, it is due again.
+    A worker claims it by setting `claim` and moving `next_try_at` ahead; if the worker dies, it becomes due again.
     """
 
     class Status(models.TextChoices):
@@ -53,9 +60,11 @@ class WebhookDelivery(models.Model):
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhook_deliveries")
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
-    message_id = models.CharField(max_length=64, help_text="The same at every try; receivers tell repeats by it.")
+    message_id = models.CharField(
+        max_length=64, help_text="The same for every attempt, so that receivers can detect repeats."
+    )
     event = models.CharField(max_length=40)
-    body = models.TextField(help_text="The very text that is sent and signed.")
+    body = models.TextField(help_text="The exact text that is sent and signed.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
     next_try_at = models.DateTimeField(null=True)

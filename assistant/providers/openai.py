@@ -27,7 +27,7 @@ from assistant.providers.openai_wire.request_body import request_body
 from assistant.providers.openai_wire.response_body import Body
 from assistant.providers.openai_wire.sse import EventReader
 from assistant.toolkit.guards.url_guard import UrlGuard
-from assistant.toolkit.lazy_module import Late
+from assistant.toolkit.lazy_module import LazyModule
 from assistant.toolkit.logs import request_id
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 # The module that imports the openai package; this takes a good part of a second.
-http_clients = Late("assistant.providers.openai_wire.http_clients")
+http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
 # Servers (by address and key: a gateway may route each key elsewhere) that refused `stream_options`.
 _without_usage: set[tuple[str, str]] = set()
 # Servers (by address and model) that refused structured output.

@@ -40,6 +40,7 @@ class BoundedLabel:
 
 _tenant = BoundedLabel(settings.METRICS_TENANTS)
 _model, _tool, _provider = BoundedLabel(100), BoundedLabel(500), BoundedLabel(100)
+_coroutine = BoundedLabel(100)
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 
@@ -57,6 +58,13 @@ _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 _answers = Counter("assistant_http_answers", "Answered requests and websocket handshakes.", ["method", "status"])
 _sweep_seconds = Gauge("assistant_presence_sweep_seconds", "How long the last look at open connections took.")
+_held_seconds = Histogram(
+    "assistant_loop_held_seconds",
+    "How long a task held the event loop, from 100 ms on, by its coroutine.",
+    ["task"],
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+_longest_delay = Gauge("assistant_loop_longest_delay_seconds", "The latest that a timer of the event loop ever was.")
 _swept_at = Gauge("assistant_presence_sweep_timestamp_seconds", "When open connections were last looked at.")
 
 
@@ -114,6 +122,22 @@ def count_response(method: str, status: int) -> None:
 def count_delivery(outcome: str) -> None:
     """Count an attempt to deliver a webhook event: `delivered`, `pending` (to be retried) or `failed`."""
     _deliveries.labels(outcome).inc()
+
+
+def count_held(coroutine: str, seconds: float) -> None:
+    """Count a time in which a task of this coroutine held the event loop, so that nothing else in the process ran."""
+    _held_seconds.labels(_coroutine(coroutine)).observe(seconds)
+
+
+_latest = 0.0
+
+
+def record_delay(seconds: float) -> None:
+    """Record by how much a timer of the event loop was late; the metric shows the longest delay."""
+    global _latest  # noqa: PLW0603 - the gauge cannot be read
+    if seconds > _latest:
+        _latest = seconds
+        _longest_delay.set(seconds)
 
 
 def record_connection_check(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What the admin's front page says on top: who answers for each assistant."""
+"""Template tags of the admin's index page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN_ASSISTANTS = 12
 
 @register.inclusion_tag("admin/assistant/answering.html", takes_context=True)
 def who_answers(context: Context) -> dict[str, Any]:
-    """The user's assistants, each with its provider and model; of many only the first."""
+    """List the user's first `SHOWN_ASSISTANTS` assistants, each with its provider and model."""
     user = context["request"].user
     rows = Assistant.objects.filter(is_active=True).select_related("provider", "tenant", "tenant__default_provider")
     rows = rows.prefetch_related("tenant__providers")

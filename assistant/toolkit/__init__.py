@@ -1,4 +1,4 @@
-"""Tools that a language model can have called, with a context that it never sees."""
+"""Tools that a language model can call, with a context that it never sees."""
 
 from assistant.toolkit.calls.results import ToolResult, convert, register_converter
 from assistant.toolkit.context import TenantInfo, ToolContext, UserInfo, current_context

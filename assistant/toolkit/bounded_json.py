@@ -1,8 +1,7 @@
-"""Reads JSON from outside up to a stated depth.
+"""Parses untrusted JSON with a bound on its nesting depth.
 
-Parsers differ in how deep they read before they raise `RecursionError`: about a thousand levels on Python 3.11, nine
-thousand on 3.13. What they let through then overflows the first recursive function that handles it, so the levels are
-counted before a text is parsed.
+Parsers raise `RecursionError` at different depths: about 1,000 levels on Python 3.11, 9,000 on 3.13. A value just below
+that overflows the first recursive function that handles it, so levels are counted before a text is parsed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _END = object()
 
 
 class TooDeep(ValueError):
-    """JSON with more levels than its reader takes."""
+    """The JSON has more levels than allowed."""
 
 
 def check_depth(text: str | bytes, max_depth: int = MAX_DEPTH) -> None:
@@ -36,7 +35,7 @@ def check_depth(text: str | bytes, max_depth: int = MAX_DEPTH) -> None:
 
 
 def may_exceed(text: str | bytes, max_depth: int = MAX_DEPTH) -> bool:
-    """Whether a text has so many opening brackets that only `check_depth` can tell; a fraction of its cost."""
+    """Whether a text has more than `max_depth` opening brackets, so that `check_depth` is needed; much cheaper."""
     if isinstance(text, str):
         return text.count("[") + text.count("{") > max_depth
     return text.count(b"[") + text.count(b"{") > max_depth
@@ -45,18 +44,18 @@ def may_exceed(text: str | bytes, max_depth: int = MAX_DEPTH) -> bool:
 def load_json(
     text: str | bytes, *, max_depth: int = MAX_DEPTH, loads: Callable[..., Any] = json.loads, **options: Any
 ) -> Any:
-    """Parse a JSON text by `loads`, which is given the options.
+    """Parse a JSON text with `loads(text, **options)`.
 
     Raises:
-        TooDeep: it has more than `max_depth` levels.
-        ValueError: it is not JSON.
+        TooDeep: the text has more than `max_depth` levels.
+        ValueError: the text is not JSON.
     """
     check_depth(text, max_depth)
     return loads(text, **options)
 
 
 class BoundedDecoder(json.JSONDecoder):
-    """The standard library's decoder with the bound, for what takes a decoder's class, as Django's JSON fields do."""
+    """A `JSONDecoder` with the bound, for code that takes a decoder class, such as Django's JSON fields."""
 
     def decode(self, s: str, *args: Any, **options: Any) -> Any:
         try:
@@ -67,7 +66,7 @@ class BoundedDecoder(json.JSONDecoder):
 
 
 def is_deeper(value: Any, max_depth: int = MAX_DEPTH) -> bool:
-    """Whether a value of dicts, lists and tuples has more than `max_depth` levels, as one that holds itself has."""
+    """Whether a value of dicts, lists and tuples has more than `max_depth` levels; true of one that contains itself."""
     levels: list[Iterator[Any]] = [iter((value,))]
     while levels:
         item = next(levels[-1], _END)
@@ -81,9 +80,9 @@ def is_deeper(value: Any, max_depth: int = MAX_DEPTH) -> bool:
 
 
 def _depth(text: str | bytes) -> int:
-    """The most brackets that are open at one place, those in strings not counted.
+    """Return the maximum number of open brackets, ignoring those in strings.
 
-    Of a text that is not JSON it is exact up to the first mistake, and no parser reads on from there.
+    For invalid JSON the count is exact up to the first error, where every parser stops.
     """
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     brackets = _STRING.sub(b"", encoded).translate(_STEPS, _NO_BRACKETS)

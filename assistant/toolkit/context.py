@@ -1,4 +1,4 @@
-"""What the program, never the model, hands to a tool: who is asking, for whom, and in which run."""
+"""The context of a tool call: tenant, user, run, settings and secrets. Never sent to the model."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from assistant.toolkit.errors import MissingSecret, ToolError
-from assistant.toolkit.thread_context import carry_into_threads
+from assistant.toolkit.thread_context import propagate_to_threads
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
-# The event loop that waits for a sync tool, seen from the tool's thread.
+# In a sync tool's thread: the event loop that waits for it.
 home_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("home_loop")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 _MEMBERS_ONLY = "This tool works for a tenant's members only."
 
-# The primary key of a user: a number, a text or a UUID, as the project's user model has it.
+# The primary key of a user: an int, str or UUID, depending on the project's user model.
 UserId: TypeAlias = Any
 
 
@@ -31,7 +31,7 @@ UserId: TypeAlias = Any
 class TenantInfo:
     """The tenant a tool acts for; `timezone` is an IANA name.
 
-    `external_id` is the primary key, as text, of the project's own tenant that it stands for (docs/saas.md).
+    `external_id` is the primary key, as text, of the project's own tenant that it follows (docs/saas.md).
     """
 
     id: int | str | None = None
@@ -42,7 +42,7 @@ class TenantInfo:
 
     @property
     def pk(self) -> int:
-        """The primary key of the tenant's row, for queries. Raises `ToolError` if the call is for no stored tenant."""
+        """The primary key of the tenant's row, for queries. Raises `ToolError` if the call has no stored tenant."""
         if not isinstance(self.id, int):
             raise ToolError(_MEMBERS_ONLY)
         return self.id
@@ -57,7 +57,7 @@ class UserInfo:
 
     @property
     def pk(self) -> UserId:
-        """The primary key of the user's row, for queries. Raises `ToolError` if the call is for no stored user."""
+        """The primary key of the user's row, for queries. Raises `ToolError` if the call has no stored user."""
         if self.id is None:
             raise ToolError(_MEMBERS_ONLY)
         return self.id
@@ -65,11 +65,15 @@ class UserInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The circumstances of one tool call; nothing of it is sent to a model or put into a schema.
+    """The context of one tool call; it is not sent to the model and not part of the tool's schema.
 
-    `history` is this run's messages so far, from the user's on, `config` the tool's settings for this tenant,
-    `deadline` the moment at which the call is given up, `extra` whatever the program adds. Secrets and extra values do
-    not show in `repr`.
+    Secrets and extra values are left out of `repr`.
+
+    Attributes:
+        deadline: when the call is cancelled.
+        history: the run's messages so far, starting with the user's.
+        config: the tool's settings for this tenant.
+        extra: values that the calling program adds.
     """
 
     tenant: TenantInfo = TenantInfo()
@@ -82,8 +86,8 @@ class ToolContext:
     deadline: datetime | None = None
     history: tuple[Any, ...] = field(default=(), repr=False)
     config: Any = field(default=None, repr=False)
-    extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, repr=False)
-    secrets: Mapping[str, str] = field(default_factory=lambda: _NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=lambda: _EMPTY, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=lambda: _EMPTY, repr=False)
     progress: Progress | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,35 +96,35 @@ class ToolContext:
         object.__setattr__(self, "history", tuple(self.history))
 
     def secret(self, name: str) -> str:
-        """A secret of this tool for this tenant. Raises `MissingSecret` if it is not set."""
+        """Return the tenant's secret for this tool. Raises `MissingSecret` if it is not set."""
         try:
             return self.secrets[name]
         except KeyError:
             raise MissingSecret(name) from None
 
     def report_progress(self, done: float, total: float | None = None, message: str = "") -> Awaitable[None]:
-        """Tell whoever watches how far the call is: `done` of `total`, in any unit.
+        """Report the progress of the call to clients: `done` of `total`, in any unit.
 
-        Async tools await it. A sync tool, in its thread, just calls it.
+        Async tools await the result; sync tools just call the method.
         """
         home = home_loop.get(None)
         if self.progress is None:
-            return _Told()
+            return _Done()
         if home is None or home is _running_loop():
             return self.progress(done, total, message)
-        asyncio.run_coroutine_threadsafe(_tell(self.progress, done, total, message), home)
-        return _Told()
+        asyncio.run_coroutine_threadsafe(_report(self.progress, done, total, message), home)
+        return _Done()
 
 
-class _Told:
-    """Nothing is left to be awaited."""
+class _Done:
+    """An awaitable that is already done."""
 
     def __await__(self) -> Generator[None, None, None]:
         return
         yield
 
 
-async def _tell(progress: Progress, done: float, total: float | None, message: str) -> None:
+async def _report(progress: Progress, done: float, total: float | None, message: str) -> None:
     await progress(done, total, message)
 
 
@@ -132,7 +136,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 class _Call:
-    """A call that runs: its context, until it is over."""
+    """A running call; its context is valid until `is_over`."""
 
     __slots__ = ("context", "is_over")
 
@@ -145,10 +149,10 @@ _current: contextvars.ContextVar[_Call] = contextvars.ContextVar("tool_call")
 
 
 def current_context() -> ToolContext:
-    """The context of the tool call that this code runs for, in threads and tasks that it started too.
+    """Return the context of the running tool call, also in threads and tasks that the tool started.
 
-    What outlives the call no longer has it: a worker that one tenant's call happened to start must not go on to work
-    in that tenant's name. Hand the context on by hand to what is meant to live longer.
+    It is not available after the call, so that a shared worker started by one tenant's call does not go on acting for
+    that tenant. Pass the context explicitly to code that outlives the call.
 
     Raises:
         LookupError: no tool is running here.
@@ -157,13 +161,13 @@ def current_context() -> ToolContext:
     if call is None:
         raise LookupError("No tool is running here.")
     if call.is_over:
-        raise LookupError("The tool call that started this is over; hand its context on to what outlives it.")
+        raise LookupError("The tool call that started this code has ended; pass its context explicitly.")
     return call.context
 
 
 @contextmanager
 def use_context(context: ToolContext) -> Iterator[None]:
-    """Make `context` the current one within the block, and below it."""
+    """Make `context` the current one within the block."""
     call = _Call(context)
     token = _current.set(call)
     try:
@@ -174,7 +178,7 @@ def use_context(context: ToolContext) -> Iterator[None]:
 
 
 @contextmanager
-def _sharing(call: _Call) -> Iterator[None]:
+def _share(call: _Call) -> Iterator[None]:
     token = _current.set(call)
     try:
         yield
@@ -182,9 +186,9 @@ def _sharing(call: _Call) -> Iterator[None]:
         _current.reset(token)
 
 
-def _carrier() -> AbstractContextManager[None] | None:
+def _capture_context() -> AbstractContextManager[None] | None:
     call = _current.get(None)
-    return None if call is None else _sharing(call)
+    return None if call is None else _share(call)
 
 
-carry_into_threads(_carrier)
+propagate_to_threads(_capture_context)

@@ -1,4 +1,4 @@
-"""What can go wrong with a tool, by who must act."""
+"""The exceptions of tools."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 class ToolsError(Exception):
-    """Everything that this package raises on purpose."""
+    """The base of this package's exceptions."""
 
 
 class InvalidTool(ToolsError):
@@ -14,13 +14,13 @@ class InvalidTool(ToolsError):
 
 
 class ToolError(ToolsError):
-    """Something the model should know: it reads the message, and may try again."""
+    """An error for the model, which reads the message and can try again."""
 
 
 class InvalidArguments(ToolError):
-    """The model's arguments do not fit the tool's schema.
+    """The model's arguments do not match the tool's schema.
 
-    `fields` maps the path of each wrong field to what is wrong with it.
+    `fields` maps the path of each invalid field to its problem.
     """
 
     def __init__(self, message: str, fields: Mapping[str, str] | None = None) -> None:
@@ -29,7 +29,7 @@ class InvalidArguments(ToolError):
 
 
 class UnknownTool(ToolError):
-    """No tool has that name; `name` is the one that was asked for."""
+    """There is no tool with this name; `name` is the requested one."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         names = ", ".join(known) or "none"
@@ -38,7 +38,7 @@ class UnknownTool(ToolError):
 
 
 class ForeignRow(ToolsError):
-    """A tool's result holds a database row of another tenant; it is stopped before the model reads it."""
+    """A tool's result contains a database row of another tenant; it is not passed to the model."""
 
 
 class MissingSecret(ToolError, KeyError):
@@ -48,5 +48,5 @@ class MissingSecret(ToolError, KeyError):
         super().__init__(f"The secret {name!r} of this tool is not set. An administrator can set it.")
         self.name = name
 
-    # KeyError would put the sentence between quotes.
+    # KeyError would show the message in quotes.
     __str__ = Exception.__str__

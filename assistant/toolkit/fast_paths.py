@@ -1,8 +1,8 @@
 """Which fast paths are in use.
 
-A fast path relies on the internals of another package to save time where it counts. Each stands in a folder named
-`fast_paths` beside its plain twin, says there what it saves, and asks here whether it may be used: not if the setting
-`FAST_PATHS` is false, nor with a version of the package that it was not tried with, which is logged once.
+A fast path relies on the internals of another package to save time. Each is in a folder named `fast_paths` next to its
+plain implementation, documents what it saves, and calls `is_used`, which is false if the setting `FAST_PATHS` is false
+or the installed version of the package is untested; the latter is logged once.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from importlib.metadata import version
 logger = logging.getLogger(__name__)
 
 PYTHON = "Python"
-# By fast path: the package whose internals it relies on, and the versions (major and minor) that it was tried with.
-TRIED: dict[str, tuple[str, frozenset[str]]] = {
+# By fast path: the package whose internals it relies on, and the tested versions (major.minor).
+TESTED_VERSIONS: dict[str, tuple[str, frozenset[str]]] = {
     "prepared statements": ("Django", frozenset({"5.2", "6.1"})),
     "direct body": ("aiohttp", frozenset({"3.14"})),
     "request head": ("openai", frozenset({"3.52"})),
@@ -31,17 +31,17 @@ def configure(*, enabled: bool) -> None:
 
 
 def is_used(name: str) -> bool:
-    """Whether the fast path of that name, a key of `TRIED`, is to be used."""
-    return _settings["enabled"] and _is_tried(name)
+    """Whether to use the fast path with this name, a key of `TESTED_VERSIONS`."""
+    return _settings["enabled"] and _is_tested(name)
 
 
 @cache
-def _is_tried(name: str) -> bool:
-    package, tried = TRIED[name]
+def _is_tested(name: str) -> bool:
+    package, tried = TESTED_VERSIONS[name]
     installed = platform.python_version() if package == PYTHON else version(package)
     if ".".join(installed.split(".")[:2]) in tried:
         return True
     logger.warning(
-        "The fast path %r was not tried with %s %s; the slower plain path is used.", name, package, installed
+        "The fast path %r is not tested with %s %s; the slower plain path is used.", name, package, installed
     )
     return False

@@ -1,4 +1,4 @@
-"""Modules that take long to import: no start waits for them, nor does the event loop."""
+"""Lazy imports of slow modules, off the event loop."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import importlib
 import threading
 from types import ModuleType
 
-# Packages whose modules import each other in a circle fail half-way if two threads begin at two ends of it.
-_one_at_a_time = threading.Lock()
+# Packages with circular imports can fail if two threads import different modules of them at the same time.
+_import_lock = threading.Lock()
 
 
-class Late:
-    """A module that is imported when it is first needed.
+class LazyModule:
+    """A module that is imported at its first use.
 
     Args:
         name: its dotted name.
@@ -23,13 +23,13 @@ class Late:
         self._module: ModuleType | None = None
 
     async def get(self) -> ModuleType:
-        """The module; the first time it is imported in a thread."""
+        """Return the module, imported in a thread if it is not loaded yet."""
         if self._module is None:
             return await asyncio.to_thread(self.load)
         return self._module
 
     def load(self) -> ModuleType:
-        """Import it, so that nobody need wait for it later."""
-        with _one_at_a_time:
+        """Import and return the module; at start-up this avoids the delay of the first use."""
+        with _import_lock:
             self._module = importlib.import_module(self._name)
         return self._module

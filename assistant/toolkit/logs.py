@@ -1,7 +1,7 @@
-"""What is done, logged with its tenant, run and request in each record; never what was said or passed.
+"""Logging with the tenant, run and request in each record; never with messages, arguments or results.
 
-Operations are logged at DEBUG (`note`). A deployment's handler has the filter `Labels`, and for a log collector the
-formatter `JsonLines`.
+Operations are logged at DEBUG (`log_operation`). A deployment's handler uses the filter `ContextFilter` and, for a log
+collector, the formatter `JsonLines`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assistant.toolkit.context import ToolContext
 
 @dataclass(slots=True)
 class Request:
-    """One request or connection that is being answered; `tenant` is filled in once it is known who calls."""
+    """One request or connection in progress; `tenant` is set after authentication."""
 
     id: str
     tenant: str = ""
@@ -30,21 +30,21 @@ _run: ContextVar[tuple[str, str]] = ContextVar("logged_run", default=("", ""))
 _request: ContextVar[Request | None] = ContextVar("logged_request", default=None)
 
 
-def note(logger: logging.Logger, context: ToolContext, message: str, *values: Any) -> None:
+def log_operation(logger: logging.Logger, context: ToolContext, message: str, *values: Any) -> None:
     """Log one operation of a run. `values` are names, counts and durations: no arguments, results, texts or secrets."""
     if logger.isEnabledFor(logging.DEBUG):
         text = f"{message} (tenant %s, run %s)"
-        logger.debug(text, *values, context.tenant.slug, context.run_id, extra=whose(context), stacklevel=2)
+        logger.debug(text, *values, context.tenant.slug, context.run_id, extra=log_extra(context), stacklevel=2)
 
 
-def whose(context: ToolContext) -> dict[str, str]:
-    """The `extra` of a record that tells of a run: its tenant's slug and its id."""
+def log_extra(context: ToolContext) -> dict[str, str]:
+    """Return the `extra` of a log record: the tenant's slug and the run's id."""
     return {"tenant": context.tenant.slug, "run": context.run_id}
 
 
 @contextmanager
-def labelled(context: ToolContext) -> Iterator[None]:
-    """Give every record that is logged within the block, by whoever, the tenant and the run: see `Labels`."""
+def run_log_context(context: ToolContext) -> Iterator[None]:
+    """Add the tenant and the run to all records logged within the block, by way of `ContextFilter`."""
     token = _run.set((context.tenant.slug, context.run_id))
     try:
         yield
@@ -53,32 +53,32 @@ def labelled(context: ToolContext) -> Iterator[None]:
 
 
 def begin_request(request: Request) -> Token[Request | None]:
-    """Give every record from here on the request's id, also those of tasks and runs that it starts."""
+    """Add the request's id to all records from here on, also in tasks and runs that the request starts."""
     return _request.set(request)
 
 
 def end_request(token: Token[Request | None]) -> None:
-    """What follows belongs to no request, or to the one before."""
+    """Restore the request before `begin_request`."""
     _request.reset(token)
 
 
 def request_id() -> str:
-    """The id of the request that is being answered, or that started the run at hand; empty outside of any."""
+    """Return the id of the current request, or of the one that started the current run; empty if there is none."""
     request = _request.get()
     return request.id if request else ""
 
 
-def name_tenant(slug: str) -> None:
-    """Say which tenant the request at hand is for, once that is known."""
+def set_request_tenant(slug: str) -> None:
+    """Set the tenant of the current request."""
     request = _request.get()
     if request is not None:
         request.tenant = slug
 
 
-class Labels(logging.Filter):
-    """For handlers: fills in `tenant`, `run` and `request` of records that were logged without; empty where unknown.
+class ContextFilter(logging.Filter):
+    """A filter for handlers that sets `tenant`, `run` and `request` of records; empty if unknown.
 
-    `labels` is all of them for a format: " [acme run-1 4f2c…]", or nothing.
+    It also sets `labels`, all of them for a format string: " [acme run-1 4f2c…]", or nothing.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -87,7 +87,7 @@ class Labels(logging.Filter):
         fields = vars(record)
         fields.setdefault("tenant", tenant or (request.tenant if request else ""))
         fields.setdefault("run", run)
-        # Django gives some of its records the request itself, which is not for the log.
+        # Django sets `request` to the request object on some records.
         fields["request"] = request.id if request else ""
         known = " ".join(filter(None, (fields["tenant"], fields["run"], fields["request"])))
         fields["labels"] = f" [{known}]" if known else ""
@@ -95,9 +95,9 @@ class Labels(logging.Filter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line.
+    """Formats records as one JSON object per line.
 
-    Only the fields named here are written: other libraries hang whole requests, queries and bodies on their records.
+    Only the fields listed here are written: other libraries attach whole requests, queries and bodies to records.
     """
 
     LABELS = ("tenant", "run", "request")

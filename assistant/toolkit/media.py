@@ -1,4 +1,4 @@
-"""Images and other files that tools return: declared, of allowed types only, and of bounded size."""
+"""Images and other files that tools return, restricted in type and size."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from assistant.toolkit.errors import ToolError
 
-# Of one result: how many files, and the bytes of each and of all of them.
+# Limits of one result.
 MAX_FILES = 8
 MAX_BYTES = 5 * 1024 * 1024
 MAX_BYTES_TOGETHER = 10 * 1024 * 1024
 MAX_NAME = 100
 
-# What a page may show as an image, by how such a file begins. SVG is not among them: it can hold scripts.
+# Types that pages show as images, and how such files begin. Not SVG, which can contain scripts.
 IMAGE_STARTS: dict[str, re.Pattern[bytes]] = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
@@ -38,13 +38,12 @@ _UNSAFE_IN_NAMES = re.compile(r"[^\w.() -]+")
 class Media:
     """A file that a tool returns: `Media(png, "image/png", name="sales.png")`, alone or in `ToolResult(media=...)`.
 
-    Pages show images and offer the rest for download. Models that see images are shown them; others read the name and
-    `description`.
+    Pages show images and offer other files for download. Models without image input read the name and `description`.
 
     Attributes:
-        media_type: one of `ALLOWED_TYPES`; an image must begin as one of its type does.
-        name: a file name; made safe, and made up from the type if it is empty.
-        description: what is to be seen, in words.
+        media_type: one of `ALLOWED_TYPES`; the first bytes of an image must match it.
+        name: a file name; unsafe characters are replaced, and an empty one is derived from the type.
+        description: the content in words.
     """
 
     data: bytes = field(repr=False)
@@ -60,7 +59,7 @@ class Media:
             raise ToolError(f"The tool returned a file of {len(self.data):,} bytes; allowed are 1 to {MAX_BYTES:,}.")
         start = IMAGE_STARTS.get(kind)
         if start is not None and not start.match(self.data):
-            raise ToolError(f"The tool returned a file that is no {kind}, as which it was declared.")
+            raise ToolError(f"The tool returned a file that was declared as {kind} but is not.")
         safe = _UNSAFE_IN_NAMES.sub("_", self.name).strip(" .")[:MAX_NAME]
         object.__setattr__(self, "data", bytes(self.data))
         object.__setattr__(self, "media_type", kind)
@@ -72,14 +71,14 @@ class Media:
 
     @property
     def sentence(self) -> str:
-        """What a model reads of it."""
+        """The text about the file that the model reads."""
         about = f": {self.description.strip()}" if self.description.strip() else ""
         kind = "image" if self.is_image else "file"
         return f"[Attached {kind} {self.name!r} ({self.media_type}, {len(self.data):,} bytes){about}]"
 
 
 def checked(media: Iterable[Media]) -> tuple[Media, ...]:
-    """The files of one result. Raises `ToolError` if they are too many or too large together, or no files."""
+    """Return the files of one result. Raises `ToolError` if they are not files, too many or too large together."""
     files = tuple(media)
     if not all(isinstance(one, Media) for one in files):
         raise ToolError("The tool's media are no Media values.")
@@ -93,7 +92,7 @@ def checked(media: Iterable[Media]) -> tuple[Media, ...]:
 
 
 def media_in(value: object) -> tuple[Media, ...]:
-    """The files that a value is: one, or a list of nothing else; else none."""
+    """Return the files if a value is a file or a list of files, else an empty tuple."""
     if isinstance(value, Media):
         return checked([value])
     if isinstance(value, list | tuple) and value and all(isinstance(one, Media) for one in value):

@@ -11,12 +11,12 @@ from types import ModuleType
 from assistant.toolkit.definition.tool import Tool
 from assistant.toolkit.errors import InvalidTool, UnknownTool
 
-# Modules that are not searched: Django reads these itself, each in its time.
+# Not searched: Django imports these modules itself.
 _NOT_TOOLS = frozenset({"__main__", "admin", "apps", "management", "migrations", "models", "tests"})
 
 
 class Registry:
-    """Tools in the order they were added. Two of one name raise `InvalidTool`."""
+    """Tools by name, in the order they were added."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
@@ -24,23 +24,23 @@ class Registry:
             self.add(tool)
 
     def add(self, tool: Tool) -> None:
-        """Add a tool. Raises `InvalidTool` if there is one of its name."""
+        """Add a tool. Raises `InvalidTool` if the name is taken."""
         if not isinstance(tool, Tool):
-            raise InvalidTool(f"{tool!r} is no tool: put @tool on it, or use Tool.from_function().")
+            raise InvalidTool(f"{tool!r} is not a tool: decorate it with @tool, or use Tool.from_function().")
         if tool.name in self._tools:
             places = " and ".join(_place(one) for one in (self._tools[tool.name], tool))
             raise InvalidTool(f"There are two tools named {tool.name!r}: {places}.")
         self._tools[tool.name] = tool
 
     def get(self, name: str) -> Tool:
-        """The tool of that name. Raises `UnknownTool`, which names those there are."""
+        """Return a tool by name. Raises `UnknownTool`, which lists the known names."""
         try:
             return self._tools[name]
         except KeyError:
             raise UnknownTool(name, self._tools) from None
 
     def only(self, names: Iterable[str]) -> Registry:
-        """A registry of just these, in this order. Raises `UnknownTool`."""
+        """Return a registry of these tools, in this order. Raises `UnknownTool`."""
         return Registry(self.get(name) for name in names)
 
     def __iter__(self) -> Iterator[Tool]:
@@ -54,10 +54,10 @@ class Registry:
 
 
 def discover(module_names: Iterable[str]) -> list[Tool]:
-    """The tools at the top level of these modules, and of the modules within those that are packages.
+    """Return the tools at the top level of these modules and, for packages, of the modules in them.
 
-    Those in lists and tuples there count too, as `tools_of` makes them. A module that does not exist is passed over;
-    an error inside one is not.
+    Includes tools in top-level lists and tuples, such as the result of `tools_of`. Modules that do not exist are
+    skipped; errors while importing one are raised.
     """
     found: dict[int, Tool] = {}
     for name in module_names:
@@ -82,7 +82,7 @@ def _exists(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError as exc:
-        # The module around it is no package, or is not there; what that module itself fails to import is an error.
+        # The parent is not a package or does not exist; other failed imports are errors.
         if exc.name is not None and (name == exc.name or name.startswith(f"{exc.name}.")):
             return False
         raise

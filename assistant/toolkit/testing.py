@@ -1,4 +1,4 @@
-"""For those who write tools: calls one as a run does, with a context made to order."""
+"""Helpers for testing tools: calls them as a run does, with a custom context."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from assistant.toolkit.errors import ToolError
 
 
 class ToolTester:
-    """Calls a tool with arguments as a model would send them: checked, in its thread, within its time, converted.
+    """Calls a tool as a run does: with validation, its thread, its timeout and conversion of the result.
 
     `progress` lists what the tool reported, as (done, total, message).
 
     Args:
-        tenant, user: a slug and a username will do.
-        config: the tenant's settings, as a mapping or as the tool's config model; default its defaults.
+        tenant, user: a slug and a username are enough.
+        config: the tenant's settings, as a mapping or the tool's config model. Default: the model's defaults.
         fields: further fields of `ToolContext`, such as `secrets` and `extra`.
     """
 
@@ -38,38 +38,38 @@ class ToolTester:
             tenant=TenantInfo(id=1, slug=tenant, name=tenant.title()) if isinstance(tenant, str) else tenant,
             user=UserInfo(id=1, username=user) if isinstance(user, str) else user,
             config=_config(tool, config),
-            progress=self._note,
+            progress=self._record_progress,
             **fields,
         )
 
     async def call(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:
-        """What comes of a call, its arguments given as JSON, as a mapping, or by name.
+        """Call the tool with arguments as JSON, as a mapping, or by name.
 
         Raises:
-            ToolError: what the model would read instead.
+            ToolError: an error for the model.
             TimeoutError: the tool took longer than its `timeout`.
-            Exception: whatever else the tool raised.
+            Exception: any other exception of the tool.
         """
         async with asyncio.timeout(self.tool.timeout):
             return await self.tool.call(named if arguments is None else arguments, self.context)
 
     async def read(self, arguments: Arguments = None, /, **named: Any) -> str:
-        """What the model would read: the result, or the sentence of a `ToolError`."""
+        """Return what the model would read: the result, or the message of a `ToolError`."""
         try:
             return (await self.call(arguments, **named)).content
         except ToolError as exc:
             return str(exc)
 
     def run(self, arguments: Arguments = None, /, **named: Any) -> ToolResult:
-        """The same as `call`, from a test that is not async."""
+        """Like `call`, for tests that are not async."""
         return asyncio.run(self.call(arguments, **named))
 
     @property
     def is_offered(self) -> bool:
-        """Whether the tool itself wants to be offered in this context."""
+        """Whether the tool is offered in this context."""
         return self.tool.for_context(self.context) is not None
 
-    async def _note(self, done: float, total: float | None, message: str) -> None:
+    async def _record_progress(self, done: float, total: float | None, message: str) -> None:
         self.progress.append((done, total, message))
 
 

@@ -1,10 +1,10 @@
-"""Text that every database, encoder and provider can hold."""
+"""Cleans text for databases, encoders and providers."""
 
 from __future__ import annotations
 
 import re
 
-# PostgreSQL stores no NUL, and no encoding can carry half of a surrogate pair.
+# PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 

@@ -1,7 +1,7 @@
-"""Lets the threads that a running tool starts know for whom they work, and nobody else's.
+"""Propagates the tool's context to threads that a running tool starts.
 
 Before Python 3.14 a thread starts with empty context variables, so a tool's own threads would lose their tenant.
-Outside a running tool, threads start as ever.
+Threads started outside a tool are not affected.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-# Returns what makes the running tool's context current in another thread; None outside a tool.
-Carrier = Callable[[], AbstractContextManager[None] | None]
+# Returns a context manager that enters the running tool's context in another thread; None outside a tool.
+CaptureContext = Callable[[], AbstractContextManager[None] | None]
 
 _start, _submit = threading.Thread.start, ThreadPoolExecutor.submit
 
 
 class PoolThread(threading.Thread):
-    """A thread that works for many callers: it inherits the context of none, each job brings its own."""
+    """A thread of a pool: it inherits no context, since each job has its own."""
 
 
-def _serves_many(thread: threading.Thread) -> bool:
+def _is_pool_worker(thread: threading.Thread) -> bool:
     return (
         isinstance(thread, PoolThread)
         or getattr(thread, "_target", None) is _pool_worker
-        # The workers of multiprocessing.pool.ThreadPool; comparing names spares importing it.
+        # Workers of multiprocessing.pool.ThreadPool, compared by name to avoid the import.
         or type(thread).__module__ == "multiprocessing.dummy"
     )
 
 
-def carry_into_threads(carrier: Carrier) -> None:
-    """From now on, a thread or a pool's job that is started within a running tool has the tool's context."""
+def propagate_to_threads(capture: CaptureContext) -> None:
+    """Patch `Thread.start` and `ThreadPoolExecutor.submit` so that they propagate the context from `capture`."""
 
     def start(self: threading.Thread) -> None:
-        carried = None if _serves_many(self) else carrier()
-        if carried is not None:
+        captured = None if _is_pool_worker(self) else capture()
+        if captured is not None:
             run = self.run
 
             def run_within() -> None:
-                with carried:
+                with captured:
                     run()
 
             self.run = run_within  # type: ignore[method-assign]
         _start(self)
 
     def submit(self: ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        if carrier() is None:
+        if capture() is None:
             return _submit(self, fn, *args, **kwargs)
         return _submit(self, contextvars.copy_context().run, fn, *args, **kwargs)
 

@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 def error_details(exc: ValidationError) -> list[ErrorDetails]:
-    """The single errors, without the values that were validated: those can be long, or secret."""
+    """Return the errors without the validated values, which can be long or secret."""
     return exc.errors(include_url=False, include_context=False, include_input=False)
 
 
 def problems(exc: ValidationError, *, root: str) -> list[tuple[str, str]]:
-    """Each error as the dotted path of its field and what is wrong there.
+    """Return each error as the dotted path of its field and the problem.
 
     Args:
-        root: the path of an error that concerns the value as a whole.
+        root: the path for errors of the value as a whole.
     """
     return [(".".join(map(str, error["loc"])) or root, error["msg"]) for error in error_details(exc)]
 
 
 def sentence(exc: ValidationError, *, root: str, limit: int | None = None) -> str:
-    """The errors as one sentence: `name: Field required; age: Input should be a valid integer.`
+    """Return the errors as one sentence: `name: Field required; age: Input should be a valid integer.`
 
     Args:
         root: as for `problems`.
-        limit: how many errors are named at most; None for all.
+        limit: the maximum number of errors to include; None for all.
     """
     return "; ".join(f"{path}: {problem}" for path, problem in problems(exc, root=root)[:limit]) + "."

@@ -14,7 +14,7 @@ from assistant.admin.show_secret_once import new_nonce
 from assistant.models import ApiKey, AuditEntry, Membership, Provider, ToolSetting
 from assistant.services.runs.idempotency import LIFETIME
 from assistant.services.tenancy.members import create_api_key, member_by_key
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.base import Cast
 from tests.factories import make_provider, switch_tool
 
@@ -117,7 +117,7 @@ def test_a_form_that_is_sent_again_makes_no_second_key(amys: Client, cast: Cast)
     amys.post(f"{KEYS}add/", form)
     again = amys.post(f"{KEYS}add/", form, follow=True)
     assert again.redirect_chain == [(KEYS, 302)]
-    assert b"This key was made already; a secret is shown only once." in again.content
+    assert b"This key was already created; a secret is shown only once." in again.content
     assert ApiKey.objects.count() == AuditEntry.objects.filter(action="apikey.add").count() == 1
 
 
@@ -194,6 +194,6 @@ def test_a_tenants_provider_must_lie_on_the_internet(amys: Client, root: Client,
 
 
 def test_a_tenants_provider_may_be_a_service_inside(amys: Client, cast: Cast, settings: Settings) -> None:
-    settings.INTERNAL_HOSTS = (read_inside("vllm:8000"),)
+    settings.INTERNAL_HOSTS = (parse_internal_host("vllm:8000"),)
     amys.post(f"{PROVIDERS}add/", provider_form(cast, base_url="http://vllm:8000/v1"))
     assert stored(cast).base_url == "http://vllm:8000/v1"

@@ -76,7 +76,7 @@ def test_who_erred_elsewhere_is_asked_for_the_secret_again(root: Client, rows: R
     path = f"/admin/assistant/mcpserver/{rows[McpServer].pk}/change/"
     fields = root.post(path, {"new_headers": f'{{"X-Key": "{SECRET}"}}'}).context["adminform"].form
     assert isinstance(fields.fields["new_headers"].widget, SecretTextarea)
-    assert "Give it again" in str(fields.errors["new_headers"])
+    assert "Enter it again" in str(fields.errors["new_headers"])
 
 
 def test_a_form_that_showed_its_secret_would_be_seen(root: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:

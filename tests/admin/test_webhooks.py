@@ -12,7 +12,7 @@ from pytest_django import Settings
 from assistant.admin.show_secret_once import new_nonce
 from assistant.models import AuditEntry, Webhook, WebhookDelivery
 from assistant.services.webhooks.events import MAX_WEBHOOKS, send_test
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.webhooks.conftest import hook
@@ -59,7 +59,7 @@ def test_a_form_that_is_sent_again_makes_no_second_webhook(amys: Client, cast: C
     fields = form(cast)
     amys.post(f"{HOOKS}add/", fields)
     again = amys.post(f"{HOOKS}add/", fields, follow=True)
-    assert b"This webhook was made already" in again.content
+    assert b"This webhook was already created" in again.content
     assert again.redirect_chain == [(HOOKS, 302)]
     assert Webhook.objects.count() == 1
 
@@ -69,7 +69,7 @@ def test_a_button_that_is_pressed_once_gives_one_new_secret(amys: Client, cast: 
     (button,) = re.findall(r'rotate/.*?name="once" value="(.+?)"', amys.get(f"{HOOKS}{row.pk}/change/").text, re.S)
     secret = shown_secret(amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": button}).content)
     again = amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": button}, follow=True)
-    assert b"This secret was made already" in again.content
+    assert b"This secret was already created" in again.content
     assert amys.post(f"{HOOKS}{row.pk}/rotate/", {"once": "made-up"}).status_code == 302
     assert (Webhook.objects.get().secret, Webhook.objects.get().previous_secret) == (secret, row.secret)
 
@@ -88,7 +88,7 @@ def test_an_address_must_lie_on_the_internet(url: str, amys: Client, cast: Cast)
 def test_a_service_inside_goes_by_its_name(host: str, amys: Client, cast: Cast, settings: Settings) -> None:
     url = f"http://{host}/"
     assert b"must begin with https://" in amys.post(f"{HOOKS}add/", form(cast, url=url)).content
-    settings.INTERNAL_HOSTS = (read_inside(host),)
+    settings.INTERNAL_HOSTS = (parse_internal_host(host),)
     amys.post(f"{HOOKS}add/", form(cast, url=url))
     assert Webhook.objects.get().url == url
 

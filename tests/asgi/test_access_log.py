@@ -15,7 +15,7 @@ from asgiref.testing import ApplicationCommunicator
 from assistant.asgi.access_log import with_request_id
 from assistant.models import Provider, Run
 from assistant.services.tenancy.members import create_api_key, member_by_key
-from assistant.toolkit.logs import JsonLines, Labels, Request, begin_request, end_request
+from assistant.toolkit.logs import ContextFilter, JsonLines, Request, begin_request, end_request
 from tests.base import Cast
 from tests.fake_provider import FakeProvider
 from tests.live import serve
@@ -47,7 +47,7 @@ def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
     """What the log says in JSON, so far."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.addFilter(Labels())
+    handler.addFilter(ContextFilter())
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     level, root.level = root.level, logging.INFO

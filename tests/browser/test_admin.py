@@ -48,7 +48,7 @@ def pages_of_models() -> list[str]:
     for model, page in admin.site._registry.items():
         base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
         found.append(base)
-        if "add" in getattr(page, "possible", {"add"}):
+        if "add" in getattr(page, "possible_actions", {"add"}):
             found.append(f"{base}add/")
         row = model._default_manager.last()
         if row is not None:

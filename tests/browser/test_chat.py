@@ -243,4 +243,4 @@ async def test_rivals_see_their_own_organisation_only(alice_browser: Visitor) ->
     response = await page.goto(f"{alice_browser.origin}/t/globex/")
     assert response is not None
     assert response.status == 404
-    await expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()

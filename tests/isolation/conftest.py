@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.base import Cast
 from tests.isolation.world import World, open_world
 
 
 @pytest.fixture
 def world(cast: Cast, settings: Any) -> Iterator[World]:
-    settings.INTERNAL_HOSTS = (read_inside("127.0.0.1"),)
+    settings.INTERNAL_HOSTS = (parse_internal_host("127.0.0.1"),)
     with open_world(cast) as opened:
         yield opened

@@ -3,10 +3,10 @@
 Tenants may name addresses on the machine itself, where their providers, outside servers and receivers stand.
 """
 
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.mcp.settings_served import *  # noqa: F403
 from tests.mcp.settings_served import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.isolation.told"]
-INTERNAL_HOSTS = (read_inside("127.0.0.1"),)
+INTERNAL_HOSTS = (parse_internal_host("127.0.0.1"),)
 WEBHOOKS_FROM_SERVER = True

@@ -14,7 +14,7 @@ from assistant.mcp_client import ToolDefinition
 from assistant.models import AuditEntry, McpCredential, McpServer, McpTool
 from assistant.services.mcp_servers.tool_listings import MAX_ROWS
 from assistant.services.toolpolicy.policy import effective_tools
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.admin.conftest import signed_in
 from tests.base import Cast
 from tests.mcp.outside import Outside
@@ -59,7 +59,7 @@ def add(client: Client, cast: Cast, **fields: Any) -> McpServer:
 
 
 def test_a_server_and_its_issuer_may_be_services_inside(amys: Client, cast: Cast, settings: Settings) -> None:
-    settings.INTERNAL_HOSTS = (read_inside("crm:8000"), read_inside("keycloak"))
+    settings.INTERNAL_HOSTS = (parse_internal_host("crm:8000"), parse_internal_host("keycloak"))
     row = add(amys, cast, url="http://crm:8000/mcp", oauth_client_id="us", oauth_issuer="http://keycloak/realms/acme")
     assert (row.url, row.oauth_issuer) == ("http://crm:8000/mcp", "http://keycloak/realms/acme")
 

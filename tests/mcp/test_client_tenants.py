@@ -28,7 +28,7 @@ from assistant.services.toolcalls.direct_call import ToolCall, call_tool
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset, effective_tools
 from assistant.toolkit import Registry, TenantInfo, Tool, ToolContext, ToolResult, UserInfo
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.base import Cast
 from tests.factories import switch_tool
 from tests.mcp.letting_in import add_server, let_in, look
@@ -253,7 +253,7 @@ async def test_a_server_inside_is_asked_only_where_the_deployment_names_its_plac
     settings.DEBUG = False
     server = await add_server(cast.acme, outsider)
     assert not (await look(server)).is_healthy
-    settings.INTERNAL_HOSTS = (read_inside(outsider.origin.removeprefix("http://")),)
+    settings.INTERNAL_HOSTS = (parse_internal_host(outsider.origin.removeprefix("http://")),)
     assert (await look(server)).is_healthy
     await let_in(server, "echo")
     assert (await call(cast, "crm__echo", {"text": "hi"})).content == "hi"

@@ -13,7 +13,7 @@ from assistant.core.values.messages import Message, Reply
 from assistant.models import Assistant, Tenant
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.assistants.provider_choice import choose_provider, model_of
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from assistant.toolkit.guards.url_guard import UrlGuard
 from tests.base import Cast
 from tests.factories import make_provider
@@ -70,7 +70,7 @@ def test_a_provider_inside_answers_where_the_deployment_names_its_place(
     cast: Cast, fake_provider: FakeProvider, settings: Settings
 ) -> None:
     port = urlsplit(fake_provider.url).port
-    settings.INTERNAL_HOSTS = (read_inside(f"127.0.0.1:{port}"),)
+    settings.INTERNAL_HOSTS = (parse_internal_host(f"127.0.0.1:{port}"),)
     fake_provider.reply("Hello")
     assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "Hello"
 

@@ -420,7 +420,7 @@ def test_a_schema_that_only_refers_to_itself_is_no_tool() -> None:
     ],
 )
 def test_a_schema_that_is_none_stops_the_start(schema: Any) -> None:
-    with pytest.raises(InvalidTool, match="no proper JSON Schema"):
+    with pytest.raises(InvalidTool, match="no valid JSON Schema"):
         Tool(name="x", description="X.", parameters=schema, handler=print)
 
 

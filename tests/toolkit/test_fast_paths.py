@@ -35,4 +35,4 @@ def test_a_version_that_was_not_tried_is_warned_of_once(
         assert not fast_paths.is_used("direct body")
         assert not fast_paths.is_used("direct body")
     assert len(caplog.records) == 1
-    assert "was not tried with aiohttp 3." in caplog.text
+    assert "is not tested with aiohttp 3." in caplog.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.toolkit.guards.internal_hosts import read_inside
+from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
 
@@ -14,7 +14,7 @@ def opening(*places: str, resolve: dict[str, list[str]] | None = None) -> UrlGua
     async def look_up(host: str, port: int) -> list[str]:
         return (resolve or {})[host]
 
-    return UrlGuard(inside=tuple(read_inside(place) for place in places), resolve=look_up)
+    return UrlGuard(internal_hosts=tuple(parse_internal_host(place) for place in places), resolve=look_up)
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ async def test_a_name_is_judged_by_where_it_leads(place: str, address: str, is_o
 )  # fmt: skip
 def test_what_names_no_place_inside_is_refused(wrong: str) -> None:
     with pytest.raises(ValueError):
-        read_inside(wrong)
+        parse_internal_host(wrong)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.toolkit.lazy_module import Late
+from assistant.toolkit.lazy_module import LazyModule
 
 SLOW = "import time, told_late\ntold_late.steps.append('begun')\ntime.sleep(0.2)\ntold_late.steps.append('ended')\n"
 
@@ -20,6 +20,6 @@ def test_two_threads_never_import_at_the_same_time(tmp_path: Path, monkeypatch: 
         (tmp_path / f"{name}.py").write_text(SLOW)
     monkeypatch.syspath_prepend(tmp_path)
     with ThreadPoolExecutor(2) as threads:
-        loaded = list(threads.map(lambda name: Late(name).load(), names))
+        loaded = list(threads.map(lambda name: LazyModule(name).load(), names))
     assert [module.__name__ for module in loaded] == list(names)
-    assert Late("told_late").load().steps == ["begun", "ended"] * 2
+    assert LazyModule("told_late").load().steps == ["begun", "ended"] * 2

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assistant.toolkit.schema.bounds import InvalidSchema
-from assistant.toolkit.schema.check import Checker, TooCostly, _compile, checker_of, fits_on_loop, mistake_in
+from assistant.toolkit.schema.check import Checker, TooCostly, _compile, checker_of, fits_on_loop, schema_error
 from assistant.toolkit.schema.error_sentences import UNDESCRIBED
 
 SOON = 0.1
@@ -63,7 +63,7 @@ def test_nothing_outside_a_schema_is_ever_loaded(address: str, tmp_path: Path) -
     file = tmp_path / "schema.json"
     file.write_text('{"type": "string"}')
     for schema in outside(address, file):
-        assert mistake_in(schema), schema
+        assert schema_error(schema), schema
         # The engine by itself, without the bounds before it.
         with pytest.raises(ValueError, match=r"retriev|meta-schema|No base URI"):
             _compile(schema)

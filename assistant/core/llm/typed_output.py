@@ -14,7 +14,7 @@ from assistant.toolkit import InvalidArguments, Tool, ToolError
 from assistant.toolkit.bounded_json import load_json
 from assistant.toolkit.calls.arguments import coerce, parse_arguments, unique
 from assistant.toolkit.definition.handwritten import HandWritten, closed
-from assistant.toolkit.schema.check import mistake_in
+from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.validation_errors import sentence
 
 T = TypeVar("T")
@@ -120,7 +120,7 @@ class SchemaOutput(OutputType[Any]):
 
     def __init__(self, schema: Mapping[str, Any], name: str = "answer") -> None:
         found = dict(schema) if isinstance(schema, Mapping) else schema
-        mistake = mistake_in(closed(found)) if isinstance(found, dict) else "the schema must be an object"
+        mistake = schema_error(closed(found)) if isinstance(found, dict) else "the schema must be an object"
         if mistake or found.get("type") != "object":
             raise ValueError(mistake or 'the schema must have "type": "object"')
         self.schema = found

@@ -11,7 +11,7 @@ from assistant.core.toolcalls.protocols import Admission, Decision, PlannedCall,
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import InvalidArguments, Tool, ToolContext
 from assistant.toolkit.calls.arguments import parse_arguments
-from assistant.toolkit.logs import whose
+from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def check_call(
     try:
         checked = _check(call, admission, decision, limiter, context)
     except Exception:
-        logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=whose(context))
+        logger.exception("The check of tool %s failed in run %s", call.name, context.run_id, extra=log_extra(context))
         return _not_run(call, "refused", f"The tool {call.name!r} cannot be used now.", admission)
     if isinstance(checked, ToolOutcome) and checked.status == "awaiting_approval" and not can_ask:
         return _not_run(
@@ -104,7 +104,9 @@ def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
     try:
         return tool is None or is_available(tool, context)
     except Exception:
-        logger.exception("A tool of run %s could not say whether it is available", context.run_id, extra=whose(context))
+        logger.exception(
+            "A tool of run %s could not say whether it is available", context.run_id, extra=log_extra(context)
+        )
         return False
 
 

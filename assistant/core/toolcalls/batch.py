@@ -15,7 +15,7 @@ from assistant.core.toolcalls.protocols import Admission, Decision, Journal, Pla
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, ToolCallResult
 from assistant.core.values.messages import ToolCall
-from assistant.toolkit.logs import note, whose
+from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.text import clean_text
 
 __all__ = ["Admission", "Batch", "CallEnvironment", "Decision", "Journal", "PlannedCall", "ToolOutcome", "Toolset"]
@@ -76,7 +76,7 @@ class Batch:
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Run the batch. However it ends, the journal gets an outcome of every call that was started."""
-        note(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
+        log_operation(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
         admissions = await self.environment.toolset.admit(self.calls)
         for call, admission in zip(self.calls, admissions, strict=True):
             self._plan(call, admission)
@@ -148,7 +148,7 @@ class Batch:
         if after:
             await asyncio.wait(after)
         async with limit:
-            note(logger, self.environment.context, "Tool %s begins, call %s", work.tool.name, work.call.id)
+            log_operation(logger, self.environment.context, "Tool %s begins, call %s", work.tool.name, work.call.id)
             self._queue.put_nowait(Custom("tool.started", {"toolCallId": work.call.id, "name": work.tool.name}))
             began = time.perf_counter()
             blank = ToolOutcome(
@@ -167,7 +167,7 @@ class Batch:
     def _settle(self, outcome: ToolOutcome) -> None:
         outcome = self._add_outcome(outcome)
         ending = outcome.call.id, outcome.status, outcome.duration_ms
-        note(logger, self.environment.context, "Call %s: %s after %d ms", *ending)
+        log_operation(logger, self.environment.context, "Call %s: %s after %d ms", *ending)
         if images := tuple(one for one in outcome.media if one.is_image):
             self.environment.transcript.images[outcome.call.id] = images
         if outcome.status != "awaiting_approval":
@@ -229,7 +229,7 @@ class Batch:
         except Exception:
             # Raised, it would hide the exception that ended the batch.
             context = self.environment.context
-            logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=whose(context))
+            logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=log_extra(context))
 
 
 def _finished(outcome: ToolOutcome) -> Custom:

@@ -21,7 +21,7 @@ from assistant.core.llm.typed_output import Mode
 from assistant.core.values.messages import Reply
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult
 from assistant.toolkit.calls.arguments import parse_arguments
-from assistant.toolkit.logs import whose
+from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
             context.tenant.slug,
             context.run_id,
             context.tool_call_id,
-            extra=whose(context),
+            extra=log_extra(context),
         )
 
 

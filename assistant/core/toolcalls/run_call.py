@@ -23,7 +23,7 @@ from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom, Event
 from assistant.core.values.messages import Message
 from assistant.toolkit import ToolContext, ToolError, ToolResult
-from assistant.toolkit.logs import whose
+from assistant.toolkit.logs import log_extra
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment
         context.tenant.slug,
         error_id,
         exc_info=exc,
-        extra=whose(context),
+        extra=log_extra(context),
     )
     return replace(
         blank,
@@ -146,7 +146,7 @@ def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
     except Exception:  # a value's `__str__` may raise anything
-        logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=whose(context))
+        logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=log_extra(context))
         return None
 
 

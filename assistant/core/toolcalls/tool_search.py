@@ -13,7 +13,7 @@ from itertools import pairwise
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.values.messages import ToolCall
 from assistant.toolkit import Tool, ToolContext
-from assistant.toolkit.logs import note
+from assistant.toolkit.logs import log_operation
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class SearchingToolset:
 
     async def _find(self, query: str, context: ToolContext) -> str:
         found = find_tools(query, self._catalogue, limit=self._limit)
-        note(logger, context, "A search found %d of %d tools", len(found), len(self._catalogue))
+        log_operation(logger, context, "A search found %d of %d tools", len(found), len(self._catalogue))
         if not found:
             return "No tool does that. Try other words."
         self._shown.update(tool.name for tool in found)

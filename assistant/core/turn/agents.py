@@ -27,7 +27,7 @@ from assistant.core.values.events import Event, RunError, RunFinished, RunStarte
 from assistant.core.values.messages import Message, ToolCall
 from assistant.core.values.settings import AssistantSettings
 from assistant.toolkit import Media, Tool, ToolContext, ToolError
-from assistant.toolkit.logs import note
+from assistant.toolkit.logs import log_operation
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class Agent:
         if len(names) > MAX_DEPTH:
             raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
         run_id = new_id()
-        note(logger, context, "Asking %s, %d deep", self.name, len(names))
+        log_operation(logger, context, "Asking %s, %d deep", self.name, len(names))
         token = _chain.set(_AgentChain((*names, own), run_id))
         parent.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, chain.run_id))
         try:
@@ -130,7 +130,7 @@ class Agent:
             raise
         finally:
             _chain.reset(token)
-        note(logger, context, "%s has answered", self.name)
+        log_operation(logger, context, "%s has answered", self.name)
         parent.emit(events.SubagentFinished(run_id))
         return answer
 

@@ -25,7 +25,7 @@ from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
 from assistant.toolkit import Tool, ToolContext
-from assistant.toolkit.logs import note, whose
+from assistant.toolkit.logs import log_extra, log_operation
 
 __all__ = ["Limits", "Plan", "run_turn"]
 
@@ -47,7 +47,7 @@ async def run_turn(
     the caller then uses `transcript.close`.
     """
     transcript = Transcript() if transcript is None else transcript
-    note(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
+    log_operation(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
     yield RunStarted(plan.thread_id, plan.run_id, plan.protocol_version)
     seconds = plan.settings.limits.seconds
     deadline = Deadline(seconds)
@@ -62,18 +62,18 @@ async def run_turn(
     except ModelError as exc:
         error_id = uuid.uuid4().hex[:12]
         details = (plan.model.name, plan.model.provider, plan.run_id, exc, exc.cause, error_id)
-        logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=whose(plan.context))
+        logger.warning("The model %s of %s failed in run %s: %s (%s) [%s]", *details, extra=log_extra(plan.context))
         failure = TurnFailed(f"{str(exc).removesuffix('.')} (error {error_id}).", exc.code)
     except TurnFailed as exc:
         failure = exc
     except Exception:
         error_id = uuid.uuid4().hex[:12]
         slug = plan.context.tenant.slug
-        logger.exception("Run %s of tenant %s failed [%s]", plan.run_id, slug, error_id, extra=whose(plan.context))
+        logger.exception("Run %s of tenant %s failed [%s]", plan.run_id, slug, error_id, extra=log_extra(plan.context))
         failure = TurnFailed(f"Something went wrong on our side (error {error_id}).", "internal_error")
     finally:
         deadline.close()
-    note(logger, plan.context, "The turn fails: %s", failure.code)
+    log_operation(logger, plan.context, "The turn fails: %s", failure.code)
     reason: CloseReason = "limit" if failure.code in {"limit_reached", "quota_exceeded"} else "error"
     for event in transcript.close(reason):
         yield event
@@ -218,7 +218,7 @@ class _Turn:
             response_format=plan.response_format,
         )
         counts = self._rounds, plan.model.name, len(request.messages), len(conversation), len(tools)
-        note(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
+        log_operation(logger, plan.context, "Request %d to %s: %d of %d messages, %d tools", *counts)
         return request if self._answer is None else self._answer.apply_to(request)
 
     def _invalid_answer(self, text: str, message_id: str) -> Event | None:
@@ -230,7 +230,9 @@ class _Turn:
         model = self._plan.model
         spent = self._settings.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
         counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
-        note(logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts)
+        log_operation(
+            logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts
+        )
         self._transcript.add_usage(model.provider, reply.model or model.name, spent)
         self._transcript.finish_reason = reply.finish_reason
         if self._has_budget:
@@ -268,7 +270,7 @@ class _Turn:
             yield self._invalid_answer(text, message_id) or self._finished(events.Success())
 
     def _finished(self, outcome: events.Outcome) -> RunFinished:
-        note(logger, self._plan.context, "The turn ends: %s", type(outcome).__name__)
+        log_operation(logger, self._plan.context, "The turn ends: %s", type(outcome).__name__)
         usage = self._transcript.token_usage() or None
         result = self._transcript.result
         return RunFinished(self._plan.thread_id, self._plan.run_id, outcome, result, usage)
@@ -292,5 +294,5 @@ def _as_offered(tool: Tool, context: ToolContext) -> Tool | None:
     try:
         return tool.for_context(context)
     except Exception:
-        logger.exception("Tool %s could not say whether it is available", tool.name, extra=whose(context))
+        logger.exception("Tool %s could not say whether it is available", tool.name, extra=log_extra(context))
         return None

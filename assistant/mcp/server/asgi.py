@@ -13,7 +13,7 @@ from assistant.services.callers.doors import Door, aadmit
 from assistant.services.errors import OUTAGE_ERRORS, log_failure
 from assistant.services.tenancy.authentication import AccessDenied, CredentialKind, Credentials, bearer_of
 from assistant.services.tenancy.origins import headers_of, is_allowed_host, is_allowed_origin, is_secure
-from assistant.toolkit.lazy_module import Late
+from assistant.toolkit.lazy_module import LazyModule
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ METADATA = "/.well-known/oauth-protected-resource"
 SCOPE = "tools"
 MCP = Door(frozenset({CredentialKind.API_KEY}), limits_members=True)
 # Imported with the first request, because importing the SDK takes a third of a process's start.
-_answering = Late("assistant.mcp.server.dispatch")
+_answering = LazyModule("assistant.mcp.server.dispatch")
 
 
 def is_mcp(path: str) -> bool:

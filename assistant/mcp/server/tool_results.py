@@ -23,8 +23,8 @@ from mcp_types import Tool as Description
 from assistant.services.toolcalls.direct_call import CalledTool
 from assistant.toolkit import Media, Tool, ToolResult
 from assistant.toolkit.bounded_json import load_json
-from assistant.toolkit.calls.json_values import more
-from assistant.toolkit.calls.results import MAX_KEPT, cut
+from assistant.toolkit.calls.json_values import truncation_notice
+from assistant.toolkit.calls.results import MAX_STORED_TOKENS, cut
 from assistant.toolkit.schema.check import fits_on_loop
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
@@ -102,8 +102,8 @@ def _structured(text: str, schema: JsonSchema) -> dict[str, Any] | None:
         return None
     if _is_object(schema):
         return value if isinstance(value, dict) else None
-    if isinstance(value, list) and value[-1:] == [more()]:
-        return {RESULT: value[:-1], "note": more()}
+    if isinstance(value, list) and value[-1:] == [truncation_notice()]:
+        return {RESULT: value[:-1], "note": truncation_notice()}
     return {RESULT: value}
 
 
@@ -113,7 +113,7 @@ def _remote_value(result: ToolResult) -> dict[str, Any] | None:
         text = json.dumps(result.value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         return None
-    return result.value if isinstance(result.value, dict) and cut(text, MAX_KEPT) is text else None
+    return result.value if isinstance(result.value, dict) and cut(text, MAX_STORED_TOKENS) is text else None
 
 
 def _block(media: Media) -> ContentBlock:

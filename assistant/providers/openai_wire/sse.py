@@ -11,9 +11,11 @@ import msgspec
 
 from assistant.core.llm.protocol import ModelError
 from assistant.providers.openai_wire.chunks import Chunk
-from assistant.toolkit.bounded_json import check_depth, load_json, may_exceed
+from assistant.toolkit.bounded_json import MAX_DEPTH, check_depth, load_json, may_exceed
 
 MAX_EVENT_BYTES = 4 * 1024 * 1024
+# JSON this short is within the depth that is read, unless it has arrays directly in arrays.
+SHORT_BYTES = MAX_DEPTH * 5 // 2
 TOO_LARGE = "The provider sent more at once than can be read."
 NOT_JSON = "The provider sent something that cannot be read."
 
@@ -102,7 +104,9 @@ class EventReader:
                     self._event.append(line[5:])
                     continue
                 try:
-                    if may_exceed(value := line[5:]):
+                    value = line[5:]
+                    # Nested objects take four bytes a level, and arrays of them five for two.
+                    if (value[SHORT_BYTES:] or b"[[" in value) and may_exceed(value):
                         self._read_odd(value, chunks)
                     else:
                         chunks.append(_decode(value))

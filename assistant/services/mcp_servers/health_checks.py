@@ -99,7 +99,9 @@ def claim_stale(*, tenant_id: int) -> list[Connection]:
     Servers with members' own credentials are left out: they are listed when members call them.
     """
     now = timezone.now()
-    rows = McpServer.objects.filter(tenant_id=tenant_id, is_active=True, credentials_of=McpServer.Speakers.TENANT)
+    rows = McpServer.objects.filter(
+        tenant_id=tenant_id, is_active=True, credentials_of=McpServer.CredentialOwner.TENANT
+    )
     is_due = Q(checked_at=None) | Q(checked_at__lt=now - MAX_LISTING_AGE)
     is_due |= Q(health=McpServer.Health.DOWN, checked_at__lt=now - COOLDOWN)
     claimed = []

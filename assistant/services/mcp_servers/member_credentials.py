@@ -133,7 +133,10 @@ def delete_credentials(*, actor: audit_trail.Actor, memberships: QuerySet[Member
 
 def _servers(member: Member) -> QuerySet[McpServer]:
     return McpServer.objects.filter(
-        tenant_id=member.tenant_id, tenant__is_active=True, is_active=True, credentials_of=McpServer.Speakers.USER
+        tenant_id=member.tenant_id,
+        tenant__is_active=True,
+        is_active=True,
+        credentials_of=McpServer.CredentialOwner.USER,
     ).exclude(url="")
 
 

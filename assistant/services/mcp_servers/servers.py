@@ -76,7 +76,7 @@ def connection_of(*, tenant_id: int, server_id: int, user_id: UserId, include_in
     server = rows.first() if include_inactive else rows.filter(is_active=True).first()
     if server is None:
         raise RemoteFailure("gone", "there is no such active server")
-    is_shared = server.credentials_of == McpServer.Speakers.TENANT
+    is_shared = server.credentials_of == McpServer.CredentialOwner.TENANT
     own = None
     if not is_shared:
         own = McpCredential.objects.of_member(user_id).filter(server_id=server_id, server__tenant_id=tenant_id).first()

@@ -82,7 +82,7 @@ def _refusal(row: McpTool) -> str:
 
 def _own_refusal(server: McpServer, has_credentials: bool, rests: bool) -> str:
     """Return why the member's own credentials cannot be used, or ""."""
-    if server.credentials_of == McpServer.Speakers.TENANT:
+    if server.credentials_of == McpServer.CredentialOwner.TENANT:
         return ""
     if not has_credentials:
         return f"The user has no credentials for the server {server.name}."

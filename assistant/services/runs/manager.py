@@ -27,6 +27,7 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.limits.quota_ledger import record_quota_reached
+from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
 from assistant.services.runs.approval_expiry import expire_approvals
@@ -77,6 +78,7 @@ class Runs:
         self.log = configured_log(self._on_control)
         self._checkpoints = CheckpointWriter()
         self._webhook_sender = WebhookSender()
+        self._loop_watch = LoopWatch()
         self.connection_limiter: ConnectionLimiter = (
             RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
         )
@@ -88,6 +90,8 @@ class Runs:
             self._housekeeping = asyncio.create_task(
                 self._run_housekeeping(), name="runs-housekeeping", context=contextvars.Context()
             )
+            if settings.LOOP_WATCH:
+                self._loop_watch.start()
             self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
@@ -193,6 +197,7 @@ class Runs:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        self._loop_watch.stop()
         await self._webhook_sender.stop()
         await session_pool().close()
         await self.connection_limiter.close()

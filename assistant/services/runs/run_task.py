@@ -34,7 +34,7 @@ from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.closing import Ending, close_run
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.toolcalls.tracing import fail, run_span
-from assistant.toolkit.logs import labelled
+from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class RunTask:
         """Summarise the conversation after the run, if it has grown long."""
         if self._is_stateless:
             return
-        with labelled(self._plan.context):
+        with run_log_context(self._plan.context):
             is_shorter = await summarise_if_long(
                 key=self.key,
                 model=self._plan.model,
@@ -149,7 +149,7 @@ class RunTask:
     async def _work(self) -> None:
         context = self._plan.context
         with (
-            labelled(context),
+            run_log_context(context),
             run_span(
                 assistant=context.assistant,
                 tenant=context.tenant.slug,

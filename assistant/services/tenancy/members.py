@@ -19,7 +19,7 @@ from assistant.services.tenancy.quotas import NO_QUOTAS, Quotas, quotas_of
 from assistant.services.tenancy.row_scope import all_tenants
 from assistant.toolkit import TenantInfo, UserInfo
 from assistant.toolkit.context import UserId
-from assistant.toolkit.logs import name_tenant
+from assistant.toolkit.logs import set_request_tenant
 
 # Scopes of a key that is created without any. `end_users`, which allows to mint end users' tokens, must be named.
 DEFAULT_SCOPES = ("chat", "read", "tools")
@@ -75,7 +75,7 @@ def tenant_info(tenant: Tenant) -> TenantInfo:
 
 def _member(membership: Membership, key: ApiKey | None = None) -> Member:
     is_end_user = membership.role == Membership.Role.END_USER
-    name_tenant(membership.tenant.slug)
+    set_request_tenant(membership.tenant.slug)
     return Member(
         tenant=tenant_info(membership.tenant),
         user=UserInfo(id=membership.user_id, username=membership.user.get_username()),

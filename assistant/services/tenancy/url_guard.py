@@ -9,4 +9,4 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 
 def tenant_guard() -> UrlGuard:
     """Return a guard that allows public https, INTERNAL_HOSTS, and with DEBUG this machine."""
-    return UrlGuard(allow_loopback=settings.DEBUG, inside=settings.INTERNAL_HOSTS)
+    return UrlGuard(allow_loopback=settings.DEBUG, internal_hosts=settings.INTERNAL_HOSTS)

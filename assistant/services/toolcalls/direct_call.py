@@ -23,7 +23,7 @@ from assistant.services.toolcalls.direct_journal import CallJournal
 from assistant.services.toolcalls.interceptors import tool_interceptors
 from assistant.services.toolpolicy.policy import TenantToolset, effective_tools
 from assistant.toolkit import Tool, ToolContext, ToolResult
-from assistant.toolkit.logs import labelled
+from assistant.toolkit.logs import run_log_context
 
 __all__ = ["CalledTool", "Decision", "TooManyCalls", "ToolCall", "call_tool", "context_of", "tools_for"]
 
@@ -153,7 +153,7 @@ async def _call(
     )
     batch = Batch([call], environment, None if decision is None else {call.id: decision})
     try:
-        with labelled(environment.context):
+        with run_log_context(environment.context):
             await _run(batch, on_progress)
     finally:
         deadline.close()

@@ -1,1 +1,1 @@
-"""One tool call: its arguments, where it runs, its result."""
+"""One tool call: its arguments, its execution and its result."""

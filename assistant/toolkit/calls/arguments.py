@@ -1,4 +1,4 @@
-"""From the text a model sends to arguments that follow the schema; what it meant is never guessed."""
+"""Parses a model's arguments and corrects unambiguous type errors."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from pydantic import ValidationError
 
 from assistant.toolkit.bounded_json import TooDeep, is_deeper, load_json
 from assistant.toolkit.errors import InvalidArguments
-from assistant.toolkit.schema.alternatives import branches, could_be, keep_apart
+from assistant.toolkit.schema.alternatives import add_distinguishing_defaults, branches, may_match
 from assistant.toolkit.schema.error_sentences import UNKNOWN
 from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of, resolve
 from assistant.toolkit.validation_errors import error_details
 
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 64
-# Problems that the model is told of at once, and characters of a name that it made up.
+# Problems listed in one message to the model, and characters shown of a name that it invented.
 MAX_PROBLEMS = 10
 MAX_NAME = 80
-# Properties that are looked at to put arguments right; what needs more is taken as it is.
-_MOST_STEPS = 20_000
+# Properties examined to correct arguments; arguments that need more are left unchanged.
+_MAX_STEPS = 20_000
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The arguments of a call, as JSON text and as what it says."""
+    """The arguments of a call, as JSON text and parsed."""
 
     text: str
     parsed: dict[str, Any]
@@ -41,7 +41,7 @@ def parse_arguments(arguments: str | bytes | Mapping[str, Any] | None) -> Argume
     """Read a model's arguments; "" and null are an empty object.
 
     Raises:
-        InvalidArguments: no JSON, no object, a name twice, NaN or infinity, too long, or nested too deeply.
+        InvalidArguments: not JSON, not an object, a duplicate name, NaN or infinity, too long, or nested too deeply.
     """
     try:
         text = _text(arguments)
@@ -72,23 +72,23 @@ def _text(arguments: str | bytes | Mapping[str, Any] | None) -> str:
         raise TooDeep
     try:
         return json.dumps(arguments, allow_nan=False)
-    except TypeError:  # a program's own values: dates, dataclasses, ...
+    except TypeError:  # values of a Python caller: dates, dataclasses, ...
         return json.dumps(pydantic_core.to_jsonable_python(dict(arguments)), allow_nan=False)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object's members (`object_pairs_hook`). Raises `ValueError` if a name is given twice."""
+    """An `object_pairs_hook` that raises `ValueError` if a name occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)[:MAX_NAME]!r} is given twice")
+        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)[:MAX_NAME]!r} occurs twice")
     return found
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:MAX_NAME]} is not a number that can be had")
+        raise ValueError(f"{text[:MAX_NAME]} is not a finite number")
     return number
 
 
@@ -100,12 +100,12 @@ def _decode(text: str | bytes) -> Any:
 
 
 def coerce(value: Any, schema: Any, root: JsonSchema) -> Any:
-    """The value with what is unambiguous put right: "42" where only a number can stand, null for what may be left out.
+    """Correct unambiguous errors: "42" where only a number is allowed, null for an optional property.
 
-    Returns `value` itself if there is nothing to put right, or more to look at than there is time for.
+    Returns `value` itself if there is nothing to correct, or if examining it would take too many steps.
     """
     try:
-        return _coerce(value, schema, root, Steps(_MOST_STEPS))
+        return _coerce(value, schema, root, Steps(_MAX_STEPS))
     except TooManySteps:
         return value
 
@@ -132,20 +132,20 @@ def _coerce(value: Any, schema: Any, root: JsonSchema, steps: Steps) -> Any:
 def _coerce_alternatives(
     value: dict[str, Any], options: list[JsonSchema], root: JsonSchema, steps: Steps
 ) -> dict[str, Any]:
-    """The object as the one schema that it could follow has it, or as all have it that it could follow."""
-    fitting = [option for option in options if could_be(value, option, root, steps)]
+    """Coerce an object by the one alternative that it may match, or by several if they give the same result."""
+    fitting = [option for option in options if may_match(value, option, root, steps)]
     made = [_coerce_object(value, option, root, steps) for option in fitting]
     if len(fitting) != 1:
-        # 1, 1.0 and true are equal, and not the same.
+        # 1 == 1.0 == True in Python, so compare the representations.
         return made[0] if made and all(repr(one) == repr(made[0]) for one in made) else value
-    (own,), (mended,) = fitting, made
+    (own,), (corrected,) = fitting, made
     for other in options:
-        if other is not own and mended is not value:
-            steps.take(len(mended) + len(own["properties"]))
-            mended = keep_apart(mended, own, other, root)
-            if could_be(mended, other, root):
+        if other is not own and corrected is not value:
+            steps.take(len(corrected) + len(own["properties"]))
+            corrected = add_distinguishing_defaults(corrected, own, other, root)
+            if may_match(corrected, other, root):
                 return value
-    return mended
+    return corrected
 
 
 def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: Steps) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, 
 
 
 def problems_of(exc: ValidationError, parsed: Any) -> Iterator[tuple[str, str]]:
-    """Each wrong field of a pydantic error, by the path at which the model wrote it, and what is wrong."""
+    """Yield the path, as the model wrote it, and the problem of each invalid field of a pydantic error."""
     for error in error_details(exc):
         if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
             problem = UNKNOWN
@@ -177,7 +177,7 @@ def problems_of(exc: ValidationError, parsed: Any) -> Iterator[tuple[str, str]]:
 
 
 def _path(loc: tuple[int | str, ...], parsed: Any, *, is_missing: bool) -> str:
-    """The names among a pydantic location; it also has the tags of the alternatives that it tried."""
+    """Return a pydantic location as a path, without the tags of the union members that pydantic tried."""
     parts: list[str] = []
     for place, part in enumerate(loc):
         if isinstance(parsed, list) and isinstance(part, int) and part < len(parsed):
@@ -190,16 +190,16 @@ def _path(loc: tuple[int | str, ...], parsed: Any, *, is_missing: bool) -> str:
     return ".".join(parts) or "arguments"
 
 
-def refusal(problems: Iterable[tuple[str, str]], parameters: JsonSchema) -> InvalidArguments:
-    """What the model reads of its wrong arguments: each field, by its name, and the names there are."""
+def invalid_arguments(problems: Iterable[tuple[str, str]], parameters: JsonSchema) -> InvalidArguments:
+    """Return an error for the model that lists each invalid field and, for unknown names, the known ones."""
     fields: dict[str, str] = {}
     for path, problem in problems:
         if problem not in fields.get(path, "").split(" or "):
             fields[path] = f"{fields[path]} or {problem}" if path in fields else problem
-    told = [f"{path}: {problem}" for path, problem in list(fields.items())[:MAX_PROBLEMS]]
+    lines = [f"{path}: {problem}" for path, problem in list(fields.items())[:MAX_PROBLEMS]]
     if len(fields) > MAX_PROBLEMS:
-        told.append(f"and {len(fields) - MAX_PROBLEMS} more")
-    sentence = "; ".join(told).rstrip(".")
+        lines.append(f"and {len(fields) - MAX_PROBLEMS} more")
+    sentence = "; ".join(lines).rstrip(".")
     if any(problem == UNKNOWN and "." not in path for path, problem in fields.items()):
         sentence += f". Known arguments: {', '.join(parameters.get('properties', {})) or 'none'}"
     return InvalidArguments(f"Invalid arguments. {sentence}.", fields)

@@ -1,4 +1,4 @@
-"""Runs one tool call: the function in its place, again where its author allows that, and its result as text."""
+"""Runs one tool call: the function, on the loop or in a thread, with retries, and the result's conversion."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from assistant.toolkit.calls.json_values import WouldWait
+from assistant.toolkit.calls.json_values import WouldBlock
 from assistant.toolkit.calls.results import ToolResult, drain, result_of
 from assistant.toolkit.calls.worker_threads import in_thread
 from assistant.toolkit.context import ToolContext, use_context
-from assistant.toolkit.logs import note
+from assistant.toolkit.logs import log_operation
 
 logger = logging.getLogger(__name__)
 
-MAX_RETRY_DELAY = 30.0
+MAX_RETRY_DELAY_SECONDS = 30.0
 
 
 class CallSettings(Protocol):
-    """The settings of a tool that say how a call of it is made; `definition.tool.Tool` has them."""
+    """The attributes of a tool that a call needs; `definition.tool.Tool` has them."""
 
     @property
     def name(self) -> str: ...
@@ -44,41 +44,41 @@ class CallSettings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """What a sync function returned, and only the event loop can finish."""
+    """An awaitable or async iterator that a sync function returned; the event loop has to finish it."""
 
     value: Any
 
 
 async def perform(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
-    """Call `function`, the tool's own with its arguments; again after the exceptions that the tool names.
+    """Call `function`, the tool's function bound to its arguments, and retry on the exceptions in `tool.retry_on`.
 
     Raises:
-        Exception: what the last attempt raised.
+        Exception: the exception of the last attempt.
     """
     began = time.perf_counter()
     for attempt in range(tool.retries + 1):
         try:
             result = await _once(tool, function, context)
-            _note(tool, context, began, "failed" if result.is_error else "ended well")
+            _log_attempt(tool, context, began, "failed" if result.is_error else "succeeded")
             return result
         except tool.retry_on as exc:
-            delay = min(tool.retry_delay * 2**attempt, MAX_RETRY_DELAY) * random.uniform(0.5, 1)  # noqa: S311 - jitter  # nosec B311
-            _note(tool, context, began, f"raised {type(exc).__name__}")
-            if attempt == tool.retries or not _is_time(context, delay):
+            delay = min(tool.retry_delay * 2**attempt, MAX_RETRY_DELAY_SECONDS) * random.uniform(0.5, 1)  # noqa: S311 - jitter  # nosec B311
+            _log_attempt(tool, context, began, f"raised {type(exc).__name__}")
+            if attempt == tool.retries or not _has_time_for(context, delay):
                 raise
             await asyncio.sleep(delay)
         except BaseException as exc:
-            _note(tool, context, began, f"raised {type(exc).__name__}")
+            _log_attempt(tool, context, began, f"raised {type(exc).__name__}")
             raise
     raise AssertionError("unreachable")
 
 
-def _note(tool: CallSettings, context: ToolContext, began: float, ending: str) -> None:
-    """Log an attempt; arguments, results and messages may be private."""
-    note(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
+def _log_attempt(tool: CallSettings, context: ToolContext, began: float, ending: str) -> None:
+    """Log an attempt, without arguments, results and exception messages: they can be private."""
+    log_operation(logger, context, "Tool %s %s after %.3f s", tool.name, ending, time.perf_counter() - began)
 
 
-def _is_time(context: ToolContext, delay: float) -> bool:
+def _has_time_for(context: ToolContext, delay: float) -> bool:
     return context.deadline is None or datetime.now(UTC) + timedelta(seconds=delay) < context.deadline
 
 
@@ -97,7 +97,7 @@ async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolCo
 
 
 def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
-    # A block of its own: the thread may go on after its caller gave up.
+    # Enter the context again: the thread can outlive the caller's block.
     with use_context(context):
         value = function()
         if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
@@ -109,8 +109,8 @@ async def _on_loop(tool: CallSettings, value: Any) -> ToolResult:
     value = await drain(await value if inspect.isawaitable(value) else value)
     if tool.result_converter is None or isinstance(value, ToolResult):
         try:
-            return result_of(value, may_wait=False)
-        except WouldWait:
+            return result_of(value, may_block=False)
+        except WouldBlock:
             pass
     result: ToolResult = await in_thread(lambda: result_of(value, tool.result_converter))
     return result

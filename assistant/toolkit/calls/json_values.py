@@ -1,4 +1,4 @@
-"""Any Python value as a value of JSON's kinds: capped, never endless, never with what must stay secret."""
+"""Converts Python values to JSON values, with bounds on their size and without secrets."""
 
 from __future__ import annotations
 
@@ -24,68 +24,69 @@ from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_row
 from assistant.toolkit.media import Media
 from assistant.toolkit.text import clean_text
 
-# Rows of a queryset, generator or other open-ended source that the model is shown.
+# Items taken from a queryset, generator or other source without a known length.
 MAX_ITEMS = 100
-# Values within one result; an object that holds itself many times over would never end.
+# Values in one result; also ends the conversion of objects that contain themselves.
 MAX_VALUES = 200_000
-# Values within one result that may be converted on the event loop.
+# Values in one result that may be converted on the event loop.
 QUICK_VALUES = 2_000
 
 Converter = Callable[[Any], Any]
 _converters: list[tuple[Callable[[Any], bool], Converter]] = []
-# Columns of database rows that no model has to read.
+# Names of columns that are left out of results.
 _SECRET_COLUMN = re.compile(
     r"(^|_)(password|passwd|secrets?|token|api_?key|private_?key|hash|hashed)($|_)", re.IGNORECASE
 )
 
 
-class WouldWait(Exception):
-    """The value can only be converted in a thread of its own: it is long, or asks a database."""
+class WouldBlock(Exception):
+    """The value has to be converted in a thread: it is long, or needs database queries."""
 
 
-def waiting(may_wait: bool) -> Callable[[], None]:
-    """What is called before work that is not for the event loop: if it may not be done here, it raises `WouldWait`."""
-    return _go_on if may_wait else _refuse
+def block_guard(may_block: bool) -> Callable[[], None]:
+    """Return a function to call before blocking work; it raises `WouldBlock` unless `may_block`."""
+    return _allow if may_block else _refuse_blocking
 
 
-def _go_on() -> None:
+def _allow() -> None:
     return None
 
 
-def _refuse() -> None:
-    raise WouldWait
+def _refuse_blocking() -> None:
+    raise WouldBlock
 
 
 def register_converter(test: Callable[[Any], bool], convert_value: Converter) -> None:
-    """Teach results a kind of value: `convert_value` turns what passes `test` into something convertible."""
+    """Register a conversion for results: `convert_value` makes a convertible value of one that passes `test`."""
     _converters.insert(0, (test, convert_value))
 
 
-def to_plain(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> Any:
-    """A value made of JSON's kinds only.
+def to_json_value(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> Any:
+    """Convert a value to JSON types.
 
     Args:
-        tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
+        may_block: whether database queries and long conversions are allowed here.
+        tripwire: checks the rows in the value; the caller then calls its `check_pending`. Default: a new one.
 
     Raises:
-        ForeignRow: it holds a row of another tenant.
-        TypeError, ValueError: it cannot be converted, or is endless.
-        WouldWait: it takes a thread, and `may_wait` is false.
+        ForeignRow: the value contains a row of another tenant.
+        TypeError, ValueError: the value cannot be converted, or is too large.
+        WouldBlock: the conversion needs a thread, and `may_block` is false.
     """
-    own = tripwire or Tripwire(waiting(may_wait))
-    made = _Conversion(may_wait, own).plain(value, 0)
+    own = tripwire or Tripwire(block_guard(may_block))
+    made = _Conversion(may_block, own).convert(value, 0)
     if tripwire is None:
-        own.settle()
+        own.check_pending()
     return made
 
 
 class _Conversion:
-    def __init__(self, may_wait: bool, tripwire: Tripwire) -> None:
-        self._wait = waiting(may_wait)
+    def __init__(self, may_block: bool, tripwire: Tripwire) -> None:
+        self._wait = block_guard(may_block)
         self._tripwire = tripwire
-        self._left = MAX_VALUES if may_wait else QUICK_VALUES
+        self._left = MAX_VALUES if may_block else QUICK_VALUES
 
-    def plain(self, value: Any, depth: int) -> Any:
+    def convert(self, value: Any, depth: int) -> Any:
         self._left -= 1
         if self._left < 0:
             self._wait()
@@ -98,33 +99,33 @@ class _Conversion:
             return clean_text(value)
         if is_row(value):
             self._wait()
-            self._tripwire.look(value)
+            self._tripwire.check_row(value)
         for test, convert_value in _converters:
             if test(value):
-                self._tripwire.look_within(value)
-                return self.plain(convert_value(value), depth + 1)
+                self._tripwire.check_rows_in(value)
+                return self.convert(convert_value(value), depth + 1)
         if isinstance(value, ToolContext | Media | type) or callable(getattr(value, "__await__", None)):
-            raise TypeError(f"a {type(value).__name__} is for the program alone")
+            raise TypeError(f"a {type(value).__name__} cannot be part of a result")
         simple = _simple(value)
         return self._structure(value, depth) if simple is _NOT_SIMPLE else simple
 
     def _structure(self, value: Any, depth: int) -> Any:
         if isinstance(value, Enum):
-            return self.plain(value.value, depth + 1)
+            return self.convert(value.value, depth + 1)
         if isinstance(value, BaseModel):
-            # What it makes of the rows that it holds may be rows no longer.
-            self._tripwire.look_within(value)
+            # Its serializers can turn rows into values that are no longer recognised as rows.
+            self._tripwire.check_rows_in(value)
             return self._mapping(value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(value):
             return {
-                field.name: self.plain(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)
+                field.name: self.convert(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)
             }
         if isinstance(value, Mapping):
             return self._mapping(value, depth)
         if hasattr(value, "_asdict"):
             return self._mapping(value._asdict(), depth)
         if hasattr(value, "tolist"):  # arrays of numpy and the like
-            return self.plain(value.tolist(), depth + 1)
+            return self.convert(value.tolist(), depth + 1)
         if hasattr(value, "_meta") and hasattr(value._meta, "concrete_fields"):
             return self._row(value, depth)
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
@@ -135,14 +136,14 @@ class _Conversion:
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         for key in value:
-            self._tripwire.look_within(key)
-        made = {_key(key): self.plain(item, depth + 1) for key, item in value.items()}
+            self._tripwire.check_rows_in(key)
+        made = {_key(key): self.convert(item, depth + 1) for key, item in value.items()}
         if len(made) != len(value):
             raise ValueError("two keys are the same as text")
         return made
 
     def _row(self, row: Any, depth: int) -> dict[str, Any]:
-        """A database row's columns, without those that were not loaded, or are secret."""
+        """Return a row's columns, except deferred and secret ones."""
         unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
         made: dict[str, Any] = {}
         for column in row._meta.concrete_fields:
@@ -150,7 +151,7 @@ class _Conversion:
                 continue
             value = getattr(row, column.attname)
             try:
-                made[column.attname] = self.plain(value, depth + 1)
+                made[column.attname] = self.convert(value, depth + 1)
             except TypeError:
                 made[column.attname] = clean_text(str(value))
         return made
@@ -159,27 +160,27 @@ class _Conversion:
         if isinstance(value, AnySet):
             value = sorted(value, key=lambda item: (type(item).__name__, str(item)))
         if isinstance(value, list | tuple):
-            return [self.plain(item, depth + 1) for item in value]
+            return [self.convert(item, depth + 1) for item in value]
         self._wait()
-        # One more than is shown tells whether there are more, without counting them.
+        # One item more than is shown tells whether there are more, without counting them.
         source = value[: MAX_ITEMS + 1] if hasattr(value, "_iterable_class") else islice(value, MAX_ITEMS + 1)
-        items = [self.plain(item, depth + 1) for item in source]
+        items = [self.convert(item, depth + 1) for item in source]
         if hasattr(value, "close"):
             value.close()
-        return [*items[:MAX_ITEMS], more()] if len(items) > MAX_ITEMS else items
+        return [*items[:MAX_ITEMS], truncation_notice()] if len(items) > MAX_ITEMS else items
 
     def _other(self, value: Any) -> Any:
-        """What only pydantic knows: addresses, patterns, ..."""
+        """Convert types that pydantic knows: addresses, patterns, ..."""
         return pydantic_core.to_jsonable_python(value)
 
 
-def more() -> str:
-    """What stands after the last item that is shown."""
+def truncation_notice() -> str:
+    """Return the text that follows the last item of a shortened list."""
     return f"[Cut here: only the first {MAX_ITEMS} are shown.]"
 
 
 def is_secret_column(column: Any) -> bool:
-    """Whether a database column holds what no model has to read, by its name or because it is encrypted."""
+    """Whether a database column is left out of results, because of its name or because it is encrypted."""
     return bool(_SECRET_COLUMN.search(column.attname)) or type(column).__name__.startswith("Encrypted")
 
 
@@ -187,7 +188,7 @@ _NOT_SIMPLE = object()
 
 
 def _simple(value: Any) -> Any:
-    """A value that is one string or number in JSON."""
+    """Convert a value that is a single string or number in JSON, else return `_NOT_SIMPLE`."""
     if isinstance(value, Enum):
         return _NOT_SIMPLE
     if isinstance(value, str):
@@ -207,7 +208,7 @@ def _simple(value: Any) -> Any:
     return _NOT_SIMPLE
 
 
-# Django's lazy translations, and pydantic's secrets, which show as stars.
+# Django's lazy translations, and pydantic's secrets, whose text is asterisks.
 _SHOWN_AS_TEXT = frozenset({"__proxy__", "SecretStr", "SecretBytes", "Secret"})
 
 

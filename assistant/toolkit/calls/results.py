@@ -1,4 +1,4 @@
-"""Whatever a tool returns, as the text that the model reads and what a page shows."""
+"""Converts what a tool returns to the text for the model and the value for pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from assistant.toolkit.calls.json_values import MAX_ITEMS, more, register_converter, to_plain, waiting
+from assistant.toolkit.calls.json_values import (
+    MAX_ITEMS,
+    block_guard,
+    register_converter,
+    to_json_value,
+    truncation_notice,
+)
 from assistant.toolkit.errors import InvalidTool, ToolError
 from assistant.toolkit.guards.tripwire import Tripwire
 from assistant.toolkit.media import Media, checked, media_in
@@ -16,20 +22,24 @@ from assistant.toolkit.text import clean_text
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]
 
-# Tokens of one result that the model is shown, and that are kept for the operator.
+# Tokens of one result that the model reads, and that are stored for the operator.
 MAX_TOKENS = 10_000
-MAX_KEPT = 250_000
-# Tokenisers differ; in most, a token has about four bytes, whatever the script.
+MAX_STORED_TOKENS = 250_000
+# Tokenisers differ; for most, a token is about four bytes in any script.
 BYTES_PER_TOKEN = 4
-NOTHING = "Done"
+DONE = "Done"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool call came to. A tool may return one, to show a page something else than the model.
+    """The result of a tool call. A tool can return one to show something else on pages than to the model.
 
-    `content` is read by the model, `display` (any value that converts to JSON) is shown on pages, `media` are files
-    that both get, `value` is what the function returned, `full` the whole text where `content` had to be cut.
+    Attributes:
+        content: the text for the model.
+        display: what pages show, any value that converts to JSON.
+        value: what the function returned.
+        full: the whole text, if `content` was cut.
+        media: files, for both the model and pages.
     """
 
     content: str = ""
@@ -40,70 +50,72 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
-def _refuse_within(result: ToolResult) -> None:
-    raise InvalidTool("A ToolResult stands within another value: a tool returns one, and nothing around it.")
+def _refuse_nested(result: ToolResult) -> None:
+    raise InvalidTool("A ToolResult is nested in another value; it must be the return value itself.")
 
 
-register_converter(lambda value: isinstance(value, ToolResult), _refuse_within)
+register_converter(lambda value: isinstance(value, ToolResult), _refuse_nested)
 
 
-def convert(value: Any, *, may_wait: bool = True, tripwire: Tripwire | None = None) -> str:
-    """A value as text: strings as they are, None as "Done", everything else as JSON.
+def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = None) -> str:
+    """Convert a value to text: strings unchanged, None as "Done", everything else as JSON.
 
     Args:
-        may_wait: whether database rows, generators and long values may be read here; if not, they raise `WouldWait`.
-        tripwire: looks at the rows in it, and is settled by the caller; default one of its own.
+        may_block: whether database rows, generators and long values may be read here; if not, they raise `WouldBlock`.
+        tripwire: checks the rows in the value; the caller then calls its `check_pending`. Default: a new one.
 
     Raises:
-        ForeignRow: it holds a row of another tenant.
-        ToolError: the value cannot be converted; the sentence names its type.
+        ForeignRow: the value contains a row of another tenant.
+        ToolError: the value cannot be converted; the message names its type.
     """
     if value is None:
-        return NOTHING
+        return DONE
     if isinstance(value, str):
         return clean_text(str(value.value if isinstance(value, Enum) else value))
     try:
-        return json.dumps(_plain(value, may_wait, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError as exc:  # a number of thousands of digits
+        return json.dumps(
+            _plain(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+    except ValueError as exc:  # e.g. an int with thousands of digits
         raise _not_shown(value) from exc
 
 
-def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_wait: bool = True) -> ToolResult:
-    """What a function returned as a `ToolResult`, cut where it is too long. Raises as `convert` does."""
+def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
+    """Make a `ToolResult` of a return value, with long content cut. Raises as `convert` does."""
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
-    tripwire = Tripwire(waiting(may_wait))
+    tripwire = Tripwire(block_guard(may_block))
     if isinstance(value, ToolResult):
-        # Neither is converted, and both leave the tool.
-        tripwire.look_within([value.media, value.value])
-        text = convert(value.content, may_wait=may_wait, tripwire=tripwire)
-        display = None if value.display is None else _plain(value.display, may_wait, tripwire)
+        # These are passed on without conversion, so they are not checked by `convert`.
+        tripwire.check_rows_in([value.media, value.value])
+        text = convert(value.content, may_block=may_block, tripwire=tripwire)
+        display = None if value.display is None else _plain(value.display, may_block, tripwire)
         made = replace(value, content=text, display=display, media=checked(value.media))
     else:
         shown = value if converter is None else _converted(value, converter, tripwire)
-        made = ToolResult(convert(shown, may_wait=may_wait, tripwire=tripwire), value=value)
-    tripwire.settle()
+        made = ToolResult(convert(shown, may_block=may_block, tripwire=tripwire), value=value)
+    tripwire.check_pending()
     short = cut(made.content)
     if short is not made.content:
-        made = replace(made, content=short, full=made.full or cut(made.content, MAX_KEPT))
+        made = replace(made, content=short, full=made.full or cut(made.content, MAX_STORED_TOKENS))
     return _with_media_named(made) if made.media else made
 
 
 def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:
-    watched = tripwire.watched(value)
-    tripwire.settle()
-    return converter(watched)
+    checked_value = tripwire.checked_value(value)
+    tripwire.check_pending()
+    return converter(checked_value)
 
 
 def _with_media_named(made: ToolResult) -> ToolResult:
-    """The result with a sentence on each file, so that whoever sees no files knows of them."""
+    """Add a sentence on each file to the content, for models that cannot see files."""
     sentences = "\n".join(one.sentence for one in made.media)
     return replace(made, content=f"{made.content}\n{sentences}".lstrip("\n"))
 
 
-def _plain(value: Any, may_wait: bool, tripwire: Tripwire | None) -> Any:
+def _plain(value: Any, may_block: bool, tripwire: Tripwire | None) -> Any:
     try:
-        return to_plain(value, may_wait=may_wait, tripwire=tripwire)
+        return to_json_value(value, may_block=may_block, tripwire=tripwire)
     except (TypeError, ValueError) as exc:
         raise _not_shown(value) from exc
 
@@ -113,8 +125,8 @@ def _not_shown(value: Any) -> ToolError:
 
 
 def cut(text: str, limit: int = MAX_TOKENS) -> str:
-    """A text of at most about `limit` tokens; a cut is said in the text itself."""
-    if len(text) * 4 <= limit * BYTES_PER_TOKEN:  # a character has four bytes at most
+    """Shorten a text to about `limit` tokens; a shortened text ends with a note."""
+    if len(text) * 4 <= limit * BYTES_PER_TOKEN:  # UTF-8 has at most four bytes per character
         return text
     encoded = text.encode()
     if len(encoded) <= limit * BYTES_PER_TOKEN:
@@ -124,14 +136,14 @@ def cut(text: str, limit: int = MAX_TOKENS) -> str:
 
 
 async def drain(value: Any) -> Any:
-    """The items of an async iterator as a list, capped; anything else as it is."""
+    """Return the first `MAX_ITEMS` items of an async iterator as a list; other values unchanged."""
     if not isinstance(value, AsyncIterator):
         return value
     items: list[Any] = []
     try:
         async for item in value:
             if len(items) == MAX_ITEMS:
-                items.append(more())
+                items.append(truncation_notice())
                 break
             items.append(item)
     finally:

@@ -1,4 +1,4 @@
-"""Runs a tool's function: async ones on the event loop, sync ones in a bounded pool of threads of the tools' own."""
+"""The thread pool in which sync tools run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from assistant.toolkit.thread_context import PoolThread
 
 logger = logging.getLogger(__name__)
 
-# One slow tool must stall neither the tenants' queries nor each other's tools.
+# The pool is separate from the one for database queries, so slow tools do not delay those.
 MAX_THREADS = 32
-# Threads of calls that were given up and still run. Beyond these, such a call keeps its place in the pool.
+# Threads of cancelled calls that still run outside the pool's limit; above it, a cancelled call keeps its slot.
 MAX_ABANDONED = 64
-# How long a thread without work is kept.
+# Idle threads end after this time.
 IDLE_SECONDS = 10.0
 
 _cleanup: Callable[[], object] | None = None
@@ -32,19 +32,19 @@ _atomic: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
 def set_thread_cleanup(cleanup: Callable[[], object] | None) -> None:
-    """What a worker thread does after each call, such as closing its database connections."""
+    """Set what worker threads call after each job, such as closing database connections."""
     global _cleanup  # noqa: PLW0603 - the process has one pool
     _cleanup = cleanup
 
 
 def set_atomic(atomic: Callable[[], AbstractContextManager[Any]]) -> None:
-    """What makes the block of a tool with `atomic=True` one transaction."""
+    """Set the context manager for tools with `atomic=True`, such as Django's `transaction.atomic`."""
     global _atomic  # noqa: PLW0603 - see above
     _atomic = atomic
 
 
 class Abandoned(Exception):
-    """The caller gave up while a tool ran in a transaction, which is undone."""
+    """The call of an atomic tool was cancelled; its transaction is rolled back."""
 
 
 @dataclass(eq=False)
@@ -62,7 +62,7 @@ class _Job:
         try:
             value = self.context.run(self._work)
         except (StopIteration, asyncio.CancelledError) as exc:
-            # On the event loop these two would mean something else than that the tool failed.
+            # The event loop would not treat these two as a failure of the tool.
             error = RuntimeError(f"the tool raised {type(exc).__name__}")
             error.__cause__ = exc
             self.future.set_exception(error)
@@ -93,7 +93,7 @@ def _clean_up() -> None:
 
 
 class _Pool:
-    """At most `MAX_THREADS` calls at once; a call that was given up makes room, though its thread cannot be stopped."""
+    """Runs at most `MAX_THREADS` jobs at once; a cancelled job frees its slot while its thread runs on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -104,7 +104,7 @@ class _Pool:
 
     def submit(self, job: _Job) -> None:
         if job.is_nested:
-            # Whoever started it holds a place while it waits; if all did, none would ever be free.
+            # Its parent waits in a slot; if every slot held a waiting parent, the pool would deadlock.
             PoolThread(target=job.run, name="tool", daemon=True).start()
             return
         with self._lock:
@@ -115,7 +115,7 @@ class _Pool:
         self._start(job)
 
     def abandon(self, job: _Job) -> None:
-        """The caller no longer waits for the job."""
+        """Mark a job as cancelled and give its slot to the next one."""
         with self._lock:
             if job in self._waiting:
                 self._waiting.remove(job)
@@ -136,11 +136,11 @@ class _Pool:
         if inbox is not None:
             inbox.put(job)
             return
-        # A daemon: a tool that hangs must not keep the process from ending.
+        # Daemon threads, so that a hanging tool does not keep the process from exiting.
         PoolThread(target=self._work, args=(job,), name="tool", daemon=True).start()
 
     def _work(self, job: _Job | None) -> None:
-        """One thread's life: it ends after a call that was given up, or when it has been idle for long."""
+        """Run jobs until one was cancelled or none came for `IDLE_SECONDS`."""
         inbox: SimpleQueue[_Job] = SimpleQueue()
         while job is not None:
             job.run()
@@ -148,7 +148,7 @@ class _Pool:
                 if job.is_abandoned:
                     self._abandoned -= 1
                     return
-                # Whoever gives up from here on finds the job done.
+                # From here on `abandon` finds the job done.
                 job = self._next()
                 if job is None:
                     self._idle.append(inbox)
@@ -165,7 +165,7 @@ class _Pool:
         return inbox.get()
 
     def _next(self) -> _Job | None:
-        """Pass a free place on to the call that waits longest. The lock is held."""
+        """Return the longest waiting job for a free slot, or free the slot. The caller holds the lock."""
         if self._waiting:
             return self._waiting.popleft()
         self._running -= 1
@@ -176,10 +176,10 @@ _pool = _Pool()
 
 
 async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any:
-    """Run blocking code in the tools' pool, with the caller's context variables.
+    """Run blocking code in the pool, with the caller's context variables.
 
-    Python cannot stop a thread: cancelling the caller frees the caller and the place in the pool at once, and the
-    thread goes on until its code ends. If it was `atomic`, what it did is then undone.
+    Cancelling the caller frees its slot at once, but the thread runs until the function ends, since Python cannot stop
+    threads. The transaction of a cancelled `atomic` function is then rolled back.
     """
     context = contextvars.copy_context()
     context.run(home_loop.set, asyncio.get_running_loop())
@@ -193,8 +193,8 @@ async def in_thread(function: Callable[[], Any], *, atomic: bool = False) -> Any
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it gives something to await, or to iterate asynchronously."""
-    call = getattr(function, "__call__", None)  # noqa: B004 - a callable object's own method is asked
+    """Whether a function is a coroutine function or an async generator function."""
+    call = getattr(function, "__call__", None)  # noqa: B004 - callable objects can have an async `__call__`
     return any(
         inspect.iscoroutinefunction(candidate) or inspect.isasyncgenfunction(candidate)
         for candidate in (function, call)

@@ -1,1 +1,1 @@
-"""What a tool is: the decorator, the `Tool` class, reading a function's signature."""
+"""Tool definitions: the decorator, the `Tool` class and function signatures."""

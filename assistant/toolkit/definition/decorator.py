@@ -24,7 +24,7 @@ def tool(
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a function a tool: `@tool` or `@tool(name=..., timeout=..., ...)` with the fields of `Tool`.
 
-    The tool can still be called as the function that it is.
+    The tool can still be called like the function.
     """
 
     def decorate(target: Any) -> Any:
@@ -38,13 +38,13 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 
 def tools_of(owner: object) -> list[Tool]:
-    """The tools among the methods of an object (or, of a class, its static and class methods), bound to it.
+    """Return the tools among an object's methods, or a class's static and class methods, bound to it.
 
-    They come in the order of their definition, those of base classes first; a method that a subclass overrides is a
-    tool only if the override is.
+    They are in the order of definition, those of base classes first. An overridden method is a tool only if the
+    override is one.
 
     Raises:
-        InvalidTool: a class was given, and one of its tools needs an object.
+        InvalidTool: `owner` is a class, and one of its tools is an instance method.
     """
     cls = owner if isinstance(owner, type) else type(owner)
     found: dict[str, Tool] = {}

@@ -1,4 +1,4 @@
-"""What a function's docstring says to the model: its first paragraph, and a description of each parameter."""
+"""Reads docstrings: the first paragraph, and the descriptions of parameters."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import docstring_parser
 
-# A line that ends the description even without a blank line before it, in the Google, NumPy and Sphinx styles.
+# The first line of a section in the Google, NumPy and Sphinx styles; ends the paragraph without a blank line.
 _SECTION = re.compile(
     r"(Args|Arguments|Parameters|Params|Returns?|Yields?|Raises|Examples?|Notes?|Keyword Args)\s*:?\s*$|:\w+[^:]*:|@\w+"
 )
 
 
 def first_paragraph(function: Callable[..., Any]) -> str:
-    """The first paragraph as one line; empty if there is none."""
+    """Return the first paragraph as one line; empty if there is none."""
     lines: list[str] = []
     for line in (_doc(function)).splitlines():
         if not line.strip() or _SECTION.match(line):
@@ -26,7 +26,7 @@ def first_paragraph(function: Callable[..., Any]) -> str:
 
 
 def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:
-    """What the parameter section says, by parameter name; the styles of Google, NumPy and Sphinx are known."""
+    """Return parameter descriptions by name; supports the Google, NumPy and Sphinx styles."""
     text = _doc(function)
     if "\n" not in text and not text.startswith((":", "@")):
         return {}

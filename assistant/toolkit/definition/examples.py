@@ -1,4 +1,4 @@
-"""Worked examples, which show small models how a tool is used."""
+"""Worked examples of tools, for small models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ExampleStep:
-    """A call of another tool that a worked example makes first, and what the model reads of its result."""
+    """A preceding call of another tool in a worked example, with its result."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -18,9 +18,9 @@ class ExampleStep:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A worked example for small models: what a user says, the call that answers it, its result, and the answer.
+    """A worked example for small models: the user's message, the call, its result, and the answer.
 
-    Small models repeat what they were shown, so its values should be ones that nobody could mistake for real ones.
+    Small models repeat examples, so use values that cannot be mistaken for real ones.
     """
 
     user: str

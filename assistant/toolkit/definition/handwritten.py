@@ -1,4 +1,4 @@
-"""How a model calls a tool whose JSON Schema was written by hand, or by somebody else's server."""
+"""Tools whose JSON Schema is handwritten or comes from a remote server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.toolkit.calls.arguments import Arguments, coerce, refusal
+from assistant.toolkit.calls.arguments import Arguments, coerce, invalid_arguments
 from assistant.toolkit.definition.signature import is_context
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.bounds import SAME_VALUE
@@ -18,7 +18,7 @@ from assistant.toolkit.schema.json_schema import JsonSchema
 
 @dataclass(frozen=True, slots=True)
 class HandWritten:
-    """A schema, and how its handler wants the arguments: as keywords, or as one mapping."""
+    """A schema, and how its handler takes the arguments: as keywords or as one mapping."""
 
     parameters: JsonSchema
     contexts: tuple[str, ...] = ()
@@ -28,11 +28,13 @@ class HandWritten:
     output: JsonSchema | None = None
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
-        """The validated arguments. Raises `InvalidArguments` that names each wrong field."""
+        """Return the validated arguments. Raises `InvalidArguments`, which lists each invalid field."""
         try:
             json.dumps(arguments.parsed, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise InvalidArguments("The arguments hold half a character, which is not valid Unicode.") from None
+            raise InvalidArguments(
+                "The arguments contain half of a surrogate pair, which is not valid Unicode."
+            ) from None
         try:
             checked: dict[str, Any] = coerce(arguments.parsed, self.parameters, self.parameters)
             found = checker_of(closed(self.parameters)).problems(checked)
@@ -41,20 +43,20 @@ class HandWritten:
         except (RecursionError, ValueError):
             raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
         if found:
-            raise refusal(found, self.parameters)
+            raise invalid_arguments(found, self.parameters)
         return checked
 
     def keywords(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The call's positional and keyword arguments."""
+        """Return the positional and keyword arguments of the call."""
         if not self.takes_mapping:
             return (), checked
         return ((checked,), {}) if self.mapping_name is None else ((), {self.mapping_name: checked})
 
 
 def closed(parameters: JsonSchema) -> JsonSchema:
-    """The schema with names refused that it does not tell of, which JSON Schema would let pass.
+    """Return the schema with unknown properties forbidden, which JSON Schema allows by default.
 
-    One that tells of its names elsewhere, in a definition or in alternatives, is left as it is.
+    A schema whose properties are declared in a reference or in alternatives is returned unchanged.
     """
     is_elsewhere = "$ref" in parameters or any(keyword in parameters for keyword in SAME_VALUE)
     is_whole = "properties" in parameters and "$ref" not in parameters
@@ -62,17 +64,17 @@ def closed(parameters: JsonSchema) -> JsonSchema:
 
 
 def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema) -> HandWritten:
-    """Find out how a handler takes arguments: by the names of the schema's properties, or as one mapping.
+    """Determine how a handler takes arguments: as keywords named like the properties, or as one mapping.
 
     Raises:
-        InvalidTool: it takes neither.
+        InvalidTool: the handler takes neither.
     """
     try:
         found = list(inspect.signature(handler, eval_str=False).parameters.values())
     except (ValueError, TypeError):
         return HandWritten(parameters, takes_mapping=True)
     properties = parameters.get("properties", {})
-    # A lambda cannot annotate its context.
+    # Lambdas have no annotations, so their context is found by name.
     contexts = tuple(
         p.name
         for p in found
@@ -83,7 +85,7 @@ def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema)
     needed = [p for p in takers if p.default is p.empty and p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}]
     by_name = {p.name for p in takers if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in takers)
-    # What the schema lets pass besides its properties needs a place, too.
+    # If the schema allows further properties, the handler must accept any keyword.
     is_open = parameters.get("additionalProperties", False) is not False or "patternProperties" in parameters
     has_places = takes_any or (by_name >= set(properties) and not is_open)
     if all(p.name in properties and p.name in by_name for p in needed) and has_places:

@@ -8,22 +8,22 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
-# Where a word begins within a class's name: `HTTPServer`, `OpenTicket2`.
+# Word boundaries in class names: `HTTPServer`, `OpenTicket2`.
 _WORD_BEGINS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name of a function; of an object that can be called, or a class, that of the class in snake case."""
+    """Return a function's name; for a class or a callable object, the class name in snake case."""
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(inspect.unwrap(function)):
-        return str(getattr(plain(function), "__name__", ""))
+        return str(getattr(unwrapped(function), "__name__", ""))
     owner = function if isinstance(function, type) else type(function)
     return _WORD_BEGINS.sub("_", owner.__name__).lower()
 
 
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that stands behind a partial, a decorated function, a method or a callable object."""
+def unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function behind a partial, a decorated function, a method, a class or a callable object."""
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(function, type):

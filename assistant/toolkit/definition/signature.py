@@ -1,4 +1,4 @@
-"""How a model calls a function: its parameters as a schema, and validated arguments as the function's keywords."""
+"""Reads function signatures: the schema of the parameters, and validation of arguments."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from assistant.toolkit.calls.arguments import Arguments, coerce, problems_of, refusal
+from assistant.toolkit.calls.arguments import Arguments, coerce, invalid_arguments, problems_of
 from assistant.toolkit.calls.results import ToolResult
 from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import parameter_descriptions
-from assistant.toolkit.definition.names import plain
+from assistant.toolkit.definition.names import unwrapped
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
 from assistant.toolkit.schema.check import TooCostly, checker_of
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
@@ -37,12 +37,17 @@ from assistant.toolkit.schema.parameters import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What is known of a function.
+    """A function's parameters, as a schema and a validator.
 
-    `names` maps the validator's fields to the function's parameters, `always` are fields that are passed though the
-    model did not give them; `single` names the parameter that takes the whole object, `contexts` those that take the
-    context, `owner` says what a method is to be bound to. `is_open`: some nested object keeps unknown keys.
-    `decimals`: the schema with its decimals marked, if it has some.
+    Attributes:
+        names: the function's parameters by the validator's fields.
+        contexts: the parameters that take the context.
+        always: fields that are passed also if the model left them out.
+        single: the parameter that takes the whole object, if there is one.
+        owner: what a method has to be bound to.
+        output: the schema of the return value, if known.
+        is_open: whether some nested object keeps unknown keys.
+        decimals: the schema with decimals marked, if it has any.
     """
 
     parameters: JsonSchema
@@ -57,18 +62,20 @@ class Signature:
     decimals: JsonSchema | None = None
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
-        """Validated keyword arguments. Raises `InvalidArguments` that names each wrong field."""
+        """Return validated keyword arguments. Raises `InvalidArguments`, which lists each invalid field."""
         try:
             value = self._validated(arguments)
         except UnicodeEncodeError:
-            raise InvalidArguments("The arguments hold half a character, which is not valid Unicode.") from None
+            raise InvalidArguments(
+                "The arguments contain half of a surrogate pair, which is not valid Unicode."
+            ) from None
         if self.single is not None:
             return {self.single: value}
         given = value.model_fields_set | self.always
         return {name: getattr(value, field) for field, name in self.names.items() if field in given}
 
     def keywords(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The call's positional and keyword arguments."""
+        """Return the positional and keyword arguments of the call."""
         return (), checked
 
     def _validated(self, arguments: Arguments) -> Any:
@@ -78,15 +85,15 @@ class Signature:
         try:
             value = self._validate(text)
         except ValidationError as first:
-            mended = coerce(parsed, self.parameters, self.parameters)
-            if mended is parsed:
-                raise refusal(problems_of(first, parsed), self.parameters) from None
+            corrected = coerce(parsed, self.parameters, self.parameters)
+            if corrected is parsed:
+                raise invalid_arguments(problems_of(first, parsed), self.parameters) from None
             try:
-                value = self._validate(json.dumps(mended))
+                value = self._validate(json.dumps(corrected))
             except ValidationError as exc:
-                raise refusal(problems_of(exc, mended), self.parameters) from None
+                raise invalid_arguments(problems_of(exc, corrected), self.parameters) from None
         if self.is_open and (unknown := self._unknown(parsed)):
-            raise refusal(unknown, self.parameters)
+            raise invalid_arguments(unknown, self.parameters)
         return value
 
     def _unknown(self, parsed: Any) -> list[Problem]:
@@ -97,12 +104,12 @@ class Signature:
         return [problem for problem in found if problem[1] in {UNKNOWN, UNDESCRIBED}]
 
     def _validate(self, text: str) -> Any:
-        # Where some types keep unknown keys by their own choice, each type is asked, and the schema afterwards.
+        # If some types allow unknown keys, each type decides here, and the schema is checked afterwards.
         return self.validator.validate_json(text or "{}", strict=True, extra=None if self.is_open else "forbid")
 
 
 def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | None = None) -> Signature:
-    """Read a function's parameters. Raises `InvalidTool` for what no model could call."""
+    """Read a function's parameters. Raises `InvalidTool` if a model could not call it."""
     label = label_of(function)
     hints = _hints(function, localns)
     descriptions = parameter_descriptions(function)
@@ -145,12 +152,12 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
 def read_input_type(
     function: Callable[..., Any], input_type: Any, localns: Mapping[str, Any] | None = None
 ) -> Signature:
-    """Read a function that takes one object of `input_type`, whose fields are the model's parameters."""
+    """Read a function that takes one object of `input_type`; its fields are the model's parameters."""
     label = label_of(function)
     try:
         hints = _hints(function, localns)
     except InvalidTool:
-        hints = {}  # the type is given, and which parameter takes the context can be read from the text
+        hints = {}  # the input type is known, and the context is recognised in the text of the annotation
     owner, parameters = _parameters(function)
     contexts = tuple(p.name for p in parameters if is_context(hints.get(p.name, p.annotation)))
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
@@ -176,12 +183,12 @@ def read_input_type(
 
 
 def label_of(function: Callable[..., Any]) -> str:
-    """A function's name for messages to its author."""
-    return str(getattr(plain(function), "__qualname__", repr(function)))
+    """Return a function's name for error messages."""
+    return str(getattr(unwrapped(function), "__qualname__", repr(function)))
 
 
 def is_context(annotation: Any) -> bool:
-    """Whether a parameter so annotated takes the tool's context."""
+    """Whether a parameter with this annotation takes the tool's context."""
     if isinstance(annotation, type):
         return issubclass(annotation, ToolContext)
     if isinstance(annotation, str):
@@ -195,7 +202,7 @@ def is_context(annotation: Any) -> bool:
 def _parameters(
     function: Callable[..., Any],
 ) -> tuple[Literal["instance", "class"] | None, list[inspect.Parameter]]:
-    """What a method is to be bound to, and the parameters that are still to be given."""
+    """Return what a method has to be bound to, and the remaining parameters."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError) as exc:
@@ -208,7 +215,7 @@ def _parameters(
 
 
 def _hints(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> dict[str, Any]:
-    target = plain(function)
+    target = unwrapped(function)
     written = dict(getattr(target, "__annotations__", {}))
     written.pop("return", None)
     try:
@@ -219,7 +226,7 @@ def _hints(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> d
 
 def _resolved(target: Any, written: Mapping[str, Any], localns: Mapping[str, Any] | None) -> dict[str, Any]:
     names = getattr(target, "__globals__", {})
-    # Often imported for the type checker alone.
+    # Often imported under TYPE_CHECKING only.
     known = {} if "ToolContext" in names else {"ToolContext": ToolContext}
     known |= _locals_around(target, names) | dict(localns or {})
     shown: Any = SimpleNamespace(__annotations__=dict(written))
@@ -227,9 +234,9 @@ def _resolved(target: Any, written: Mapping[str, Any], localns: Mapping[str, Any
 
 
 def _locals_around(target: Any, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The locals of the functions and classes that `target` is defined in, as far as these are still at work.
+    """Return the local names of the functions and classes around `target` whose frames are still on the stack.
 
-    Annotations written as text may name them, and Python keeps no way from the one to the other.
+    Annotations written as text can use them, and Python stores no reference to them.
     """
     found: dict[str, Any] = {}
     place, frame = getattr(target, "__qualname__", ""), sys._getframe()
@@ -241,7 +248,7 @@ def _locals_around(target: Any, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _output(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> JsonSchema | None:
-    target = plain(function)
+    target = unwrapped(function)
     written = getattr(target, "__annotations__", {}).get("return")
     try:
         returned = _resolved(target, {"return": written}, localns)["return"]
@@ -251,7 +258,7 @@ def _output(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> 
 
 
 def _field(parameter: inspect.Parameter, annotation: Any, description: str | None) -> tuple[Any, Any]:
-    """A parameter as pydantic's pair of type and field; the field's alias is the parameter's name."""
+    """Return a parameter as pydantic's pair of type and field; the field's alias is the parameter's name."""
     default = parameter.default
     given: dict[str, Any] = {"alias": parameter.name}
     if isinstance(default, FieldInfo):

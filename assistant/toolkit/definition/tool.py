@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description and a schema for the model, and a function for the program."""
+"""The `Tool` class: name, description and schema for the model, and the function to call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assistant.toolkit.definition.handwritten import HandWritten, closed, read_h
 from assistant.toolkit.definition.names import name_of
 from assistant.toolkit.definition.signature import Signature, read_input_type, read_signature
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.schema.check import mistake_in
+from assistant.toolkit.schema.check import schema_error
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.strict import strict_form
 
@@ -32,7 +32,7 @@ Arguments = str | bytes | Mapping[str, Any] | None
 
 
 class ToolOptions(TypedDict, total=False):
-    """What may be said of a tool beyond its function; `Tool` tells what each means."""
+    """The options of a tool; `Tool` documents them."""
 
     return_direct: bool
     requires_approval: bool | Callable[[Mapping[str, Any], ToolContext], bool]
@@ -63,32 +63,33 @@ class ToolOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tool:
-    """One thing a model can have done, whoever does it: a function, a remote server, another assistant.
+    """Something a model can call: a function, a tool of a remote server, or another assistant.
 
     Attributes:
         parameters: a JSON Schema of an object.
         handler: takes the arguments as keywords (with a hand-written schema, also as one mapping), and the context in a
             parameter annotated `ToolContext`, if it has one.
-        output_schema: a JSON Schema of what it returns, where that is known.
-        return_direct: its result is the answer; the model does not read it.
-        requires_approval: whether a person is asked first; a function is given the arguments and the context.
+        output_schema: a JSON Schema of the return value, if known.
+        return_direct: its result is the answer of the run, without another model request.
+        requires_approval: whether a person has to approve a call; or a function of the arguments and the context.
         timeout: in seconds; None leaves it to the run.
-        result_converter: makes of the returned value what the model reads.
-        config: the settings that a tenant can make, found in `context.config`.
-        permission: the Django permission ("app.codename") that its user needs.
-        read_only: it changes nothing. idempotent: a second call with the same arguments changes nothing more.
-        title: what people read in place of its name.
-        destructive: whether it may destroy something. open_world: whether it reaches the world outside. None: unsaid.
+        result_converter: converts the return value for the model.
+        config: a pydantic model of the tenant's settings, available as `context.config`.
+        permission: the Django permission ("app.codename") that the user needs.
+        read_only: it changes nothing. idempotent: a repeated call with the same arguments has no further effect.
+        title: a name for people.
+        destructive: whether it can delete or overwrite data. open_world: whether it accesses external systems. None:
+            unknown.
         max_calls: how often one run may call it.
-        retries: how often it is tried again after one of `retry_on`, first after about `retry_delay` seconds, then
+        retries: how often it is retried after an exception in `retry_on`, first after about `retry_delay` seconds, then
             after twice that, and so on.
-        secrets: names of secrets that a tenant sets, read by `context.secret(name)`.
-        needs_context: keys of `context.extra` without which it is not offered.
-        atomic: a sync function's work in the database is one transaction.
+        secrets: names of the tenant's secrets, read with `context.secret(name)`.
+        needs_context: keys that `context.extra` must have for it to be offered.
+        atomic: whether a sync function runs in a database transaction.
         barrier: it runs after all earlier calls of the same reply, and before all later ones.
-        on_error: whether an unexpected exception is told to the model, or ends the run.
-        available: whether it is offered in this context. describe: its description in this context.
-        is_client_side: the caller's own program runs it; here it can only be offered.
+        on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
+        available: whether it is offered, given the context. describe: its description, given the context.
+        is_client_side: whether the client runs it; it is only offered here.
     """
 
     name: str
@@ -126,8 +127,8 @@ class Tool:
     def __post_init__(self) -> None:
         _check_definition(self)
         if self.signature is None:
-            if mistake := mistake_in(closed(self.parameters)):
-                raise InvalidTool(f"Tool {self.name!r} has no proper JSON Schema: {mistake}.")
+            if mistake := schema_error(closed(self.parameters)):
+                raise InvalidTool(f"Tool {self.name!r} has no valid JSON Schema: {mistake}.")
             signature = (
                 HandWritten(self.parameters)
                 if self.handler is None
@@ -152,19 +153,19 @@ class Tool:
         localns: Mapping[str, Any] | None = None,
         **options: Unpack[ToolOptions],
     ) -> Tool:
-        """A tool from any callable; name, description and schema come from it unless given.
+        """Make a tool from a callable; name, description and schema are read from it unless given.
 
         Args:
-            parameters: a hand-written JSON Schema, instead of the signature's.
+            parameters: a handwritten JSON Schema, instead of the signature's.
             input_type: a pydantic model, dataclass or TypedDict whose fields are the model's parameters; the function
                 takes one of it.
             localns: names that annotations written as text may use.
 
         Raises:
-            InvalidTool: no model could call it, or it says too little about itself.
+            InvalidTool: a model could not call it, or it has no description.
         """
         if isinstance(function, Tool) or not callable(function):
-            raise InvalidTool(f"{function!r} is no function.")
+            raise InvalidTool(f"{function!r} is not a function.")
         unknown = set(options) - ToolOptions.__annotations__.keys()
         if unknown:
             raise InvalidTool(f"Tools have no options named {', '.join(sorted(unknown))}.")
@@ -188,21 +189,21 @@ class Tool:
 
     @classmethod
     def client_side(cls, *, name: str, description: str, parameters: JsonSchema) -> Tool:
-        """A tool that the caller's own program runs; here it can only be offered."""
+        """Make a tool that the client runs; it is only offered here."""
         return cls(name=name, description=description, parameters=parameters, is_client_side=True)
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
-        """The arguments, validated and typed, by parameter name. Raises `InvalidArguments`."""
+        """Return the validated, typed arguments by parameter name. Raises `InvalidArguments`."""
         assert self.signature is not None  # noqa: S101 - set when it was made  # nosec B101
         return self.signature.check(parse_arguments(arguments))
 
     async def call(self, arguments: Arguments, context: ToolContext) -> ToolResult:
-        """Run the tool once and convert its result. Its `timeout` is kept by whoever calls.
+        """Run the tool and convert its result. The caller has to enforce `timeout`.
 
         Raises:
-            InvalidArguments: the arguments do not fit the schema.
-            ToolError: the tool, or the conversion of its result, says something to the model.
-            Exception: whatever else the function raises, as it is.
+            InvalidArguments: the arguments do not match the schema.
+            ToolError: an error for the model, from the tool or the conversion of its result.
+            Exception: any other exception of the function, unchanged.
         """
         if self.handler is None or self.signature is None:
             raise InvalidTool(f"Tool {self.name!r} runs at the client.")
@@ -211,7 +212,7 @@ class Tool:
         return await perform(self, partial(self.handler, *positional, **given), context)
 
     def for_context(self, context: ToolContext) -> Tool | None:
-        """The tool as it is offered in this context, with its description there; None if it is not offered."""
+        """Return the tool with its description for this context; None if it is not offered."""
         if any(key not in context.extra for key in self.needs_context):
             return None
         if self.available is not None and not self.available(context):
@@ -219,15 +220,15 @@ class Tool:
         return self if self.describe is None else self.replace(description=self.describe(context))
 
     def strict_parameters(self) -> JsonSchema | None:
-        """The schema in the form that some providers follow to the letter; None if it cannot be put so.
+        """Return the schema in strict form, which some providers guarantee to follow; None if it has none.
 
-        Every property is required there, and those that are optional can be null, which `check` takes as left out.
+        In strict form every property is required; optional ones can be null, which `check` treats as left out.
         """
         return self._strict_parameters
 
     @cached_property
     def is_async(self) -> bool:
-        """Whether its function runs on the event loop, and not in a thread."""
+        """Whether the function runs on the event loop, not in a thread."""
         return self.handler is not None and is_async(self.handler)
 
     @cached_property
@@ -235,13 +236,13 @@ class Tool:
         return strict_form(self.parameters)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function itself, as its author's own code does."""
+        """Call the function directly, without validation and context."""
         if self.handler is None:
             raise TypeError(f"Tool {self.name!r} runs at the client.")
         return self.handler(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool:
-        """A method's tool is bound to its object, as a method is."""
+        """Bind the tool of a method to its object, as Python binds methods."""
         signature = self.signature
         if signature is None or signature.owner is None or self.handler is None:
             return self
@@ -251,12 +252,12 @@ class Tool:
         return replace(self, handler=self.handler.__get__(target), signature=replace(signature, owner=None))
 
     def replace(self, **changes: Any) -> Tool:
-        """The same tool with other settings."""
+        """Return a copy with these fields changed."""
         return replace(self, **changes)
 
 
 def _check_definition(tool: Tool) -> None:
-    """Raises `InvalidTool` for what can only be a mistake."""
+    """Raise `InvalidTool` for invalid or contradictory options."""
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
         raise InvalidTool(f"A tool's name matches {NAME.pattern}; {tool.name!r} does not.")
     mistakes = {

@@ -1,1 +1,1 @@
-"""Protection against foreign rows and internal addresses."""
+"""Protection against other tenants' rows and internal addresses."""

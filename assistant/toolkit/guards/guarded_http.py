@@ -1,4 +1,4 @@
-"""An HTTP client that opens only what a `UrlGuard` lets it, at every redirect, and reads only so much."""
+"""An HTTP client that opens only URLs allowed by a `UrlGuard` and limits the size of responses."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import httpx2
 
 from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
-# Of one answer that is no event stream.
+# Limit of one response that is not an event stream.
 MAX_BYTES = 10 * 2**20
 
 
 def guarded_client(guard: UrlGuard, *, max_bytes: int = MAX_BYTES, **options: Any) -> httpx2.AsyncClient:
-    """A client for addresses that somebody else has chosen. What it must not open raises `httpx2.ConnectError`.
+    """Return a client for untrusted URLs; opening a forbidden one raises `httpx2.ConnectError`.
 
-    Proxies of the environment are not used: they would look the host up anew.
+    Proxies from the environment are not used: they would resolve the host again, without the guard.
 
     Args:
-        max_bytes: of one answer; a longer one raises `AnswerTooLong`. Event streams may be longer.
-        options: of `httpx2.AsyncClient`.
+        max_bytes: limit of one response; a longer one raises `AnswerTooLong`. Event streams have no limit.
+        options: passed to `httpx2.AsyncClient`.
     """
     headers = httpx2.Headers(options.pop("headers", None))
     headers.setdefault("accept-encoding", "identity")
@@ -34,9 +34,9 @@ def guarded_client(guard: UrlGuard, *, max_bytes: int = MAX_BYTES, **options: An
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Judges every request's URL, and connects to the very addresses that were judged.
+    """Checks the URL of every request, redirects included, and connects to the checked addresses only.
 
-    The name is looked up once for each connection, by the guard; TLS still verifies the name.
+    The guard resolves the name once per connection; TLS still verifies the name.
     """
 
     def __init__(self, guard: UrlGuard, *, max_bytes: int = MAX_BYTES) -> None:
@@ -51,7 +51,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        assert isinstance(request.stream, httpx2.AsyncByteStream)  # noqa: S101 - an async client makes no other  # nosec B101
+        assert isinstance(request.stream, httpx2.AsyncByteStream)  # noqa: S101 - always so in an async client  # nosec B101
         try:
             self._guard.check(str(request.url))
         except UnsafeUrl as exc:
@@ -69,9 +69,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         stream = _Limited(answer, self._max_bytes)
         response = httpx2.Response(answer.status, headers=answer.headers, stream=stream, extensions=answer.extensions)
         if response.headers.get("content-encoding", "identity") != "identity":
-            # A few compressed bytes can unfold to gigabytes.
+            # A few compressed bytes can expand to gigabytes.
             await stream.aclose()
-            raise httpx2.DecodingError("The server compressed its answer, though it was asked not to.", request=request)
+            raise httpx2.DecodingError(
+                "The server sent a compressed response, although none was requested.", request=request
+            )
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             stream.limit = None
         return response
@@ -86,11 +88,11 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 class AnswerTooLong(httpx2.StreamError, httpx2.ReadError):
-    """An answer was cut off; the connection it came on is closed, others are as they were."""
+    """The response exceeds the limit; its connection is closed, others are not affected."""
 
 
 class _Limited(httpx2.AsyncByteStream):
-    """An answer's bytes, up to `limit`."""
+    """A response's bytes, up to `limit`."""
 
     def __init__(self, answer: httpcore2.Response, limit: int | None) -> None:
         self._answer = answer
@@ -102,7 +104,7 @@ class _Limited(httpx2.AsyncByteStream):
             async for part in self._answer.aiter_stream():
                 read += len(part)
                 if self.limit is not None and read > self.limit:
-                    raise AnswerTooLong(f"The answer is longer than {self.limit:,} bytes.")
+                    raise AnswerTooLong(f"The response is longer than {self.limit:,} bytes.")
                 yield part
 
     async def aclose(self) -> None:
@@ -110,7 +112,7 @@ class _Limited(httpx2.AsyncByteStream):
 
 
 class _GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Looks hosts up by the guard, and connects to what it found and judged."""
+    """Resolves hosts with the guard and connects to the addresses that it allows."""
 
     def __init__(self, guard: UrlGuard) -> None:
         self._guard = guard
@@ -144,7 +146,7 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 @contextmanager
 def _as_httpx() -> Iterator[None]:
-    """Raise httpcore2's errors as httpx2's, which have the same names."""
+    """Re-raise httpcore2's errors as the httpx2 errors with the same names."""
     try:
         yield
     except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError) as exc:

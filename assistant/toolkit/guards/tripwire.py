@@ -1,4 +1,4 @@
-"""Stops what a tool returns if a database row of another tenant is in it, wherever it stands."""
+"""Checks tool results for database rows of other tenants, at any depth."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assistant.toolkit.context import current_context
 from assistant.toolkit.errors import ForeignRow
 
 MAX_DEPTH = 30
-# How many foreign keys are followed from a row that has no tenant of its own.
+# Foreign keys followed from a row without a tenant column.
 MAX_HOPS = 3
-# Rows that one query asks for.
-_CHUNK = 500
-# What holds no rows, or is code.
+# Keys in one query.
+_ROWS_PER_QUERY = 500
+# Types that contain no rows, and code.
 _OPAQUE = (str, bytes, int, float, type(None), type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 
 
@@ -30,106 +30,106 @@ def is_row(value: Any) -> bool:
 
 
 class Tripwire:
-    """Looks at one result for the running tool's tenant; outside a tool it lets everything pass.
+    """Checks one result against the running tool's tenant; outside a tool it allows everything.
 
-    A row belongs to the tenants that its columns name. One without such columns belongs to those that its foreign keys
-    lead to; what is not loaded of these is asked for by `settle`, with one query for all rows of a type.
+    A row belongs to the tenants in its columns, or if it has no such column, to those that its foreign keys lead to.
+    Related rows that are not loaded are queried by `check_pending`, with one query per model.
 
     Args:
-        wait: is called before a row or a queryset is looked at, which may ask the database.
+        wait: called before a row or a queryset is examined, which can query the database.
     """
 
     def __init__(self, wait: Callable[[], None] = lambda: None) -> None:
         self._wait = wait
-        # With the values themselves, as the id of one that is gone can be another's.
+        # Keeps the values alive: the id of a freed object can be reused.
         self._seen: dict[int, Any] = {}
-        self._open: dict[tuple[Any, str, Any], dict[str, Any]] = {}
+        self._pending: dict[tuple[Any, str, Any], dict[str, Any]] = {}
         try:
-            self._ours = current_context().tenant.id
+            self._tenant_id = current_context().tenant.id
         except LookupError:
-            self._ours = None
+            self._tenant_id = None
 
-    def look(self, row: Any) -> None:
-        """Raises `ForeignRow` if a row is seen to belong to another tenant."""
-        if self._ours is not None:
+    def check_row(self, row: Any) -> None:
+        """Check one row. Raises `ForeignRow` if its loaded columns show another tenant."""
+        if self._tenant_id is not None:
             self._follow(row, row, MAX_HOPS)
 
-    def look_within(self, value: Any, depth: int = 0) -> None:
-        """The same of every row in a value, for what is converted by somebody else."""
+    def check_rows_in(self, value: Any, depth: int = 0) -> None:
+        """Check every row in a value that is not converted by `to_json_value`. Raises `ForeignRow`."""
         if depth > MAX_DEPTH or isinstance(value, _OPAQUE) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if is_row(value):
             self._wait()
-            self.look(value)
+            self.check_row(value)
             return
-        for item in self._held(value):
-            self.look_within(item, depth + 1)
+        for item in self._contents(value):
+            self.check_rows_in(item, depth + 1)
 
-    def watched(self, value: Any, depth: int = 0) -> Any:
-        """The value, looked through; iterators in it are looked through as they are used up."""
+    def checked_value(self, value: Any, depth: int = 0) -> Any:
+        """Check a value and return it, with iterators wrapped so that their items are checked when consumed."""
         if isinstance(value, Iterator):
-            return self._watched(value)
+            return self._checked_items(value)
         if depth < MAX_DEPTH and type(value) in (list, tuple):
-            return type(value)(self.watched(item, depth + 1) for item in value)
+            return type(value)(self.checked_value(item, depth + 1) for item in value)
         if depth < MAX_DEPTH and type(value) is dict:
-            self.look_within(list(value))
-            return {key: self.watched(item, depth + 1) for key, item in value.items()}
-        self.look_within(value)
+            self.check_rows_in(list(value))
+            return {key: self.checked_value(item, depth + 1) for key, item in value.items()}
+        self.check_rows_in(value)
         return value
 
-    def settle(self) -> None:
-        """Ask the database for what is still open. Raises `ForeignRow`."""
-        pending, self._open = self._open, {}
+    def check_pending(self) -> None:
+        """Query the tenants of rows that could not be checked yet. Raises `ForeignRow`."""
+        pending, self._pending = self._pending, {}
         for (model, column, database), rows in pending.items():
-            ways, keys = _ways(model, MAX_HOPS), list(rows)
-            for start in range(0, len(keys), _CHUNK):
-                asked = {f"{column}__in": keys[start : start + _CHUNK]}
+            ways, keys = _tenant_lookups(model, MAX_HOPS), list(rows)
+            for start in range(0, len(keys), _ROWS_PER_QUERY):
+                asked = {f"{column}__in": keys[start : start + _ROWS_PER_QUERY]}
                 tenants_of = model._base_manager.using(database).filter(**asked).values_list(column, *ways)
                 for key, *tenants in tenants_of:
                     for tenant in tenants:
-                        self._compare(tenant, rows[str(key)])
+                        self._check_tenant(tenant, rows[str(key)])
 
-    def _watched(self, items: Iterator[Any]) -> Iterator[Any]:
+    def _checked_items(self, items: Iterator[Any]) -> Iterator[Any]:
         for item in items:
-            yield self.watched(item)
+            yield self.checked_value(item)
 
-    def _compare(self, theirs: Any, row: Any) -> None:
-        if theirs is not None and str(theirs) != str(self._ours):
+    def _check_tenant(self, theirs: Any, row: Any) -> None:
+        if theirs is not None and str(theirs) != str(self._tenant_id):
             name = type(row).__name__
-            raise ForeignRow(f"A tool of tenant {self._ours} returned {name} {row.pk} of tenant {theirs}.")
+            raise ForeignRow(f"A tool of tenant {self._tenant_id} returned {name} {row.pk} of tenant {theirs}.")
 
     def _follow(self, row: Any, origin: Any, hops: int) -> None:
-        """Look at a row that `origin` leads to, or that it is."""
+        """Check `row`, which is `origin` or a row that it refers to."""
         unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
         own = _tenant_columns(row._meta)
         if {*own} & {*unloaded}:
-            self._ask(type(row), "pk", row.pk, origin)
+            self._defer(type(row), "pk", row.pk, origin)
             return
         tenants = [getattr(row, name) for name in own or ["tenant_id"] if hasattr(row, name)]
         if _is_tenant(row._meta):
             tenants.append(row.pk)
         for tenant in tenants:
-            self._compare(tenant, origin)
+            self._check_tenant(tenant, origin)
         if tenants or not hops:
             return
         for column in _relations(row._meta):
-            if not _ways(column.related_model, hops - 1):
+            if not _tenant_lookups(column.related_model, hops - 1):
                 continue
             if column.attname in unloaded:
-                self._ask(type(row), "pk", row.pk, origin)
+                self._defer(type(row), "pk", row.pk, origin)
             elif (key := getattr(row, column.attname)) is not None:
                 related = row._state.fields_cache.get(column.name)
                 if related is not None:
                     self._follow(related, origin, hops - 1)
                 else:
-                    self._ask(column.related_model, column.target_field.attname, key, origin)
+                    self._defer(column.related_model, column.target_field.attname, key, origin)
 
-    def _ask(self, model: Any, column: str, key: Any, origin: Any) -> None:
-        self._open.setdefault((model, column, origin._state.db), {})[str(key)] = origin
+    def _defer(self, model: Any, column: str, key: Any, origin: Any) -> None:
+        self._pending.setdefault((model, column, origin._state.db), {})[str(key)] = origin
 
-    def _held(self, value: Any) -> Iterator[Any]:
-        """What a value holds that can be looked at without using it up."""
+    def _contents(self, value: Any) -> Iterator[Any]:
+        """Yield the contents of a value that can be examined without consuming it."""
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
             value = value.get_queryset()
         if hasattr(value, "_iterable_class"):
@@ -149,7 +149,7 @@ class Tripwire:
 
 
 def _attributes(value: Any) -> Iterator[Any]:
-    """What an object of any class holds."""
+    """Yield the attributes of an object, including its slots."""
     yield from getattr(value, "__dict__", {}).values()
     for base in type(value).__mro__:
         slots = vars(base).get("__slots__", ())
@@ -158,7 +158,7 @@ def _attributes(value: Any) -> Iterator[Any]:
 
 
 def _is_fetched(value: Any) -> bool:
-    """Whether looking at what an object holds asks for nothing that it may never ask for itself."""
+    """Whether a value can be examined without a query: not an unevaluated queryset or a manager."""
     if hasattr(value, "_iterable_class"):
         return value._result_cache is not None
     return not (hasattr(value, "get_queryset") and hasattr(value, "model"))
@@ -169,7 +169,7 @@ def _is_tenant(meta: Any) -> bool:
 
 
 def _relations(meta: Any) -> list[Any]:
-    """The columns that lead to other rows."""
+    """Return the foreign key columns."""
     columns = getattr(meta, "concrete_fields", ())
     return [column for column in columns if hasattr(getattr(column, "related_model", None), "_meta")]
 
@@ -181,12 +181,14 @@ def _tenant_columns(meta: Any) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _ways(model: Any, hops: int) -> tuple[str, ...]:
-    """The lookups by which a model's rows lead to tenants."""
+def _tenant_lookups(model: Any, hops: int) -> tuple[str, ...]:
+    """Return the lookups from a model to the tenants of its rows."""
     if own := _tenant_columns(model._meta):
         return tuple(own)
     if not hops:
         return ()
     return tuple(
-        f"{column.name}__{way}" for column in _relations(model._meta) for way in _ways(column.related_model, hops - 1)
+        f"{column.name}__{way}"
+        for column in _relations(model._meta)
+        for way in _tenant_lookups(column.related_model, hops - 1)
     )

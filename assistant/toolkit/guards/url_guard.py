@@ -1,4 +1,4 @@
-"""Which URLs this server may open for somebody else: https to the public Internet, and what the deployment names."""
+"""Which untrusted URLs this server may open: https on the public Internet, and hosts that the deployment lists."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from urllib.parse import SplitResult, urlsplit
 
-from assistant.toolkit.guards.internal_hosts import NAME, NUMERIC_END, Inside
+from assistant.toolkit.guards.internal_hosts import NAME, NUMERIC_END, InternalHost
 from assistant.toolkit.guards.ip_addresses import Address, is_public, read_address
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 PORTS = {"http": 80, "https": 443}
-# Browsers and resolvers drop or translate these, each in its own way, so that two readers see two hosts.
-_STRANGE = re.compile(r"[^\x21-\x7e]|\\")
+# URL parsers handle these differently, so two of them could see different hosts.
+_FORBIDDEN = re.compile(r"[^\x21-\x7e]|\\")
 
 
 class UnsafeUrl(ValueError):
-    """The URL may not be opened; the sentence says why, and can be shown."""
+    """The URL may not be opened; the message says why and can be shown to users."""
 
 
 async def resolve_by_system(host: str, port: int) -> list[str]:
-    """The addresses of a host, in the system's order of preference. Raises `OSError` if it has none."""
+    """Resolve a host to addresses in the system's order of preference. Raises `OSError` if it has none."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 @dataclass(frozen=True, slots=True)
 class UrlGuard:
-    """Says which URLs may be opened, and which addresses a connection may be made to.
+    """Decides which URLs may be opened and which addresses may be connected to.
 
     Attributes:
-        allow_loopback: the machine itself may be asked, without TLS too; for development.
-        inside: places inside that may be asked, without TLS too.
-        trusted: URLs that the deployment itself names; whatever lies on the same scheme, host and port is let through.
-        resolve: looks up a host's addresses.
+        allow_loopback: allow loopback addresses, also without TLS; for development.
+        internal_hosts: internal hosts that are allowed, also without TLS.
+        trusted: URLs set by the deployment; their origins (scheme, host and port) are always allowed.
+        resolve: returns the addresses of a host and port.
     """
 
     allow_loopback: bool = False
-    inside: tuple[Inside, ...] = ()
+    internal_hosts: tuple[InternalHost, ...] = ()
     trusted: Iterable[str] = ()
     resolve: Resolve = field(default=resolve_by_system, repr=False)
 
     def check(self, url: str) -> None:
-        """Judge a URL by its text alone. Raises `UnsafeUrl`."""
+        """Check a URL without resolving its host. Raises `UnsafeUrl`."""
         parts, port = _read(url)
         host = parts.hostname or ""
         if self._is_trusted(parts.scheme, host, port):
             return
         address = _literal(host)
-        if parts.scheme == "http" and not self._may_be_plain(host, address, port):
+        if parts.scheme == "http" and not self._may_use_http(host, address, port):
             raise UnsafeUrl("The address must begin with https://.")
         if address is not None:
-            self._judge(host, address, port)
+            self._check_address(host, address, port)
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses to connect to, resolved once and all of them judged.
+        """Resolve a host and check all of its addresses.
 
         Raises:
-            UnsafeUrl: one of them may not be asked.
-            OSError: the host has none.
+            UnsafeUrl: one of them is not allowed.
+            OSError: the host has no address.
         """
         if any(self._is_trusted(scheme, host, port) for scheme in PORTS):
             return await self.resolve(host, port)
@@ -73,29 +73,29 @@ class UrlGuard:
             try:
                 address = read_address(text)
             except ValueError as exc:
-                raise UnsafeUrl("The address leads into a private or special network.") from exc
-            self._judge(host, address, port)
+                raise UnsafeUrl("The address is in a private or special network.") from exc
+            self._check_address(host, address, port)
         return found
 
-    def _judge(self, host: str, address: Address, port: int) -> None:
+    def _check_address(self, host: str, address: Address, port: int) -> None:
         if is_public(address) or (self.allow_loopback and address.is_loopback):
             return
-        if not any(place.admits(host, address, port) for place in self.inside):
-            raise UnsafeUrl("The address leads into a private or special network.")
+        if not any(place.admits(host, address, port) for place in self.internal_hosts):
+            raise UnsafeUrl("The address is in a private or special network.")
 
-    def _may_be_plain(self, host: str, address: Address | None, port: int) -> bool:
+    def _may_use_http(self, host: str, address: Address | None, port: int) -> bool:
         if self.allow_loopback and (host == "localhost" or (address is not None and address.is_loopback)):
             return True
-        return any(place.names(host, address, port) for place in self.inside)
+        return any(place.names(host, address, port) for place in self.internal_hosts)
 
     def _is_trusted(self, scheme: str, host: str, port: int) -> bool:
         return (scheme, host.strip("[]").lower(), port) in {_origin(url) for url in self.trusted}
 
 
 def _read(url: str) -> tuple[SplitResult, int]:
-    """A URL's parts and port. Raises `UnsafeUrl` for what is no plain web address."""
-    if _STRANGE.search(url):
-        raise UnsafeUrl("The address holds characters that do not belong there; write international names as xn--...")
+    """Return a URL's parts and port. Raises `UnsafeUrl` if it is not a plain http(s) URL."""
+    if _FORBIDDEN.search(url):
+        raise UnsafeUrl("The address contains invalid characters; write international names as xn--...")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -104,9 +104,9 @@ def _read(url: str) -> tuple[SplitResult, int]:
     if parts.scheme not in PORTS or not parts.hostname:
         raise UnsafeUrl("The address must begin with https:// and name a host.")
     if "@" in parts.netloc:
-        raise UnsafeUrl("The address holds a user name or password; they belong in the credentials.")
+        raise UnsafeUrl("The address contains a user name or password; enter them as credentials.")
     if port == 0:
-        raise UnsafeUrl("The address names port 0.")
+        raise UnsafeUrl("The address has port 0.")
     if "[" in parts.netloc and ":" not in parts.hostname:
         raise UnsafeUrl("The address cannot be read.")
     _literal(parts.hostname)
@@ -115,7 +115,7 @@ def _read(url: str) -> tuple[SplitResult, int]:
 
 def _check_name(host: str) -> None:
     if not NAME.fullmatch(host) or len(host) > 253:
-        raise UnsafeUrl("The address names no proper host.")
+        raise UnsafeUrl("The address has no valid host name.")
     if NUMERIC_END.search(host) and _plain_ipv4(host) is None:
         raise UnsafeUrl("Write the IP address as four decimal numbers.")
 
@@ -128,7 +128,7 @@ def _plain_ipv4(host: str) -> IPv4Address | None:
 
 
 def _literal(host: str) -> Address | None:
-    """The address that a host is written as; None for a name. Raises `UnsafeUrl` for a doubtful one."""
+    """Return the IP address that a host is written as; None for a name. Raises `UnsafeUrl` if it is ambiguous."""
     if ":" not in host:
         _check_name(host)
         return _plain_ipv4(host)

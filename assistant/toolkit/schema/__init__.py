@@ -1,1 +1,1 @@
-"""JSON Schemas of tools: made from types, checked, made strict for providers."""
+"""JSON Schemas of tools: generation, validation and the strict form for providers."""

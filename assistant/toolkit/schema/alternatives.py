@@ -1,4 +1,4 @@
-"""Among several schemas that an object may follow: which it follows, and what keeps it from following another."""
+"""Alternatives of a schema (`anyOf` and the like): which of them an object matches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from assistant.toolkit.schema.json_schema import MAX_ALTERNATIVES, JsonSchema, Steps, kind_of, resolve
 
-# What a default's schema may say: with a constraint beside it, the default itself might not be allowed.
+# Keywords allowed beside a default; with others, the default itself could be invalid.
 _UNCONSTRAINED = frozenset({"type", "enum", "const", "default", "title", "description", "examples"})
 
 
 def branches(schema: JsonSchema, keyword: str, root: JsonSchema, steps: Steps | None = None) -> list[JsonSchema]:
-    """The schema itself if it has the keyword, or else those of its alternatives that have it, each once."""
+    """Return the schema if it has the keyword, else those of its alternatives that have it, without duplicates."""
     seen: dict[int, Any] = {}
     found = list(_branches(resolve(schema, root), keyword, root, seen))
     if steps is not None:
@@ -34,8 +34,8 @@ def _branches(schema: JsonSchema, keyword: str, root: JsonSchema, seen: dict[int
             yield from _branches(found, keyword, root, seen)
 
 
-def could_be(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None) -> bool:
-    """Whether an object has only the properties of a branch, and no tag of another one."""
+def may_match(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None) -> bool:
+    """Whether an object has only properties of this branch, and no constant of another one."""
     properties = branch["properties"]
     for name, item in value.items():
         if name not in properties:
@@ -48,29 +48,30 @@ def could_be(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps:
     return True
 
 
-def keep_apart(value: dict[str, Any], own: JsonSchema, other: JsonSchema, root: JsonSchema) -> dict[str, Any]:
-    """An object of `own` with the defaults without which it could as well be one of `other`."""
-    if not could_be(value, other, root):
+def add_distinguishing_defaults(
+    value: dict[str, Any], own: JsonSchema, other: JsonSchema, root: JsonSchema
+) -> dict[str, Any]:
+    """Add defaults of `own` to an object that could otherwise also match `other`."""
+    if not may_match(value, other, root):
         return value
-    told = {name: item for name, item in _defaults(own, root).items() if _is_foreign(name, item, other, root)}
-    return told | value
+    added = {name: item for name, item in _defaults(own, root).items() if _is_foreign(name, item, other, root)}
+    return added | value
 
 
-def are_kept_apart(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:
-    """Whether what is left of an object without its nulls still tells which of the alternatives it follows.
+def are_distinguishable(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:
+    """Whether objects without their null properties still match only one of the alternatives.
 
-    Alternatives with the same properties are no matter: null says no more in one than in the other.
-    Raises `TooManySteps`.
+    Alternatives with the same properties are ignored: null means the same in each. Raises `TooManySteps`.
     """
     found = branches(schema, "properties", root, steps)
     steps.take(len(found) * sum(len(one["properties"]) for one in found))
     return all(
-        own["properties"].keys() == other["properties"].keys() or _is_kept_apart(own, other, root)
+        own["properties"].keys() == other["properties"].keys() or _is_distinguishable(own, other, root)
         for own, other in permutations(found, 2)
     )
 
 
-def _is_kept_apart(own: JsonSchema, other: JsonSchema, root: JsonSchema) -> bool:
+def _is_distinguishable(own: JsonSchema, other: JsonSchema, root: JsonSchema) -> bool:
     mine, required = own["properties"], own.get("required", ())
     if not {*other.get("required", ())} <= mine.keys():
         return True
@@ -82,11 +83,11 @@ def _is_kept_apart(own: JsonSchema, other: JsonSchema, root: JsonSchema) -> bool
 
 
 def _is_foreign(name: str, value: Any, other: JsonSchema, root: JsonSchema) -> bool:
-    return not could_be({name: value}, other, root)
+    return not may_match({name: value}, other, root)
 
 
 def _defaults(branch: JsonSchema, root: JsonSchema) -> dict[str, Any]:
-    """The defaults that mean the same when they are sent: plain values, whose type is no more than JSON tells."""
+    """Return the defaults that can be sent explicitly without a change of meaning: those of plain JSON types."""
     found: dict[str, Any] = {}
     for name, wanted in branch["properties"].items():
         default = wanted.get("default") if isinstance(wanted, dict) and name not in branch.get("required", ()) else None
@@ -108,5 +109,5 @@ def _is_of(default: Any, schema: JsonSchema) -> bool:
 
 
 def _values(wanted: JsonSchema) -> list[Any] | None:
-    """The only values that a schema allows, if it names them."""
+    """Return the values of `const` or `enum`; None if the schema has neither."""
     return wanted.get("enum", [wanted["const"]] if "const" in wanted else None)

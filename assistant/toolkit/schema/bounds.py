@@ -1,8 +1,8 @@
-"""How large a JSON Schema may be that is checked on the event loop, and what checking a value by it can cost.
+"""Limits for untrusted JSON Schemas, and estimates of what checking a value can cost.
 
-The engine (see `check`) takes linear time for a pattern. It does not for a schema: alternatives that refer to the same
-definition several times double its work on every level, and its stack is the process's. Both are computed here, before
-the engine sees the schema.
+The engine (see `check`) matches patterns in linear time, but alternatives that refer to the same definition several
+times double its work on every level, and deep nesting can overflow the stack. Both are bounded here, before the engine
+gets the schema.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MAX_DEPTH = 64
 MAX_REFERENCES = 500
 MAX_PATTERNS = 64
 MAX_PATTERN_CHARACTERS = 1_000
-# Of all patterns together, with their repeats written out: `\d{4}-\d{2}` has 7 states.
+# Of all patterns together, with repeats expanded: `\d{4}-\d{2}` has 7 states.
 MAX_STATES = 2_000
-# Checks that one value can need, and how many of them can be within each other.
+# Checks of one value, and how many of them can be nested.
 MAX_CHECKS = 2_000
 MAX_NESTED_CHECKS = 32
 ENTRIES_PER_CHECK = 8
-# Definitions that are within each other, references followed.
+# Nested definitions, references followed.
 MAX_LEVELS = 150
 
 DIALECTS = frozenset(
@@ -41,7 +41,7 @@ DIALECTS = frozenset(
         "https://json-schema.org/draft/2020-12/schema",
     }
 )
-# Keywords whose schemas are checked against the same value, and those that are checked against a part of it.
+# Keywords whose schemas apply to the same value, and those whose schemas apply to a part of it.
 SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 PARTS = (
     "items",
@@ -55,22 +55,24 @@ PARTS = (
     "patternProperties",
 )
 BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"})
-# Values, in which nothing is a keyword.
+# Keywords with plain values, which contain no schemas.
 LITERALS = frozenset({"const", "enum", "default", "examples"})
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _UNEVALUATED = ("unevaluatedItems", "unevaluatedProperties")
 
 
 class InvalidSchema(ValueError):
-    """No schema that a value can be held to; the text says why, as the rest of a sentence."""
+    """The schema is invalid or beyond the limits; the message is the rest of a sentence that says why."""
 
 
 class Cost(NamedTuple):
-    """What checking one value can take.
+    """The cost of checking one value.
 
-    `checks` counts schemas that one value of an instance is checked against, with the entries of their enumerations;
-    `states` those of their patterns; `nested` how many schemas are within each other; `loops` how many ways lead from
-    a schema back to itself.
+    Attributes:
+        checks: schemas that one value is checked against, including the entries of enumerations.
+        states: states of their patterns.
+        nested: nesting depth of the schemas.
+        loops: number of recursive references.
     """
 
     checks: int = 0
@@ -90,22 +92,22 @@ class Cost(NamedTuple):
         return Cost(*map(max, self, other))
 
 
-NOTHING = Cost()
+NO_COST = Cost()
 
 
 def cost_of(schema: Any) -> Cost:
-    """What checking a value by this schema can cost. Raises `InvalidSchema` if the schema is beyond the bounds."""
+    """Estimate the cost of checking a value. Raises `InvalidSchema` if the schema is beyond the limits."""
     if not isinstance(schema, dict):
         raise InvalidSchema("it must be an object")
     try:
         check_size(schema)
-        return _Weighing(schema).cost
+        return _CostEstimate(schema).cost
     except RecursionError:
         raise InvalidSchema("it is nested too deeply") from None
 
 
 def check_size(schema: JsonSchema) -> None:
-    """Raises `InvalidSchema` for a schema with more bytes, values or levels than any may have."""
+    """Raise `InvalidSchema` for a schema with too many bytes, values or levels."""
     if size_within(schema, MAX_NODES, MAX_BYTES) is None:
         raise InvalidSchema(f"it has more than {MAX_NODES} values or {MAX_BYTES} bytes")
     if not depth_is_within(schema, MAX_DEPTH):
@@ -126,15 +128,15 @@ def _values(node: Any) -> Iterator[Any]:
 
 
 @dataclass(slots=True)
-class _Weighing:
-    """One walk through a schema; references are followed, each definition is weighed once."""
+class _CostEstimate:
+    """One traversal of a schema that follows references and computes each definition once."""
 
     root: JsonSchema
-    cost: Cost = NOTHING
+    cost: Cost = NO_COST
     references: int = 0
     patterns: dict[str, int] = field(default_factory=dict)
     _known: dict[int, Cost] = field(default_factory=dict)
-    # The schemas that are being weighed, and whether each is checked against the same value as the one before.
+    # Schemas in progress, and whether each applies to the same value as the one before.
     _open: dict[int, bool] = field(default_factory=dict)
     _anchors: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -142,10 +144,10 @@ class _Weighing:
         if str(self.root.get("$schema", next(iter(DIALECTS)))).rstrip("#") not in DIALECTS:
             raise InvalidSchema("its $schema is none of draft 6, draft 7, 2019-09 and 2020-12")
         self._collect(self.root, is_root=True)
-        self.cost = self._weigh(self.root, is_same_value=False)
+        self.cost = self._cost(self.root, is_same_value=False)
 
     def _collect(self, node: Any, *, is_root: bool = False) -> None:
-        """Check what each schema says by itself, wherever it is, and note its anchors and patterns."""
+        """Check each schema by itself and collect anchors and patterns."""
         if not isinstance(node, dict):
             return
         if not is_root and isinstance(node.get("$id"), str):
@@ -173,9 +175,9 @@ class _Weighing:
         if len(self.patterns) > MAX_PATTERNS:
             raise InvalidSchema(f"it has more than {MAX_PATTERNS} patterns")
         if sum(self.patterns.values()) > MAX_STATES:
-            raise InvalidSchema(f"its patterns with their repeats written out come to more than {MAX_STATES} states")
+            raise InvalidSchema(f"its patterns have more than {MAX_STATES} states, with repeats expanded")
 
-    def _weigh(self, node: Any, *, is_same_value: bool) -> Cost:
+    def _cost(self, node: Any, *, is_same_value: bool) -> Cost:
         if not isinstance(node, dict):
             return Cost(checks=1, nested=1)
         place = id(node)
@@ -194,26 +196,26 @@ class _Weighing:
         return self._known[place]
 
     def _loop(self, place: int, is_same_value: bool) -> Cost:
-        """A reference to a schema that this one is a part of, as trees have it."""
+        """Return the cost of a recursive reference, as in schemas of trees."""
         after = list(self._open)[list(self._open).index(place) + 1 :]
         if is_same_value and all(self._open[one] for one in after):
             raise InvalidSchema("it refers to itself without a step into the value")
         return Cost(checks=1, nested=1, loops=1)
 
     def _sum(self, node: JsonSchema) -> Cost:
-        # The engine compares several entries of an enumeration in the time of one check.
+        # The engine compares about `ENTRIES_PER_CHECK` entries of an enumeration in the time of one check.
         size = 1 + sum(_entries(node.get(keyword)) for keyword in ("enum", "const", "required")) // ENTRIES_PER_CHECK
         states = sum(self.patterns.get(pattern, 0) for pattern in _patterns(node))
-        same, below = Cost(checks=size, states=states), NOTHING
+        same, below = Cost(checks=size, states=states), NO_COST
         for schema in (*_of(node, SAME_VALUE), *self._targets(node)):
-            same = same.plus(self._weigh(schema, is_same_value=True))
+            same = same.plus(self._cost(schema, is_same_value=True))
         for schema in _of(node, ("properties",)):
-            # A value has one name; what holds for the others costs it nothing.
-            below = below.at_least(self._weigh(schema, is_same_value=False))
+            # Each property has its own schema, so only the most expensive one counts.
+            below = below.at_least(self._cost(schema, is_same_value=False))
         for schema in _of(node, PARTS):
-            below = below.plus(self._weigh(schema, is_same_value=False))
+            below = below.plus(self._cost(schema, is_same_value=False))
         if any(keyword in node for keyword in _UNEVALUATED):
-            # The engine goes through all alternatives once more for each of them.
+            # The engine revisits all alternatives for each of them.
             same = same._replace(checks=same.checks * (1 + same.checks // 8))
         return Cost(same.checks + below.checks, same.states + below.states, same.nested + 1, same.loops + below.loops)
 
@@ -224,7 +226,7 @@ class _Weighing:
 
     def _target(self, reference: Any, keyword: str) -> list[Any]:
         if not isinstance(reference, str) or not reference.startswith("#"):
-            raise InvalidSchema(f"{keyword} {str(reference)[:80]!r} leads out of it, and is not followed")
+            raise InvalidSchema(f"{keyword} {str(reference)[:80]!r} leads outside the schema, which is not supported")
         fragment = unquote(reference[1:])
         if fragment and not fragment.startswith("/"):
             found = self._anchors.get(fragment, [])
@@ -232,12 +234,12 @@ class _Weighing:
         else:
             found = [target] if (target := follow(fragment, self.root)) is not None else []
         if not found:
-            raise InvalidSchema(f"{keyword} {reference[:80]!r} leads to nothing")
+            raise InvalidSchema(f"{keyword} {reference[:80]!r} cannot be resolved")
         return found
 
 
 def follow(pointer: str, root: JsonSchema) -> Any:
-    """What a JSON pointer leads to within a schema; None if that is nothing."""
+    """Resolve a JSON pointer within a schema; None if it does not exist."""
     node: Any = root
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
@@ -249,7 +251,7 @@ def follow(pointer: str, root: JsonSchema) -> Any:
 
 
 def _of(node: JsonSchema, keywords: tuple[str, ...]) -> Iterator[Any]:
-    """The schemas that these keywords of a schema hold."""
+    """Yield the schemas in these keywords of a schema."""
     for keyword in keywords:
         value = node.get(keyword)
         if isinstance(value, dict) and keyword in BY_NAME:
@@ -261,7 +263,7 @@ def _of(node: JsonSchema, keywords: tuple[str, ...]) -> Iterator[Any]:
 
 
 def _below(node: JsonSchema) -> Iterator[Any]:
-    """All schemas within a schema, those of unknown keywords too: a reference can lead to them."""
+    """Yield all subschemas, also those in unknown keywords, which references can target."""
     for keyword, value in node.items():
         if keyword in LITERALS:
             continue
@@ -281,5 +283,5 @@ def _patterns(node: JsonSchema) -> Iterator[str]:
 
 
 def _entries(value: Any) -> int:
-    """How many values a list of values holds, all levels counted."""
+    """Count the values in a list, including nested ones."""
     return sum(1 + _entries(below) for below in _values(value))

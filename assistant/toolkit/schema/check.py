@@ -1,8 +1,8 @@
-"""Whether a JSON value fits a JSON Schema that somebody else wrote, in a time that is known beforehand.
+"""Validates JSON values against untrusted JSON Schemas in bounded time.
 
-The engine is `jsonschema-rs` with its linear regular expressions and a retriever that loads nothing. It holds the
-interpreter's lock, so `Checker` is asked only for what is cheap enough to be done on the event loop; what costs more
-goes to a process of its own (`assistant.toolkit.schema.process`).
+The engine is `jsonschema-rs` with its linear-time regular expressions and a retriever that loads nothing. It holds the
+GIL, so `Checker` accepts only what is cheap enough for the event loop; more expensive checks run in a child process
+(`assistant.toolkit.schema.process`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from assistant.toolkit.schema.bounds import BY_NAME, LITERALS, Cost, InvalidSche
 from assistant.toolkit.schema.error_sentences import UNDESCRIBED, Problem, sentences_of
 from assistant.toolkit.schema.json_size import depth_is_within, size_within
 
-# What a value may have, and its check may cost, to be made on the loop: about 30 ms.
+# Limits of checks on the event loop: about 30 ms.
 MAX_VALUES = 40_000
 MAX_CHARACTERS = 2_000_000
 MAX_CHECKS = 500_000
 MAX_STATES = 2_000_000
-# Levels of a value: the engine's stack is the process's.
+# Levels of a value; deeper ones could overflow the engine's stack.
 MAX_VALUE_DEPTH = 100
-# What it may cost to describe each problem, with all alternatives that were tried: about 30 ms.
+# Limit for describing problems, which covers every alternative tried: about 30 ms.
 MAX_DESCRIBED_CHECKS = 4_000
 MAX_PROBLEMS = 100
-# Bytes of one compiled pattern, which is too small for none within the bounds.
-_SIZE_LIMIT = 4 * 1024 * 1024
-_KEPT = 64
+# Of one compiled pattern; enough for every pattern within the limits.
+_MAX_PATTERN_BYTES = 4 * 1024 * 1024
+_MAX_CACHED_CHECKERS = 64
 
 
 class TooCostly(Exception):
@@ -39,7 +39,7 @@ class TooCostly(Exception):
 
 
 class Checker:
-    """A compiled schema. Raises `InvalidSchema` if it is beyond the bounds, or no schema."""
+    """A compiled schema. Raises `InvalidSchema` if it is invalid or beyond the limits."""
 
     def __init__(self, schema: JsonSchema) -> None:
         self.cost = cost_of(schema)
@@ -50,16 +50,16 @@ class Checker:
             raise InvalidSchema(_reason(exc)) from None
 
     def fits(self, value: Any) -> bool:
-        """Whether a JSON value fits. Raises `TooCostly`."""
+        """Whether a JSON value matches the schema. Raises `TooCostly`."""
         if not may_be_checked(value, self.cost):
             raise TooCostly
         try:
             return self._validator.is_valid(value)
-        except (ValueError, RecursionError):  # half a character, or deeper than the engine goes
+        except (ValueError, RecursionError):  # a lone surrogate, or too deep for the engine
             return False
 
     def problems(self, value: Any) -> list[Problem]:
-        """What is wrong with a value: the path of each wrong field and a sentence. Raises `TooCostly`."""
+        """Return the path and a description of each invalid field. Raises `TooCostly`."""
         if self.fits(value):
             return []
         if not self._may_be_described(value):
@@ -67,23 +67,23 @@ class Checker:
         try:
             return list(islice(sentences_of(self._validator.iter_errors(value)), MAX_PROBLEMS))
         except ValueError:
-            return [("arguments", "hold what is not JSON")]
+            return [("arguments", "contain values that are not JSON")]
 
     def _may_be_described(self, value: Any) -> bool:
-        """The engine describes every alternative that it tried, and those within it; several loops double them."""
+        """Whether it is cheap: the engine describes all nested alternatives, and several loops double them."""
         most = MAX_DESCRIBED_CHECKS // max(1, self.cost.checks)
         return self.cost.loops <= 1 and size_within(value, most, MAX_CHARACTERS) is not None
 
 
 def may_be_checked(value: Any, cost: Cost) -> bool:
-    """Whether checking a value by a schema of this cost is cheap enough for the event loop."""
+    """Whether a check with a schema of this cost is cheap enough for the event loop."""
     values = min(MAX_VALUES, MAX_CHECKS // max(1, cost.checks))
     characters = min(MAX_CHARACTERS, MAX_STATES // max(1, cost.states))
     return size_within(value, values, characters) is not None and depth_is_within(value, MAX_VALUE_DEPTH)
 
 
 def checker_of(schema: JsonSchema) -> Checker:
-    """The schema's checker; those that were used last are kept. Raises `InvalidSchema`."""
+    """Return the schema's checker, from a cache of the last used ones. Raises `InvalidSchema`."""
     check_size(schema)
     try:
         return _checker(json.dumps(schema))
@@ -92,20 +92,20 @@ def checker_of(schema: JsonSchema) -> Checker:
 
 
 def fits_on_loop(value: Any, schema: JsonSchema) -> bool:
-    """Whether a value fits a schema; what is too costly to be checked on the event loop does not."""
+    """Whether a value matches a schema; false if that is too costly to check on the event loop."""
     try:
         return checker_of(schema).fits(value)
     except (TooCostly, InvalidSchema):
         return False
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MAX_CACHED_CHECKERS)
 def _checker(text: str) -> Checker:
     return Checker(json.loads(text))
 
 
-def mistake_in(schema: Any) -> str:
-    """Why a value cannot be held to this schema, as the rest of a sentence; empty if it can."""
+def schema_error(schema: Any) -> str:
+    """Return why a schema cannot be used, as the rest of a sentence; empty if it can."""
     try:
         checker_of(schema) if isinstance(schema, dict) else cost_of(schema)
     except InvalidSchema as exc:
@@ -114,7 +114,7 @@ def mistake_in(schema: Any) -> str:
 
 
 def _refuse(uri: str) -> NoReturn:
-    raise ValueError("nothing outside the schema is loaded")
+    raise ValueError("external references are not loaded")
 
 
 def _compile(schema: JsonSchema) -> jsonschema_rs.Validator:
@@ -122,7 +122,7 @@ def _compile(schema: JsonSchema) -> jsonschema_rs.Validator:
         schema,
         retriever=_refuse,
         validate_formats=False,
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=_SIZE_LIMIT),
+        pattern_options=jsonschema_rs.RegexOptions(size_limit=_MAX_PATTERN_BYTES),
     )
 
 
@@ -134,9 +134,9 @@ def _reason(exc: Exception) -> str:
 
 
 def _prepared(node: Any) -> Any:
-    """The schema as the engine takes it: without patterns that a linear engine does not know.
+    """Return the schema without patterns that a linear-time engine does not support.
 
-    Many servers send a pattern that looks ahead beside `format: email`. What has one is held to the rest of its schema.
+    Many servers send a pattern with a look-ahead beside `format: email`; the rest of such a schema still applies.
     """
     if isinstance(node, list):
         return [_prepared(item) for item in node]
@@ -150,7 +150,7 @@ def _prepared(node: Any) -> Any:
         for keyword in ("patternProperties", "additionalProperties", "unevaluatedProperties"):
             made.pop(keyword, None)
     if made.get("additionalProperties") is False:
-        made.setdefault("properties", {})  # the engine does not name what it refuses otherwise
+        made.setdefault("properties", {})  # otherwise the engine does not name unknown properties
     return made
 
 

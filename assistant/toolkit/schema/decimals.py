@@ -1,4 +1,4 @@
-"""Decimal numbers with all their digits: what is read by way of a float keeps about 16 of them."""
+"""Parses decimal numbers exactly; through a float they would keep about 16 digits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from assistant.toolkit.schema.alternatives import could_be
+from assistant.toolkit.schema.alternatives import may_match
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
-# No number with fewer characters has digits that a float would lose.
+# Shorter numbers fit a float without loss.
 _LONG = re.compile(r"[0-9][0-9.]{16}", re.ASCII)
 _DECIMAL = "decimal"
 
 
 class _Marking(GenerateJsonSchema):
-    """Marks decimals, which look like a number or a text otherwise."""
+    """Marks decimals in a schema, which otherwise look like numbers or strings."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
         made = super().decimal_schema(schema)
@@ -29,13 +29,13 @@ class _Marking(GenerateJsonSchema):
 
 
 class _Number(float):
-    """A number that was written with many digits."""
+    """A number with more digits than a float keeps; `text` has all of them."""
 
     text: str
 
 
 def decimals_of(adapter: TypeAdapter[Any], schema: JsonSchema) -> JsonSchema | None:
-    """The schema with decimals marked; None if it has none."""
+    """Return the schema with decimals marked; None if it has none."""
     if not any("number" in kinds and "string" in kinds for kinds in _kinds(schema)):
         return None
     with warnings.catch_warnings():
@@ -45,7 +45,7 @@ def decimals_of(adapter: TypeAdapter[Any], schema: JsonSchema) -> JsonSchema | N
 
 
 def with_all_digits(text: str, decimals: JsonSchema) -> Any:
-    """What a JSON text says, with long numbers as texts where the schema takes decimals; None if it has none such."""
+    """Parse a JSON text, with long numbers as strings where the schema has decimals; None if there are none."""
     if not _LONG.search(text):
         return None
     return _exact(json.loads(text, parse_float=_number), [decimals], decimals)
@@ -63,7 +63,7 @@ def _exact(value: Any, schemas: list[Any], root: JsonSchema) -> Any:
         is_decimal = any(option.get("format") == _DECIMAL for option in options)
         return value.text if is_decimal and _LONG.search(value.text) else float(value)
     if isinstance(value, dict):
-        fitting = [o for o in options if "properties" not in o or could_be(value, o, root)]
+        fitting = [o for o in options if "properties" not in o or may_match(value, o, root)]
         return {name: _exact(item, [_property(o, name) for o in fitting], root) for name, item in value.items()}
     if isinstance(value, list):
         return [_exact(item, [_item(o, place) for o in options], root) for place, item in enumerate(value)]
@@ -91,7 +91,7 @@ def _item(schema: JsonSchema, place: int) -> Any:
 
 
 def _kinds(node: Any) -> Iterator[set[Any]]:
-    """The kinds of each group of alternatives within a schema."""
+    """Yield the kinds of each group of alternatives in a schema."""
     if isinstance(node, dict):
         if isinstance(node.get("anyOf"), list):
             yield {option.get("type") for option in node["anyOf"] if isinstance(option, dict)}

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in sentences that a model mends it by."""
+"""Describes validation errors for models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LIMITS = {
 
 
 def sentences_of(errors: Iterable[ValidationError]) -> Iterator[Problem]:
-    """The path of each wrong field, and what is wrong with it."""
+    """Yield the path and the problem of each invalid field."""
     for error in errors:
         yield from _problems(error)
 
@@ -39,7 +39,7 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
     where = ".".join(path) or "arguments"
     match kind:
         case ValidationErrorKind.AnyOf() | ValidationErrorKind.OneOfNotValid():
-            # The alternative that the value comes closest to.
+            # Describe the alternative with the fewest errors.
             closest = min(map(list, kind.context), key=len)
             yield from sentences_of(closest)
         case ValidationErrorKind.Required():
@@ -72,3 +72,7 @@ def _sentence(error: ValidationError, kind: ValidationErrorKind) -> str:
 
 def _shown(value: Any) -> str:
     return repr(value)[:_MAX_VALUES]
+
+
+def _count(errors: Iterable[ValidationError]) -> int:
+    return sum(1 for _ in errors)

@@ -1,35 +1,35 @@
-"""Reading a JSON Schema: what a reference leads to, and which kinds of values a schema allows."""
+"""Reads JSON Schemas: references, and the kinds of values that a schema allows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 JsonSchema = dict[str, Any]
-_MOST_REFERENCES = 50
-# Alternatives of a schema, and of these in turn, that are followed.
+_MAX_REFERENCES = 50
+# Alternatives followed, nested ones included.
 MAX_ALTERNATIVES = 300
 
 
 class TooManySteps(Exception):
-    """A schema has more alternatives than there is time to look at."""
+    """A schema has too many alternatives to examine."""
 
 
 class Steps:
-    """How many schemas and properties may still be looked at: some schemas double them on every level of a value."""
+    """A budget of schemas and properties to examine; some schemas double them on every level of a value."""
 
     def __init__(self, left: int) -> None:
         self._left = left
 
     def take(self, number: int = 1) -> None:
-        """Raises `TooManySteps`."""
+        """Use up steps. Raises `TooManySteps` if none are left."""
         self._left -= number
         if self._left < 0:
             raise TooManySteps
 
 
 def resolve(schema: Any, root: JsonSchema) -> JsonSchema:
-    """The schema itself, or the one that it refers to within `root`; what cannot be found allows anything."""
-    for _ in range(_MOST_REFERENCES):
+    """Follow a schema's `$ref` within `root`; an unresolvable one gives an empty schema, which allows anything."""
+    for _ in range(_MAX_REFERENCES):
         if not isinstance(schema, dict):
             return {} if schema is not False else {"enum": []}
         reference = schema.get("$ref")
@@ -48,7 +48,7 @@ def _find(reference: str, root: JsonSchema) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """JSON Schema's name for the kind of a JSON value."""
+    """Return JSON Schema's name for the type of a JSON value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -63,7 +63,7 @@ def kind_of(value: Any) -> str:
 
 
 def kinds_of(schema: Any, root: JsonSchema, steps: Steps | None = None) -> frozenset[str] | None:
-    """The kinds of values that a schema allows; None for any. "number" includes "integer"."""
+    """Return the types of values that a schema allows; None for any. "number" includes "integer"."""
     seen: dict[int, Any] = {}
     found = _kinds_of(schema, root, seen)
     if steps is not None:
@@ -84,7 +84,7 @@ def _kinds_of(schema: Any, root: JsonSchema, seen: dict[int, Any]) -> frozenset[
     options = schema.get("anyOf") or schema.get("oneOf") or (schema.get("allOf") or [])[:1]
     found: frozenset[str] = frozenset()
     for option in options:
-        # One that was met before has been counted.
+        # Schemas seen before are already included.
         if id(resolve(option, root)) not in seen:
             kinds = _kinds_of(option, root, seen)
             if kinds is None:

@@ -1,4 +1,4 @@
-"""How large and how deep a JSON value is, found without going through more of it than is allowed."""
+"""Measures JSON values; stops as soon as a limit is exceeded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def size_within(value: Any, values: int, characters: int) -> tuple[int, int] | None:
-    """How many values a JSON value holds, itself counted, and characters, those of names too; None if it is more."""
+    """Count the values, including `value` itself, and the characters, including names; None above the limits."""
     counted = read = 0
     left = [value]
     while left and counted + len(left) <= values and read <= characters:
@@ -23,7 +23,7 @@ def size_within(value: Any, values: int, characters: int) -> tuple[int, int] | N
 
 
 def depth_is_within(value: Any, levels: int) -> bool:
-    """Whether its objects and lists are within each other on at most so many levels."""
+    """Whether objects and lists are nested at most `levels` deep."""
     level = [value]
     for _ in range(levels):
         level = [

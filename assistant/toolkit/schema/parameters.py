@@ -1,4 +1,4 @@
-"""From types to JSON Schemas that a model reads."""
+"""Makes JSON Schemas for models from Python types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PYDANTIC_ERRORS = (
     ValueError,
 )
 _LITERALS = frozenset({"default", "examples", "const", "enum"})
-# Names that belong to the context: as a parameter the model would choose whom it acts for.
+# Names that belong to the context; as parameters they would let the model choose whom to act for.
 _CONTEXT_NAME = re.compile(
     "(the|this|my|our|own|for|as|by|onbehalfof|current|acting|active|calling|requesting|loggedin|signedin)*"
     "((tenant|user|member|organi[sz]ation|org|workspace)(id|slug|name|uuid|pk)?|company(id|slug|uuid|pk)"
@@ -38,8 +38,8 @@ _CONTEXT_NAME = re.compile(
 )
 
 
-class _AsRead(GenerateJsonSchema):
-    """Tells of bytes what is done with them here: read as UTF-8 unless their type says otherwise, shown as base64."""
+class _SchemaGenerator(GenerateJsonSchema):
+    """Describes bytes as they are handled here: read as UTF-8 unless the type says otherwise, shown as base64."""
 
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
         made = super().bytes_schema(schema)
@@ -57,7 +57,7 @@ def Param(description: str = "", **constraints: Any) -> Any:  # noqa: N802 - rea
 
 
 def arguments_adapter(label: str, fields: Mapping[str, Any]) -> TypeAdapter[Any]:
-    """A validator of an object with these fields, each a type and a pydantic field. Raises `InvalidTool`."""
+    """Return a validator of an object; `fields` are pairs of type and pydantic field. Raises `InvalidTool`."""
     try:
         config = ConfigDict(extra="forbid", validate_by_name=False, validate_by_alias=True)
         return TypeAdapter(create_model("Arguments", __config__=config, **dict(fields)))
@@ -66,7 +66,7 @@ def arguments_adapter(label: str, fields: Mapping[str, Any]) -> TypeAdapter[Any]
 
 
 def type_adapter(label: str, wanted: Any) -> TypeAdapter[Any]:
-    """A validator of a type. Raises `InvalidTool`."""
+    """Return a validator of a type. Raises `InvalidTool`."""
     try:
         return TypeAdapter(wanted)
     except _PYDANTIC_ERRORS as exc:
@@ -74,12 +74,12 @@ def type_adapter(label: str, wanted: Any) -> TypeAdapter[Any]:
 
 
 def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
-    """The schema of an object's fields, as a model reads it. Raises `InvalidTool`."""
+    """Return the schema of an object's fields for the model. Raises `InvalidTool`."""
     try:
         with warnings.catch_warnings():
-            # A default that JSON cannot hold is simply not told to the model.
+            # Defaults that are not JSON are left out of the schema.
             warnings.simplefilter("ignore")
-            schema = adapter.json_schema(by_alias=True, schema_generator=_AsRead)
+            schema = adapter.json_schema(by_alias=True, schema_generator=_SchemaGenerator)
     except _PYDANTIC_ERRORS as exc:
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
     made: JsonSchema = _closed(_without_titles(_inlined(schema), is_properties=False), is_properties=False)
@@ -90,7 +90,7 @@ def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
 
 
 def has_open_objects(schema: Any) -> bool:
-    """Whether some object has fields, and takes keys beside them."""
+    """Whether some object with declared properties also allows others."""
     if isinstance(schema, list):
         return any(map(has_open_objects, schema))
     if not isinstance(schema, dict):
@@ -100,13 +100,15 @@ def has_open_objects(schema: Any) -> bool:
 
 
 def output_schema(returned: Any) -> JsonSchema | None:
-    """The schema of what a tool returns; None if its annotation does not say, or says what has no schema."""
+    """Return the schema of a return annotation; None if it has none."""
     if returned in (None, Any, object, str, type(None), Media) or Media in typing.get_args(returned):
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            schema = TypeAdapter(returned).json_schema(mode="serialization", by_alias=False, schema_generator=_AsRead)
+            schema = TypeAdapter(returned).json_schema(
+                mode="serialization", by_alias=False, schema_generator=_SchemaGenerator
+            )
     except _PYDANTIC_ERRORS:
         return None
     return typing.cast(JsonSchema, _without_titles(_inlined(schema), is_properties=False)) or None
@@ -117,12 +119,12 @@ def _first_line(exc: BaseException) -> str:
 
 
 def _inlined(schema: JsonSchema) -> JsonSchema:
-    """A schema whose top level is no mere reference, as that of a recursive type is."""
+    """Replace a reference at the top level, as recursive types have it, by its definition."""
     return resolve(schema, schema) | {"$defs": schema["$defs"]} if "$ref" in schema else schema
 
 
 def _without_titles(node: Any, *, is_properties: bool) -> Any:
-    """Generated titles only cost the model tokens."""
+    """Remove generated titles, which only cost tokens."""
     if isinstance(node, list):
         return [_without_titles(item, is_properties=False) for item in node]
     if not isinstance(node, dict):
@@ -137,7 +139,7 @@ def _without_titles(node: Any, *, is_properties: bool) -> Any:
 
 
 def _closed(node: Any, *, is_properties: bool) -> Any:
-    """Objects with fields say that they have no others, unless they say that they have."""
+    """Forbid further properties of objects with declared ones, unless the schema allows them."""
     if isinstance(node, list):
         return [_closed(item, is_properties=False) for item in node]
     if not isinstance(node, dict):

@@ -1,21 +1,21 @@
-"""The size of a regular expression that somebody else wrote, found without compiling it."""
+"""Estimates the size of untrusted regular expressions without compiling them."""
 
 from __future__ import annotations
 
 import re
 
-# An escape, a class, a group's beginning, its end, a repeat, an alternative, or one character.
+# An escape, a class, the start or end of a group, a repeat, an alternative, or one character.
 _PART = re.compile(
     r"\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\\.|[^\]\\])*(?:\]|$)|\((?:\?<?[:=!])?|\)|\{\d+(?:,\d*)?\}|.", re.DOTALL
 )
 _REPEAT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
-# A class of a few hundred ranges, and one of all characters but some, in states of a matcher of UTF-8.
-_OF_PROPERTY, _OF_MOST = 100, 10
+# States of a Unicode property class (a few hundred ranges) and of a negated class, in a UTF-8 automaton.
+_PROPERTY_CLASS_STATES, _NEGATED_CLASS_STATES = 100, 10
 
 
 def states_of(pattern: str) -> int:
-    """About how many states a matcher of a regular expression has, with its repeats written out."""
-    groups: list[list[int]] = [[0, 0]]  # the states of each open group, and of the last thing in it
+    """Estimate the states of a regular expression's automaton, with repeats expanded."""
+    groups: list[list[int]] = [[0, 0]]  # states of each open group, and of its last element
     for part in _PART.findall(pattern):
         group = groups[-1]
         if part.startswith("(") and part[-1] in "(:=!":
@@ -34,6 +34,6 @@ def states_of(pattern: str) -> int:
 
 def _states_of_one(part: str) -> int:
     if "\\p" in part or "\\P" in part:
-        return _OF_PROPERTY * (part.count("\\p") + part.count("\\P"))
+        return _PROPERTY_CLASS_STATES * (part.count("\\p") + part.count("\\P"))
     is_most = part == "." or part.startswith("[^") or any(one in part for one in ("\\W", "\\D", "\\S"))
-    return _OF_MOST if is_most else 1 + len(part) // 16
+    return _NEGATED_CLASS_STATES if is_most else 1 + len(part) // 16

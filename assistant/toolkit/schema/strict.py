@@ -1,14 +1,14 @@
-"""The strict form of a schema, which some providers guarantee to follow to the letter: everything is required."""
+"""The strict form of a schema, which some providers guarantee to follow: every property is required."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from assistant.toolkit.schema.alternatives import are_kept_apart
+from assistant.toolkit.schema.alternatives import are_distinguishable
 from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of
 
-# Keywords that the strict form keeps; constraints move into the description, and are checked all the same.
-_TOLD = {
+# Keywords of the strict form. Constraints are moved to the description and still validated.
+_CONSTRAINT_TEXTS = {
     "minimum": "at least {}",
     "maximum": "at most {}",
     "exclusiveMinimum": "more than {}",
@@ -25,32 +25,32 @@ _TOLD = {
 
 
 _NOTHING = object()
-# Properties of alternatives that are compared; a schema with more has no strict form.
-_MOST_STEPS = 20_000
+# Properties compared among alternatives; schemas that need more have no strict form.
+_MAX_STEPS = 20_000
 
 
 class _NotStrict(Exception):
-    """The schema says something that the strict form cannot."""
+    """The schema cannot be expressed in strict form."""
 
 
 def strict_form(schema: JsonSchema) -> JsonSchema | None:
-    """A schema with every property required, optional ones nullable; None if it cannot be put so.
+    """Return the schema with every property required and optional ones nullable; None if it has no strict form.
 
-    Objects with free keys, tuples, values of any type, what can be null or left out with different meanings, and
-    alternatives that only differ in what may be left out cannot.
+    Objects with arbitrary keys, tuples, values of any type, properties for which null and absence differ, and
+    alternatives that differ only in optional properties have none.
     """
     try:
-        steps = Steps(_MOST_STEPS)
+        steps = Steps(_MAX_STEPS)
         made = _strict(schema, schema, steps)
         definitions = {name: _strict(node, schema, steps) for name, node in schema.get("$defs", {}).items()}
-    # The latter two where a reference leads astray.
+    # The last two are raised for invalid references.
     except (_NotStrict, TooManySteps, RecursionError, TypeError, AttributeError):
         return None
     return made | {"$defs": definitions} if definitions else made
 
 
 def closed(schema: Any) -> Any:
-    """The same schema with objects that say nothing of other properties closed to them, as the strict form wants it."""
+    """Return the schema with `additionalProperties: false` where it is missing, as the strict form requires."""
     if isinstance(schema, list):
         return [closed(node) for node in schema]
     if not isinstance(schema, dict):
@@ -69,7 +69,7 @@ def _strict(node: Any, root: JsonSchema, steps: Steps) -> JsonSchema:
         return {"$ref": node["$ref"]} if not described else {"anyOf": [{"$ref": node["$ref"]}], **described}
     options = node.get("anyOf") or node.get("oneOf")
     if options:
-        if not are_kept_apart(node, root, steps):
+        if not are_distinguishable(node, root, steps):
             raise _NotStrict
         return {"anyOf": [_strict(option, root, steps) for option in options], **described}
     if "const" in node or "enum" in node:
@@ -111,7 +111,7 @@ def _nullable(made: JsonSchema, wanted: JsonSchema, root: JsonSchema) -> JsonSch
     kinds = kinds_of(wanted, root)
     if kinds is None or "null" in kinds:
         if wanted.get("default", _NOTHING) is not None:
-            raise _NotStrict  # null and nothing are two things here, of which a model could say one only
+            raise _NotStrict  # null and absence differ here, and a strict model could only send null
         return made
     rest = {key: value for key, value in made.items() if key != "description"}
     described = {"description": made["description"]} if "description" in made else {}
@@ -119,10 +119,10 @@ def _nullable(made: JsonSchema, wanted: JsonSchema, root: JsonSchema) -> JsonSch
 
 
 def _description(node: JsonSchema) -> str:
-    told = [
+    constraints = [
         words.format(node[keyword])
-        for keyword, words in _TOLD.items()
+        for keyword, words in _CONSTRAINT_TEXTS.items()
         if keyword in node and isinstance(node[keyword], str | int | float) and node[keyword] != ""
     ]
     text = str(node.get("description", ""))
-    return f"{text} ({', '.join(told)})".strip() if told else text
+    return f"{text} ({', '.join(constraints)})".strip() if constraints else text

@@ -1,6 +1,6 @@
-"""The program of a child process that checks one value by one schema: both on its standard input, as JSON.
+"""The program of the child process that checks one value against one schema, both read as JSON from standard input.
 
-It is run by its path and imports no more than the engine. Prints "fits" or "does not fit".
+It is run by its path and imports only the engine. Prints "fits" or "does not fit".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 import jsonschema_rs
 
-# A schema that asks for more ends this process, and no other.
+# A check that needs more memory ends only this process.
 MAX_MEMORY = 1024**3
 
 

@@ -19,7 +19,7 @@ from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import Message, ToolCall
 from assistant.providers.openai_wire.error_sentences import failure
 from assistant.toolkit import TenantInfo, ToolContext, ToolError, ToolResult, UserInfo, tool
-from assistant.toolkit.logs import Labels, labelled
+from assistant.toolkit.logs import ContextFilter, run_log_context
 from tests.core.scripted_turns import MemoryJournal, run_script
 
 
@@ -137,7 +137,7 @@ async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.Lo
         "Request 1 to scripted: 2 of 2 messages, 4 tools",
         "A batch of 5 tool calls",
         "Tool look begins, call a",
-        "Tool look ended well",
+        "Tool look succeeded",
         "Tool fail raised ToolError",
         "Call b: error",
         "Call e: error",
@@ -153,9 +153,9 @@ async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.Lo
 
 def test_records_of_others_get_the_labels_of_the_run_too() -> None:
     record = logging.LogRecord("django.db", logging.INFO, "", 0, "x", (), None)
-    with labelled(CONTEXT):
-        Labels().filter(record)
+    with run_log_context(CONTEXT):
+        ContextFilter().filter(record)
     assert (record.tenant, record.run) == ("acme", "run-7")  # type: ignore[attr-defined]
     outside = logging.LogRecord("django.db", logging.INFO, "", 0, "x", (), None)
-    Labels().filter(outside)
+    ContextFilter().filter(outside)
     assert (outside.tenant, outside.run) == ("", "")  # type: ignore[attr-defined]

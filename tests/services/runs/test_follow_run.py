@@ -433,7 +433,7 @@ async def test_a_client_that_takes_no_picture_is_dropped_with_a_word_and_no_trac
     assert (record.levelname, record.exc_info) == ("WARNING", None)
     assert (
         record.getMessage()
-        == f"A client of tenant {alice_member.tenant_id} is dropped: the snapshot was not read in 0.5 s"
+        == f"A client of tenant {alice_member.tenant_id} is disconnected: the snapshot was not read in 0.5 s"
     )
     assert offered.is_set()
 

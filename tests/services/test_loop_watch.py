@@ -1,0 +1,73 @@
+"""A loop that is held is measured, and the task that holds it is named."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from prometheus_client import REGISTRY
+
+from assistant.services.loop_watch import LoopWatch
+
+
+@pytest.fixture
+async def watch() -> AsyncIterator[LoopWatch]:
+    watch = LoopWatch()
+    watch.start()
+    await asyncio.sleep(0.12)
+    yield watch
+    watch.stop()
+
+
+async def hold_the_loop(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+def counted(task: str) -> float:
+    return REGISTRY.get_sample_value("assistant_loop_held_seconds_count", {"task": task}) or 0.0
+
+
+async def settled(task: str, before: float) -> None:
+    async with asyncio.timeout(5):
+        while counted(task) == before:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.usefixtures("watch")
+async def test_a_task_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    before = counted("hold_the_loop")
+    with caplog.at_level(logging.WARNING, "assistant.loop"):
+        await asyncio.create_task(hold_the_loop(0.6), name="greedy")
+        await settled("hold_the_loop", before)
+    assert counted("hold_the_loop") == before + 1
+    assert (REGISTRY.get_sample_value("assistant_loop_longest_delay_seconds") or 0) > 0.5
+    [line] = [record.getMessage() for record in caplog.records if "greedy" in record.getMessage()]
+    assert "hold_the_loop" in line
+    assert "test_loop_watch.hold_the_loop:" in line
+
+
+@pytest.mark.usefixtures("watch")
+async def test_a_task_that_waits_is_not() -> None:
+    async def wait_politely() -> None:
+        await asyncio.sleep(0.4)
+
+    await asyncio.create_task(wait_politely())
+    assert not [
+        sample for metric in REGISTRY.collect() for sample in metric.samples if "wait_politely" in str(sample.labels)
+    ]
+
+
+async def test_it_ends_with_its_thread() -> None:
+    watch = LoopWatch()
+    watch.start()
+    await asyncio.sleep(0.12)
+    watch.stop()
+    before = counted("hold_the_loop")
+    await asyncio.create_task(hold_the_loop(0.4))
+    await asyncio.sleep(0.2)
+    assert counted("hold_the_loop") == before
