@@ -65,7 +65,6 @@ _held_seconds = Histogram(
     ["task"],
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-_longest_delay = Gauge("assistant_loop_longest_delay_seconds", "The latest that a timer of the event loop ever was.")
 _swept_at = Gauge("assistant_presence_sweep_timestamp_seconds", "When open connections were last looked at.")
 
 
@@ -122,15 +121,22 @@ def count_held(coroutine: str, seconds: float) -> None:
     _held_seconds.labels(_coroutine(coroutine)).observe(seconds)
 
 
-_latest = 0.0
+class _Longest:
+    """The longest of some durations, since it was last read."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def note(self, seconds: float) -> None:
+        self._seconds = max(self._seconds, seconds)
+
+    def take(self) -> float:
+        seconds, self._seconds = self._seconds, 0.0
+        return seconds
 
 
-def note_delay(seconds: float) -> None:
-    """A timer of the event loop was so late."""
-    global _latest  # noqa: PLW0603 - the gauge cannot be read
-    if seconds > _latest:
-        _latest = seconds
-        _longest_delay.set(seconds)
+_longest = _Longest()
+note_delay = _longest.note
 
 
 def note_sweep(seconds: float) -> None:
@@ -142,6 +148,13 @@ def note_sweep(seconds: float) -> None:
 def watch(name: str, description: str, read: Callable[[], float]) -> None:
     """A number that is read when somebody asks for it."""
     Gauge(name, description).set_function(read)
+
+
+watch(
+    "assistant_loop_longest_delay_seconds",
+    "The latest that a timer of the event loop was since this was last read.",
+    _longest.take,
+)
 
 
 def exposition() -> bytes:
