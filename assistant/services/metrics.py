@@ -64,7 +64,6 @@ _held_seconds = Histogram(
     ["task"],
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-_longest_delay = Gauge("assistant_loop_longest_delay_seconds", "The latest that a timer of the event loop ever was.")
 _swept_at = Gauge("assistant_presence_sweep_timestamp_seconds", "When open connections were last looked at.")
 
 
@@ -129,15 +128,22 @@ def count_held(coroutine: str, seconds: float) -> None:
     _held_seconds.labels(_coroutine(coroutine)).observe(seconds)
 
 
-_latest = 0.0
+class _Longest:
+    """The longest of some durations, since it was last read."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def record(self, seconds: float) -> None:
+        self._seconds = max(self._seconds, seconds)
+
+    def take(self) -> float:
+        seconds, self._seconds = self._seconds, 0.0
+        return seconds
 
 
-def record_delay(seconds: float) -> None:
-    """Record by how much a timer of the event loop was late; the metric shows the longest delay."""
-    global _latest  # noqa: PLW0603 - the gauge cannot be read
-    if seconds > _latest:
-        _latest = seconds
-        _longest_delay.set(seconds)
+_longest = _Longest()
+record_delay = _longest.record
 
 
 def record_connection_check(seconds: float) -> None:
@@ -149,6 +155,13 @@ def record_connection_check(seconds: float) -> None:
 def watch(name: str, description: str, read: Callable[[], float]) -> None:
     """Register a gauge whose value `read` returns at each scrape."""
     Gauge(name, description).set_function(read)
+
+
+watch(
+    "assistant_loop_longest_delay_seconds",
+    "The latest that a timer of the event loop was since this was last read.",
+    _longest.take,
+)
 
 
 def exposition() -> bytes:

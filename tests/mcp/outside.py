@@ -43,6 +43,7 @@ class Outside:
             is_older=False,
             is_hasty=False,
             failing=[],
+            schemas=[],
             clear=True,
         )
 

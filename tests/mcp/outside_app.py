@@ -33,11 +33,11 @@ ANY = {"type": "object", "properties": {}}
 ENDLESS = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
 
 # What tests change: the description of `echo`, hidden and additional tools, seconds before a listing, a required key,
-# whether only the older protocol is spoken, whether streams end at once and are wanted again at once, and who gets a
-# 503 (by their `Authorization`; "" for those without).
+# output schemas of tools that are listed too, whether only the older protocol is spoken, whether streams end at once
+# and are wanted again at once, and who gets a 503 (by their `Authorization`; "" for those without).
 STATE: dict[str, Any] = {
     "description": "Say it back.", "hidden": [], "added": 0, "list_delay": 0, "token": "", "is_older": False,
-    "is_hasty": False, "failing": [],
+    "is_hasty": False, "failing": [], "schemas": [],
 }  # fmt: skip
 MODERN = b"2026-07-28"
 LOG: list[dict[str, Any]] = []
@@ -67,6 +67,10 @@ def listed() -> list[types.Tool]:
         *(
             types.Tool(name=f"more_{number}", description="x" * 1000, input_schema=ANY)
             for number in range(STATE["added"])
+        ),
+        *(
+            types.Tool(name=f"made_{number}", description="Made.", input_schema=ANY, output_schema=schema)
+            for number, schema in enumerate(STATE["schemas"])
         ),
     ]
     return [tool for tool in tools if tool.name not in STATE["hidden"]]
