@@ -202,7 +202,7 @@ def test_what_a_dead_process_had_taken_is_due_again(cast: Cast, receiver: Receiv
     make_due()
     send()
     # The first was not dead, but late: what came of its try is not kept over the other's.
-    record_attempt(work=lost, attempt=Attempt(500, "", 1))
+    record_attempt(delivery=lost, attempt=Attempt(500, "", 1))
     row.refresh_from_db()
     assert (row.status, row.attempts) == ("delivered", 1)
     assert lost.message_id == receiver.received[0].id

@@ -127,11 +127,9 @@ def _delete_orphaned_log_entries(kinds: Iterable[type[models.Model]]) -> None:
     for model in kinds:
         lines = LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(model))
         known = set(lines.values_list("object_id", flat=True).distinct())
-        there = {
-            str(pk)
-            for pk in model._base_manager.filter(pk__in=_primary_keys(model, known)).values_list("pk", flat=True)
-        }
-        lines.filter(object_id__in=known - there).delete()
+        rows = model._base_manager.filter(pk__in=_primary_keys(model, known))
+        existing = {str(pk) for pk in rows.values_list("pk", flat=True)}
+        lines.filter(object_id__in=known - existing).delete()
 
 
 def _primary_keys(model: type[models.Model], texts: Iterable[str | None]) -> list[Any]:

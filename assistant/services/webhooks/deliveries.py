@@ -143,20 +143,20 @@ def _claim(tenant_id: int, webhook_id: int, limit: int, now: datetime) -> list[C
     ]
 
 
-def _claimed(work: ClaimedDelivery) -> QuerySet[WebhookDelivery]:
-    return WebhookDelivery.objects.filter(pk=work.pk, tenant_id=work.tenant_id, claim=work.claim)
+def _claimed(delivery: ClaimedDelivery) -> QuerySet[WebhookDelivery]:
+    return WebhookDelivery.objects.filter(pk=delivery.pk, tenant_id=delivery.tenant_id, claim=delivery.claim)
 
 
-def release(*, work: ClaimedDelivery) -> None:
+def release(*, delivery: ClaimedDelivery) -> None:
     """Release a delivery that was not sent, for any process to claim."""
-    _claimed(work).update(claim="", next_try_at=timezone.now())
+    _claimed(delivery).update(claim="", next_try_at=timezone.now())
 
 
 @transaction.atomic
-def record_attempt(*, work: ClaimedDelivery, attempt: Attempt) -> None:
+def record_attempt(*, delivery: ClaimedDelivery, attempt: Attempt) -> None:
     """Record an attempt, unless the claim has expired."""
     now = timezone.now()
-    row = _claimed(work).select_for_update().first()
+    row = _claimed(delivery).select_for_update().first()
     if row is None:
         return
     row.attempts += 1
@@ -169,7 +169,7 @@ def record_attempt(*, work: ClaimedDelivery, attempt: Attempt) -> None:
             "attempts", "claim", "tried_at", "response_code", "error", "duration_ms", "status", "next_try_at",
         ]
     )  # fmt: skip
-    webhook = Webhook.objects.filter(pk=work.webhook_id, tenant_id=work.tenant_id)
+    webhook = Webhook.objects.filter(pk=delivery.webhook_id, tenant_id=delivery.tenant_id)
     if attempt.is_success:
         webhook.exclude(failing_since=None).update(failing_since=None)
         return

@@ -38,30 +38,30 @@ class WebhookSender:
     def __init__(self) -> None:
         self._count_by_webhook: Counter[tuple[int, int]] = Counter()
         self._sending: dict[asyncio.Task[None], ClaimedDelivery] = {}
-        self._work: asyncio.Task[None] | None = None
+        self._poller: asyncio.Task[None] | None = None
         self._finished = asyncio.Event()
         self._client = guarded_client(tenant_guard(), timeout=SEND_SECONDS, follow_redirects=False)
 
     def start(self) -> None:
         """Start to poll the queue; a second call does nothing."""
-        if self._work is None:
+        if self._poller is None:
             # An empty context: the task must not inherit the tenant of the request that starts it.
-            self._work = asyncio.create_task(self._poll(), name="webhook-sender", context=contextvars.Context())
+            self._poller = asyncio.create_task(self._poll(), name="webhook-sender", context=contextvars.Context())
 
     async def stop(self) -> None:
         """Stop polling, and release deliveries that get no response within `SHUTDOWN_SECONDS`."""
-        if self._work is not None:
-            self._work.cancel()
-            await asyncio.gather(self._work, return_exceptions=True)
+        if self._poller is not None:
+            self._poller.cancel()
+            await asyncio.gather(self._poller, return_exceptions=True)
         if self._sending:
             await asyncio.wait(self._sending, timeout=SHUTDOWN_SECONDS)
         left = dict(self._sending)
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        for work in left.values():
-            with contextlib.suppress(DatabaseError), tenant_scope(work.tenant_id):
-                await in_database(release, work=work)
+        for delivery in left.values():
+            with contextlib.suppress(DatabaseError), tenant_scope(delivery.tenant_id):
+                await in_database(release, delivery=delivery)
         await self._client.aclose()
 
     async def send_all(self) -> int:
@@ -90,39 +90,43 @@ class WebhookSender:
         claimed = await in_database(
             claim_due, sending=dict(self._count_by_webhook), limit=MAX_SENDING - len(self._sending)
         )
-        for work in claimed:
-            webhook = (work.tenant_id, work.webhook_id)
+        for delivery in claimed:
+            webhook = (delivery.tenant_id, delivery.webhook_id)
             self._count_by_webhook[webhook] += 1
-            task = asyncio.create_task(self._send(work), name=f"webhook-{work.pk}")
-            self._sending[task] = work
+            task = asyncio.create_task(self._send(delivery), name=f"webhook-{delivery.pk}")
+            self._sending[task] = delivery
             task.add_done_callback(self._forget)
         return bool(claimed)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
-        work = self._sending.pop(task)
-        webhook = (work.tenant_id, work.webhook_id)
+        delivery = self._sending.pop(task)
+        webhook = (delivery.tenant_id, delivery.webhook_id)
         self._count_by_webhook[webhook] -= 1
         if not self._count_by_webhook[webhook]:
             del self._count_by_webhook[webhook]
         self._finished.set()
         if not task.cancelled() and task.exception() is not None:
-            logger.error("The attempt to send delivery %s could not be recorded", work.pk, exc_info=task.exception())
+            logger.error(
+                "The attempt to send delivery %s could not be recorded", delivery.pk, exc_info=task.exception()
+            )
 
-    async def _send(self, work: ClaimedDelivery) -> None:
-        set_tenants(work.tenant_id)
-        attempt = await send_once(self._client, work)
-        await in_database(record_attempt, work=work, attempt=attempt)
+    async def _send(self, delivery: ClaimedDelivery) -> None:
+        set_tenants(delivery.tenant_id)
+        attempt = await send_once(self._client, delivery)
+        await in_database(record_attempt, delivery=delivery, attempt=attempt)
 
 
-async def send_once(client: httpx2.AsyncClient, work: ClaimedDelivery) -> Attempt:
+async def send_once(client: httpx2.AsyncClient, delivery: ClaimedDelivery) -> Attempt:
     """Send a delivery once. Redirects are not followed, and the response's body is not read."""
-    headers = signed_headers(message_id=work.message_id, body=work.body, secrets=work.secrets, now=timezone.now())
+    headers = signed_headers(
+        message_id=delivery.message_id, body=delivery.body, secrets=delivery.secrets, now=timezone.now()
+    )
     headers |= {"content-type": "application/json", "user-agent": "tenant-assistant-webhooks/1"}
     began = time.monotonic()
     code, error = None, ""
     try:
         async with asyncio.timeout(SEND_SECONDS):
-            async with client.stream("POST", work.url, content=work.body.encode(), headers=headers) as response:
+            async with client.stream("POST", delivery.url, content=delivery.body.encode(), headers=headers) as response:
                 code = response.status_code
     except (TimeoutError, httpx2.TimeoutException):
         error = f"There was no answer within {SEND_SECONDS:g} seconds."
