@@ -11,7 +11,7 @@ import msgspec
 
 from assistant.core.chunks import Chunk
 from assistant.core.model import ModelError
-from tools.bounded_json import check_depth, load_json, may_exceed
+from tools.bounded_json import MAX_DEPTH, check_depth, load_json
 
 MAX_EVENT_BYTES = 4 * 1024 * 1024
 TOO_LARGE = "The provider sent more at once than can be read."
@@ -102,7 +102,7 @@ class EventReader:
                     self._event.append(line[5:])
                     continue
                 try:
-                    if may_exceed(value := line[5:]):
+                    if (value := line[5:]).count(b"[") + value.count(b"{") > MAX_DEPTH:  # perhaps too deep
                         self._read_odd(value, chunks)
                     else:
                         chunks.append(_decode(value))

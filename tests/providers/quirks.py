@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.fake_answers import chunk, event
-from tools.bounded_json import MAX_DEPTH
 
 TOOLS = ("get_customer", "get_time", "get_weather", "get", "_time", "getget")
 
@@ -34,16 +33,6 @@ def sse(*payloads: Any, done: bool = True) -> bytes:
 
 def say(content: Any, **more: Any) -> dict[str, Any]:
     return chunk({"content": content}, **more)
-
-
-def nested(levels: int) -> Any:
-    """Lists within each other."""
-    return json.loads("[" * levels + "]" * levels)
-
-
-def deep(levels: int) -> bytes:
-    """An event with a field of so many levels, one below the event's own."""
-    return b'data: {"x": ' + b"[" * levels + b"]" * levels + b"}\n\n"
 
 
 def end(reason: str | None = "stop") -> dict[str, Any]:
@@ -503,11 +492,6 @@ WIRE = [
     ),
     Quirk("bad JSON", sse(say("Hi"), b"data: {nope}\n\n", end()), error="cannot be read"),
     Quirk("JSON of another shape", sse(say("Hi"), b'data: {"choices": "none"}\n\n', end()), error="cannot be read"),
-    Quirk("JSON as deep as is read", sse(say("Hi", x=nested(MAX_DEPTH - 1)), end()), text="Hi"),
-    *(
-        Quirk(f"JSON nested {levels} deep", sse(say("Hi"), deep(levels), end()), error="cannot be read")
-        for levels in (MAX_DEPTH, 900, 9_000, 50_000)
-    ),
     Quirk("JSON nested without end", sse(b"data: " + b"[" * 1500 + b"\n\n"), error="cannot be read"),
     Quirk("HTML called a stream", b"<!doctype html>\n<html>\n<body>502</body>\n</html>\n", error="broke off"),
 ]

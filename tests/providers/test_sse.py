@@ -6,10 +6,13 @@ import sys
 from types import FrameType
 from typing import Any
 
+import pytest
+
 from assistant.core.assembling import Assembler
 from assistant.core.model import TextDelta
-from assistant.providers.sse import MAX_EVENT_BYTES, EventReader
+from assistant.providers.sse import MAX_EVENT_BYTES, NOT_JSON, EventReader
 from tests.providers.quirks import end, say, sse
+from tools.bounded_json import MAX_DEPTH
 
 
 def texts(reader: EventReader, *pieces: bytes) -> str:
@@ -56,6 +59,25 @@ def test_an_event_of_many_lines_is_not_endless() -> None:
     assert reader.failure is not None
 
 
+def event_of(levels: int) -> bytes:
+    """An event of so many levels, its own among them."""
+    return b'data: {"x": ' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}\n\n"
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH - 1, MAX_DEPTH])
+def test_an_event_is_read_down_to_the_deepest_level(levels: int) -> None:
+    reader = EventReader()
+    assert texts(reader, event_of(levels), sse(say("Hi"))) == "Hi"
+    assert reader.failure is None
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 900, 9_000, 200_000])
+def test_a_deeper_event_cannot_be_read(levels: int) -> None:
+    reader = EventReader()
+    assert texts(reader, sse(say("Hi"), done=False), event_of(levels), sse(say("more"))) == "Hi"
+    assert reader.failure is not None and NOT_JSON in str(reader.failure)
+
+
 def test_reading_a_chunk_takes_a_bounded_number_of_calls() -> None:
     body, calls = sse(*(say(f"word {number} ") for number in range(1000)), end()), 0
 
@@ -73,4 +95,4 @@ def test_reading_a_chunk_takes_a_bounded_number_of_calls() -> None:
     finally:
         sys.setprofile(None)
     assert len(assembler.finish(is_closed=True).text) == 8890
-    assert calls / 1000 < 12, calls
+    assert calls / 1000 < 14, calls
