@@ -17,6 +17,7 @@ from tests.base import Cast, make_cast
 from tests.factories import make_provider
 from tests.fake_provider import FakeProvider
 from tests.live import KINDS, Server, serve
+from tests.needs import mark
 
 # No test fails for the time it takes: the machine may be busy.
 hypothesis.settings.register_profile("suite", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -30,10 +31,11 @@ def has_services() -> bool:
 
 # What takes longest, and so comes first: a long file that is begun last keeps one worker busy and the others waiting.
 LONG = (
-    "isolation/test_row_security", "isolation/test_http", "docs/test_commands", "browser/", "test_recovery",
-    "isolation/test_endings", "api/test_schema", "host_project/", "commands/", "mcp/test_server", "services/test_m",
-    "isolation/", "api/test_openai", "api/test_hostile", "services/test_intercepting", "services/test_observing",
-    "services/test_markdown", "mcp/", "widget/", "webhooks/", "api/", "docs/",
+    "browser/test_vectors", "docs/test_commands", "isolation/test_row_security", "browser/", "isolation/test_http",
+    "host_project/", "test_recovery", "isolation/test_endings", "api/test_schema", "commands/", "test_environment",
+    "mcp/test_server", "services/test_m", "isolation/", "api/test_openai", "api/test_hostile",
+    "services/test_intercepting", "services/test_observing", "services/test_markdown", "mcp/", "widget/", "webhooks/",
+    "api/", "docs/",
 )  # fmt: skip
 
 
@@ -41,11 +43,17 @@ def _place(item: pytest.Item) -> str:
     return item.path.relative_to(Path(__file__).parent).as_posix()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+# Around all others: `-m` needs the markers, and pytest-django has an order of its own.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Tests of several processes at once exist only where there is what these share. Long files come first.
 
     A run there is the second of two: what is the same on every database was seen in the first.
     """
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        mark(item)
+    yield
     elsewhere = "once" if has_services() else "services"
     items[:] = [item for item in items if item.get_closest_marker(elsewhere) is None]
     items.sort(key=lambda item: next((i for i, long in enumerate(LONG) if _place(item).startswith(long)), len(LONG)))

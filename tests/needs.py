@@ -1,0 +1,36 @@
+"""What a test needs beside Python, by rule: it gets the markers `once`, `pure` and `server` from here."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+from types import ModuleType
+
+import pytest
+
+DATABASE = {"db", "transactional_db", "django_db_setup"}
+SERVERS = {"server_farm", "serving", "two_servers"}
+# A module that has one of these words may do what differs between databases and event logs without a fixture.
+SHARED = re.compile(r"redis|postgres|database_url|eventlog", re.IGNORECASE)
+# One that has these starts servers itself, and one that has those starts other processes.
+STARTS_SERVERS = re.compile(r"\btests\.live\b|\bimport live\b")
+STARTS_PROCESSES = re.compile(r"\bsubprocess\b|\bplaywright\b|\boutside_process\b|\bembedded\b")
+
+
+@cache
+def _has(words: re.Pattern[str], module: ModuleType) -> bool:
+    return words.search(inspect.getsource(module)) is not None
+
+
+def mark(item: pytest.Function) -> None:
+    """Add the markers that follow from the test's fixtures and from what its module uses."""
+    fixtures, module = {*item.fixturenames}, item.module
+    has_server = bool(fixtures & SERVERS) or _has(STARTS_SERVERS, module)
+    if has_server:
+        item.add_marker("server")
+    if fixtures & DATABASE or item.get_closest_marker("django_db") or _has(SHARED, module):
+        return
+    item.add_marker("once")
+    if not (has_server or "outside_process" in fixtures or _has(STARTS_PROCESSES, module)):
+        item.add_marker("pure")
