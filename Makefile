@@ -1,7 +1,7 @@
 # The project's commands; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium
+.PHONY: help demo check test test-pure test-server test-model conformance clients lint lint-types lint-style lint-deployment bench resilience clean chromium
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -12,8 +12,12 @@ PORT ?= 8000
 MODEL ?=
 # More for pytest, as in: make test ARGS="tests/tools -x"
 ARGS ?=
+# Tests wait as much as they work: one process more than there are cores keeps these busy.
+WORKERS ?= 3
 CONFORMANCE := tests/mcp/conformance
 CLIENTS := tests/clients
+LEFT_OUT := --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS)
+PYTEST = $(BIN)/python -m pytest $(LEFT_OUT) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 HAS_BROWSER := command -v "$$CHROMIUM" chromium chromium-browser google-chrome >/dev/null
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -23,13 +27,22 @@ help:  ## List the commands
 demo: $(VENV)/.installed  ## Serve the demo on 127.0.0.1:8000 (MODEL=none: no language model; PORT=...)
 	@$(BIN)/python manage.py demo --port $(PORT) $(if $(MODEL),--model $(MODEL))
 
+check: $(VENV)/.installed-dev  ## Lint, and run the tests that need no database, server or browser: under a minute
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint-types test-pure lint-style lint-deployment
+
+test-pure:
+	@$(BIN)/python -m pytest -q -m pure $(LEFT_OUT) $(ARGS)
+
 test: $(VENV)/.installed-dev chromium  ## Run the tests (ARGS="..." goes to pytest)
 	@if $(HAS_BROWSER); then \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); \
+		$(PYTEST) $(ARGS); \
 	else \
-		$(BIN)/python -m pytest --ignore=tests/model --ignore=$(CONFORMANCE) --ignore=$(CLIENTS) -n 2 --dist loadfile --no-loadscope-reorder -m "not browser" $(ARGS) && \
+		$(PYTEST) -m "not browser" $(ARGS) && \
 		echo "Left out: the tests in a real browser, since there is no Chromium. As root: apt-get install chromium"; \
 	fi
+
+test-server: $(VENV)/.installed-dev  ## Run only the tests that ask a server process, without those in a browser
+	@$(PYTEST) -m "server and not browser" $(ARGS)
 
 test-model: $(VENV)/.installed-dev  ## Ask the embedded language model the demo's questions (fetches 1.1 GB once)
 	@$(BIN)/python -m pytest tests/model -s $(ARGS)
