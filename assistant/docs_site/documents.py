@@ -24,6 +24,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent
 FOLDER = ROOT / "docs"
 IMAGES = FOLDER / "images"
+DECISIONS = FOLDER / "decisions"
 # The one document outside the folder.
 README = "readme"
 INDEX = "index"
@@ -69,8 +70,11 @@ class Group:
 
 def find_document(slug: str) -> Document | None:
     """Return the current document of that slug, or None if there is none."""
-    path = ROOT / "README.md" if slug == README else FOLDER / f"{slug}.md"
-    if not re.fullmatch(r"[a-z0-9-]+", slug) or not path.is_file():
+    if not re.fullmatch(r"[a-z0-9-]+", slug):
+        return None
+    places = [ROOT / "README.md"] if slug == README else [folder / f"{slug}.md" for folder in (FOLDER, DECISIONS)]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
         return None
     return _rendered(slug, path, path.stat().st_mtime_ns)
 
@@ -167,7 +171,7 @@ def _address(target: str) -> str:
     anchor = f"#{parts.fragment}" if parts.fragment else ""
     if parts.scheme or not parts.path:
         return target
-    if re.fullmatch(r"[\w-]+\.md|(\.\./)?(README|docs/[\w-]+)\.md", parts.path):
+    if re.fullmatch(r"(\.\./)?(decisions/)?[\w-]+\.md|(\.\./)*(README|docs/[\w-]+)\.md", parts.path):
         slug = _slug(parts.path)
         return (_contents_page() if slug == INDEX else reverse("assistant:manual-page", args=[slug])) + anchor
     if parts.path.endswith(".png"):

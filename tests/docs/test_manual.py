@@ -11,7 +11,7 @@ from django.test import Client
 from assistant.docs_site import documents
 from assistant.docs_site.documents import contents, find_document
 from assistant.docs_site.search import search_documents
-from tests.docs.snippets import DOCUMENTS
+from tests.docs.snippets import DECISIONS, DOCUMENTS
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ def slug_of(name: str) -> str:
     return "readme" if name == "README.md" else name.removesuffix(".md")
 
 
-@pytest.mark.parametrize("name", [path.name for path in DOCUMENTS])
+@pytest.mark.parametrize("name", [path.name for path in (*DOCUMENTS, *DECISIONS)])
 def test_a_document_is_a_page(name: str, client: Client) -> None:
     answer = client.get(f"/docs/{slug_of(name)}/")
     assert answer.status_code == 200
@@ -34,7 +34,7 @@ def test_every_document_is_in_the_contents() -> None:
     assert listed == {slug_of(path.name) for path in DOCUMENTS} - {"index"}
 
 
-@pytest.mark.parametrize("name", [path.name for path in DOCUMENTS])
+@pytest.mark.parametrize("name", [path.name for path in (*DOCUMENTS, *DECISIONS)])
 def test_links_lead_to_pages(name: str, client: Client) -> None:
     document = find_document(slug_of(name))
     assert document is not None
