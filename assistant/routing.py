@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path
 
+from assistant.api.request_end import with_request_end
 from assistant.asgi.access_log import with_request_id
 from assistant.asgi.body_limits import with_bounded_bodies, with_known_hosts
 from assistant.asgi.lifespan import lifespan
@@ -94,7 +95,7 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
         )
     if settings.DEBUG:
         site = StaticFiles(site)
-    api = with_known_hosts(with_bounded_bodies(with_mcp(site)))
+    api = with_known_hosts(with_bounded_bodies(with_mcp(with_request_end(site))))
     chat = with_cookies(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {

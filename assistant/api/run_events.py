@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
@@ -18,6 +18,7 @@ from assistant.api.base import REPLAYED, AsyncTenantView, claim_request, settle,
 from assistant.api.event_stream import RunReader, stream_slot
 from assistant.api.openapi import operation
 from assistant.api.parsers import object_of
+from assistant.api.request_end import at_request_end
 from assistant.api.serializers import EventsQuery
 from assistant.services.assistants.configuration import find_assistant
 from assistant.services.connections import shutdown
@@ -84,12 +85,14 @@ class EventStream(AsyncTenantView):
     ) -> StreamingHttpResponse:
         """Return a response that streams the run's events after number `after`, up to its end.
 
-        The stream holds the connection slot in `slot` until it ends. If the response is never read, the slot is
-        released when the response is garbage-collected and the event loop closes its generator. `is_earlier`: the
-        client named no protocol version.
+        The stream holds the connection slot in `slot` until it ends, or until the request ends if the response is
+        never read. `is_earlier`: the client named no protocol version.
         """
-        reader = RunReader(self.caller)
-        return _as_events(_events(reader, key, after, slot.pop_all(), is_earlier))
+        reader, kept = RunReader(self.caller), slot.pop_all()
+        events = _events(reader, key, after, kept, is_earlier)
+        at_request_end(kept.aclose)
+        at_request_end(events.aclose)
+        return _as_events(events)
 
 
 class StartRun(EventStream):
@@ -170,7 +173,7 @@ class RunEvents(EventStream):
 
 async def _events(
     reader: RunReader, key: RunKey, after: int, slot: AsyncExitStack, is_earlier: bool
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str]:
     """Yield the run's events after number `after` as server-sent events, and release `slot` at the end.
 
     Ends early if the client disconnects, the caller loses access or the server shuts down; the run continues.

@@ -19,7 +19,7 @@ from tests.api.calling import key_of
 from tests.base import Cast
 from tests.factories import make_assistant, switch_tool
 from tests.fake_provider import FakeProvider
-from tests.live import Server
+from tests.live import KINDS, Server, serve
 from tests.websocket.test_websocket import in_db, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -350,3 +350,18 @@ async def test_what_is_refused_has_openais_shape_and_codes(uvicorn_server: Serve
             assert set(error) == {"message", "type", "param", "code"} and error["message"] and error["type"]
         wrong = await client.get("chat/completions")
     assert (wrong.status_code, wrong.headers["Allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_caller_that_goes_away_before_the_answer_is_sent_stops_the_run(
+    kind: str, cast: Cast, provider: Provider, fake_provider: FakeProvider
+) -> None:
+    fake_provider.reply(chunks=["Hel", fake_provider.gate(), "lo"])
+    with serve(kind, env={"DJANGO_SETTINGS_MODULE": "tests.settings_held"}) as server:
+        async with client_of(server, cast) as client:
+            completion = client.chat.completions.create(model="support", messages=HI, stream=True)
+            asking = asyncio.create_task(completion)
+            await until(lambda: "The answer is held" in server.log)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        await until(lambda: Run.objects.filter(status=Run.Status.CANCELLED).exists())

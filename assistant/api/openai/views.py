@@ -25,6 +25,7 @@ from assistant.api.base import REPLAYED, claim_request
 from assistant.api.event_stream import RunReader
 from assistant.api.openai.shapes import Answer, CompletionFailed, CompletionHeader, error, model_body
 from assistant.api.parsers import object_of
+from assistant.api.request_end import at_request_end
 from assistant.services.assistants.configuration import active_assistants
 from assistant.services.callers.doors import Door
 from assistant.services.connections import shutdown
@@ -132,6 +133,7 @@ async def create(request: HttpRequest, caller: Caller) -> HttpResponseBase:
         async for _ in texts:
             pass
         return JsonResponse(header.completion(answer))
+    at_request_end(texts.aclose)
     # The first text is waited for, so that a failure of the provider can still be an HTTP status.
     first = await anext(texts, None)
     return _as_stream(_stream(header, answer, first, texts, with_usage=wanted.with_usage))
