@@ -49,9 +49,9 @@ def _place(item: pytest.Item) -> str:
     return item.path.relative_to(Path(__file__).parent).as_posix()
 
 
-# First, so that `-m` knows the markers.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+# Around all others: `-m` needs the markers, and pytest-django has an order of its own.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Tests of several processes at once exist only where there is what these share. Long files come first.
 
     A run there is the second of two: what is the same on every database was seen in the first.
@@ -59,6 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         assert isinstance(item, pytest.Function)
         mark(item)
+    yield
     elsewhere = "once" if has_services() else "services"
     items[:] = [item for item in items if item.get_closest_marker(elsewhere) is None]
     items.sort(key=lambda item: next((i for i, long in enumerate(LONG) if _place(item).startswith(long)), len(LONG)))
