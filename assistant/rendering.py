@@ -37,6 +37,8 @@ class BlockRenderer:
             splitter = self._splitters.setdefault(event.message_id, BlockSplitter())
             found: list[Event] = []
             for start in range(0, len(event.delta), PIECE):
+                if start:
+                    await asyncio.sleep(0)
                 found += await self._blocks(event.message_id, splitter.feed(event.delta[start : start + PIECE]))
             return found
         if isinstance(event, events.TextMessageEnd):

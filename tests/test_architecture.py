@@ -31,7 +31,9 @@ ROOMS = {
         ("tools.library", "tools.models", "tools.migrations", "tools.apps", "tools.demo"), ("tools",)
     ),
     "guarded http": Room(("tools.guardedhttp",), ("tools",), ("httpx2", "httpcore2")),
-    "tools": Room(("tools",), ("tools",), ("asgiref", "docstring_parser", "jsonschema_rs", "pydantic", "pydantic_core")),
+    "tools": Room(
+        ("tools",), ("tools",), ("asgiref", "docstring_parser", "jsonschema_rs", "pydantic", "pydantic_core")
+    ),
     "core": Room(("assistant.core",), ("assistant.core", "tools"), ("pydantic", "pydantic_core", "msgspec")),
     "providers": Room(
         ("assistant.providers",),

@@ -18,18 +18,22 @@ from tools.urlguard import UnsafeUrl, UrlGuard
 MAX_BYTES = 10 * 2**20
 
 
-def guarded_client(guard: UrlGuard, *, max_bytes: int = MAX_BYTES, **options: Any) -> httpx2.AsyncClient:
+def guarded_client(
+    guard: UrlGuard, *, max_bytes: int = MAX_BYTES, max_values: int | None = None, **options: Any
+) -> httpx2.AsyncClient:
     """A client for addresses that somebody else has chosen. What it must not open raises `httpx2.ConnectError`.
 
     Proxies of the environment are not used: they would look the host up anew.
 
     Args:
         max_bytes: of one answer; a longer one raises `AnswerTooLong`. Event streams may be longer.
+        max_values: JSON values of one answer, or of one event; one with more raises `AnswerTooLong`. A megabyte of
+            empty lists takes a parser a hundred times as long as one of text.
         options: of `httpx2.AsyncClient`.
     """
     headers = httpx2.Headers(options.pop("headers", None))
     headers.setdefault("accept-encoding", "identity")
-    transport = GuardedTransport(guard, max_bytes=max_bytes)
+    transport = GuardedTransport(guard, max_bytes=max_bytes, max_values=max_values)
     return httpx2.AsyncClient(transport=transport, headers=headers, trust_env=False, **options)
 
 
@@ -39,9 +43,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     The name is looked up once for each connection, by the guard; TLS still verifies the name.
     """
 
-    def __init__(self, guard: UrlGuard, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, guard: UrlGuard, *, max_bytes: int = MAX_BYTES, max_values: int | None = None) -> None:
         self._guard = guard
         self._max_bytes = max_bytes
+        self._max_values = max_values
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=_ssl_context(),
             max_connections=1000,
@@ -66,7 +71,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         )
         with _as_httpx():
             answer = await self._pool.handle_async_request(forwarded)
-        stream = _Limited(answer, self._max_bytes)
+        stream = _Limited(answer, self._max_bytes, self._max_values)
         response = httpx2.Response(answer.status, headers=answer.headers, stream=stream, extensions=answer.extensions)
         if response.headers.get("content-encoding", "identity") != "identity":
             # A few compressed bytes can unfold to gigabytes.
@@ -90,23 +95,39 @@ class AnswerTooLong(httpx2.StreamError, httpx2.ReadError):
 
 
 class _Limited(httpx2.AsyncByteStream):
-    """An answer's bytes, up to `limit`."""
+    """An answer's bytes, up to `limit`, and up to so many JSON values in it, or in each of its events."""
 
-    def __init__(self, answer: httpcore2.Response, limit: int | None) -> None:
+    def __init__(self, answer: httpcore2.Response, limit: int | None, max_values: int | None) -> None:
         self._answer = answer
+        self._max_values = max_values
         self.limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
+        read = values = 0
         with _as_httpx():
             async for part in self._answer.aiter_stream():
                 read += len(part)
                 if self.limit is not None and read > self.limit:
                     raise AnswerTooLong(f"The answer is longer than {self.limit:,} bytes.")
+                if self._max_values is not None:
+                    values = self._counted(part, values, self._max_values)
                 yield part
+
+    def _counted(self, part: bytes, before: int, most: int) -> int:
+        """The values so far of the answer, or of the event that this part ends within."""
+        events = part.replace(b"\r\n", b"\n").split(b"\n\n") if self.limit is None else [part]
+        counts = [before + _values(events[0]), *map(_values, events[1:])]
+        if max(counts) > most:
+            raise AnswerTooLong(f"The answer is longer than {most:,} values.")
+        return counts[-1]
 
     async def aclose(self) -> None:
         await self._answer.aclose()
+
+
+def _values(text: bytes) -> int:
+    """About how many JSON values a text has."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 class _GuardedBackend(httpcore2.AsyncNetworkBackend):

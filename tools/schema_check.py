@@ -17,7 +17,7 @@ import jsonschema_rs
 
 from tools.json_size import depth_is_within, size_within
 from tools.schema_bounds import BY_NAME, LITERALS, Cost, InvalidSchema, JsonSchema, check_size, cost_of
-from tools.schema_sentences import UNDESCRIBED, Problem, sentences_of
+from tools.schema_sentences import UNDESCRIBED, UNKNOWN, Problem, sentences_of
 
 # What a value may have, and its check may cost, to be made on the loop: about 30 ms.
 MAX_VALUES = 40_000
@@ -97,6 +97,15 @@ def fits_on_loop(value: Any, schema: JsonSchema) -> bool:
         return checker_of(schema).fits(value)
     except (TooCostly, InvalidSchema):
         return False
+
+
+def unknown_names(value: Any, schema: JsonSchema) -> list[Problem]:
+    """The names in a value that its schema refuses; where they cannot be found, a problem that says so."""
+    try:
+        found = checker_of(schema).problems(value)
+    except (TooCostly, InvalidSchema):
+        return [("arguments", UNDESCRIBED)]
+    return [problem for problem in found if problem[1] in {UNKNOWN, UNDESCRIBED}]
 
 
 @lru_cache(maxsize=_KEPT)

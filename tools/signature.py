@@ -25,8 +25,7 @@ from tools.errors import InvalidArguments, InvalidTool
 from tools.jsonschema import JsonSchema
 from tools.results import ToolResult
 from tools.schema import arguments_adapter, has_open_objects, output_schema, schema_of, type_adapter
-from tools.schema_check import TooCostly, checker_of
-from tools.schema_sentences import UNDESCRIBED, UNKNOWN, Problem
+from tools.schema_check import unknown_names
 
 # Where a word begins within a class's name: `HTTPServer`, `OpenTicket2`.
 _WORD_BEGINS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -82,16 +81,9 @@ class Signature:
                 value = self._validate(json.dumps(mended))
             except ValidationError as exc:
                 raise refusal(problems_of(exc, mended), self.parameters) from None
-        if self.is_open and (unknown := self._unknown(parsed)):
+        if self.is_open and (unknown := unknown_names(parsed, self.parameters)):
             raise refusal(unknown, self.parameters)
         return value
-
-    def _unknown(self, parsed: Any) -> list[Problem]:
-        try:
-            found = checker_of(self.parameters).problems(parsed)
-        except TooCostly:
-            raise InvalidArguments("The arguments are too large to be checked for unknown names.") from None
-        return [problem for problem in found if problem[1] in {UNKNOWN, UNDESCRIBED}]
 
     def _validate(self, text: str) -> Any:
         # Where some types keep unknown keys by their own choice, each type is asked, and the schema afterwards.

@@ -90,8 +90,7 @@ class Runs:
             self._housekeeping = asyncio.create_task(
                 self._keep_house(), name="runs-housekeeping", context=contextvars.Context()
             )
-            if settings.LOOP_WATCH:
-                self._loop_watch.start()
+            self._loop_watch.start()
             self._warming = asyncio.create_task(asyncio.to_thread(warm), name="warming")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:

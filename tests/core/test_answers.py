@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import aclosing
 from typing import Any
 
@@ -149,3 +150,11 @@ async def test_tokens_of_a_cancelled_answer_are_counted() -> None:
         await task
     (spent,) = transcript.usage.values()
     assert spent.is_estimated and spent.output_tokens == 3
+
+
+@pytest.mark.parametrize("text", ["```" + "\n" * 100_000, "```\n" * 33_333, "```json" + " " * 100_000])
+def test_fences_without_an_end_are_read_in_no_time(text: str) -> None:
+    begun = time.thread_time()
+    with pytest.raises(InvalidOutput):
+        SchemaOutput(SCHEMA).parse(text)
+    assert time.thread_time() - begun < 0.1

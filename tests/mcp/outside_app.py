@@ -32,9 +32,9 @@ ANY = {"type": "object", "properties": {}}
 # A pattern for which the usual matchers take for ever.
 ENDLESS = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
 
-# What tests change: the description of `echo`, hidden and additional tools, seconds before a listing, a required key,
-# output schemas of tools that are listed too, whether only the older protocol is spoken, whether streams end at once and are wanted again at once, and who gets a
-# 503 (by their `Authorization`; "" for those without).
+# What tests change: the description of `echo`, hidden and additional tools, output schemas of more tools,
+# seconds before a listing, a required key, whether only the older protocol is spoken, whether streams end at once and
+# are wanted again at once, and who gets a 503 (by their `Authorization`; "" for those without).
 STATE: dict[str, Any] = {
     "description": "Say it back.", "hidden": [], "added": 0, "list_delay": 0, "token": "", "is_older": False,
     "is_hasty": False, "failing": [], "schemas": [],

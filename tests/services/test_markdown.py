@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.services.blocks import BlockSplitter, split_blocks
-from assistant.services.markdown import _MARKDOWN, LANGUAGES, render_block, render_blocks
+from assistant.services.markdown import _MARKDOWN, LANGUAGES, MAX_BLOCK, render_block, render_blocks
 
 PIECES = [
     *("a", "b c", "foo ", "- ", "* ", "1. ", "5. ", "2) ", "\n", "\n\n", "    ", "  ", " ", "```", "```\n", "~~~\n"),
@@ -202,3 +203,35 @@ def test_line_breaks_within_cells_are_kept() -> None:
 def test_what_would_cost_too_much_is_shown_as_plain_text() -> None:
     assert render_block("[" * 50_000).startswith('<p class="plain">[')
     assert render_block("x" * 200_000).startswith('<p class="plain">x')
+
+
+# What made a lexer take most of a second for one step, during which no other thread runs.
+SLOW_CODE = {
+    "words": "a " * 1_990,
+    "a word and blanks": "\na" + " " * 3_900,
+    "blank lines": "a;" + "\n" * 3_900,
+    "one word": "<script>" + "a" * 3_900,
+}
+
+
+@pytest.mark.parametrize("code", SLOW_CODE.values(), ids=SLOW_CODE)
+@pytest.mark.parametrize("language", ["c", "cpp", "ini", "html"])
+def test_what_is_no_code_gets_no_colours_and_takes_no_time(code: str, language: str) -> None:
+    begun = time.thread_time()
+    html = render_block(f"```{language}\n{code}\n```\n")
+    assert time.thread_time() - begun < 0.1
+    assert 'class="hl-' not in html
+
+
+def test_code_has_colours_up_to_a_size() -> None:
+    assert 'class="hl-' in render_block("```c\n" + "int a(b);\n" * 200 + "```\n")
+    assert 'class="hl-' not in render_block("```c\n" + "int a(b);\n" * 500 + "```\n")
+
+
+@pytest.mark.parametrize("text", ["<http://a.b>", "- a\n", "*a*", "a\n", "[a](http://b.c) "])
+def test_a_block_that_is_too_long_is_shown_as_it_is(text: str) -> None:
+    source = text * (MAX_BLOCK // len(text) + 1)
+    begun = time.thread_time()
+    html = render_block(source)
+    assert time.thread_time() - begun < 0.1
+    assert html.startswith('<p class="plain">')

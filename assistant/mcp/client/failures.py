@@ -17,7 +17,7 @@ from tools.urlguard import UnsafeUrl
 # What the transport says of a stateful session that the server has forgotten; nothing was run then.
 _FORGOTTEN = "Session terminated"
 # What it says of answers above `MAX_ANSWER_BYTES`, whose exceptions it does not keep.
-_TOO_LONG = re.compile(r"answer is longer than [\d,]+ bytes|event exceeded the \d+ byte limit")
+_TOO_LONG = re.compile(r"answer is longer than [\d,]+ (?:bytes|values)|event exceeded the \d+ byte limit")
 
 
 def failure_of(exc: BaseException) -> RemoteFailure:

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 from urllib.request import Request, urlopen
 
 import aiohttp
@@ -15,7 +16,7 @@ from benchmarks.processes import started
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Ground
 from benchmarks.resilience.client import connected, run_input
-from benchmarks.resilience.hostile.schemas import OF_EACH, made
+from benchmarks.resilience.hostile.schemas import OF_EACH, Schema, made
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from benchmarks.ways import QUIET, free_port
 from tests.fake_provider import FakeProvider
@@ -38,8 +39,9 @@ def check_nothing_before() -> None:
     from tools import schema_check
     from tools.schema_bounds import Cost
 
-    schema_check.cost_of = lambda schema: Cost(1, 0, 1, 0)  # type: ignore[assignment]
-    schema_check.check_size = clienttools.check_size = lambda schema: None  # type: ignore[assignment]
+    vars(schema_check)["cost_of"] = lambda schema: Cost(1, 0, 1, 0)
+    for module in (schema_check, clienttools):
+        vars(module)["check_size"] = lambda schema: None
 
 
 def take_every_schema() -> None:
@@ -47,7 +49,8 @@ def take_every_schema() -> None:
     from assistant.core import output
     from tools import definition
 
-    output.mistake_in = definition.mistake_in = lambda schema: ""  # type: ignore[assignment]
+    for module in (output, definition):
+        vars(module)["mistake_in"] = lambda schema: ""
 
 
 FAULTS = (
@@ -72,8 +75,10 @@ def measure(ground: Ground) -> Sequence[Line]:
 
 async def _measure(ground: Ground, site: Site, process: Server, origin: str) -> Sequence[Line]:
     schemas = [one for seed in range(ground.many(OF_EACH)) for one in made(seed).items()]
-    plain = [("plain", {"type": "object", "properties": {"a": {"type": "string"}}})] * len(schemas)
-    ways: dict[str, Callable[[Sequence[tuple[str, object]]], Awaitable[int]]] = {
+    plain: list[tuple[str, Schema]] = [("plain", {"type": "object", "properties": {"a": {"type": "string"}}})] * len(
+        schemas
+    )
+    ways: dict[str, Callable[[Sequence[tuple[str, Schema]]], Awaitable[int]]] = {
         "websocket": lambda given: _by_websocket(site, process, given),
         "REST": lambda given: _by_rest(site, process, given),
         "/v1": lambda given: _by_completions(site, process, given),
@@ -105,7 +110,7 @@ def _longest(process: Server) -> float:
     return float(next(line for line in lines if line.startswith("assistant_loop_longest_delay_seconds ")).split()[1])
 
 
-async def _by_websocket(site: Site, process: Server, schemas: Sequence[tuple[str, object]]) -> int:
+async def _by_websocket(site: Site, process: Server, schemas: Sequence[tuple[str, Schema]]) -> int:
     """How many were taken: as the schema of the answer, and as a tool's parameters."""
     taken = 0
     for number, (_, schema) in enumerate(schemas):
@@ -116,20 +121,20 @@ async def _by_websocket(site: Site, process: Server, schemas: Sequence[tuple[str
     return taken
 
 
-def _fields(schema: object) -> Sequence[dict[str, object]]:
+def _fields(schema: Schema) -> Sequence[dict[str, Any]]:
     return (
         {"forwardedProps": {"outputSchema": schema}},
         {"tools": [{"name": "page", "description": "Turn the page.", "parameters": schema}]},
     )
 
 
-async def _by_rest(site: Site, process: Server, schemas: Sequence[tuple[str, object]]) -> int:
+async def _by_rest(site: Site, process: Server, schemas: Sequence[tuple[str, Schema]]) -> int:
     bodies = [run_input("Hello", **fields) for _, schema in schemas for fields in _fields(schema)]
     return await _posted(site, process, _RUNS, bodies, b"invalid_input")
 
 
-async def _by_completions(site: Site, process: Server, schemas: Sequence[tuple[str, object]]) -> int:
-    bodies = [
+async def _by_completions(site: Site, process: Server, schemas: Sequence[tuple[str, Schema]]) -> int:
+    bodies: list[dict[str, Any]] = [
         {
             "model": "support",
             "messages": [{"role": "user", "content": "Hello"}],
@@ -140,7 +145,7 @@ async def _by_completions(site: Site, process: Server, schemas: Sequence[tuple[s
     return await _posted(site, process, "/v1/chat/completions", bodies, b"invalid_request_error")
 
 
-async def _posted(site: Site, process: Server, path: str, bodies: Sequence[dict[str, object]], refused: bytes) -> int:
+async def _posted(site: Site, process: Server, path: str, bodies: Sequence[dict[str, Any]], refused: bytes) -> int:
     taken = 0
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(120)) as http:
         for number, body in enumerate(bodies):
@@ -150,7 +155,7 @@ async def _posted(site: Site, process: Server, path: str, bodies: Sequence[dict[
     return taken
 
 
-async def _by_listing(site: Site, process: Server, origin: str, schemas: Sequence[object]) -> int:
+async def _by_listing(site: Site, process: Server, origin: str, schemas: Sequence[Schema]) -> int:
     """How many tools were stored of a server that lists nothing but these, at an operator's press of its button."""
     state = json.dumps({"schemas": list(schemas)}).encode()
     await asyncio.to_thread(lambda: urlopen(Request(f"{origin}/control", state, method="POST"), timeout=60).close())
