@@ -37,9 +37,10 @@ class BlockRenderer:
             splitter = self._splitters.setdefault(event.message_id, BlockSplitter())
             found: list[Event] = []
             for start in range(0, len(event.delta), PIECE_CHARACTERS):
-                found += await self._blocks(
-                    event.message_id, splitter.feed(event.delta[start : start + PIECE_CHARACTERS])
-                )
+                if start:
+                    await asyncio.sleep(0)
+                piece = event.delta[start : start + PIECE_CHARACTERS]
+                found += await self._blocks(event.message_id, splitter.feed(piece))
             return found
         if isinstance(event, events.TextMessageEnd):
             ended = self._splitters.pop(event.message_id, None)

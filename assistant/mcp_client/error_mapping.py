@@ -17,7 +17,7 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 # The SDK's message for a stateful session that the server has dropped; the call was not run then.
 _SESSION_DROPPED = "Session terminated"
 # Its messages for answers above `MAX_ANSWER_BYTES`, whose original exceptions it drops.
-_TOO_LONG = re.compile(r"response is longer than [\d,]+ bytes|event exceeded the \d+ byte limit")
+_TOO_LONG = re.compile(r"response is longer than [\d,]+ (?:bytes|values)|event exceeded the \d+ byte limit")
 
 
 def failure_of(exc: BaseException) -> RemoteFailure:

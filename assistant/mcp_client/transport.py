@@ -20,6 +20,8 @@ from assistant.toolkit.guards.guarded_http import guarded_client
 CONNECT_TIMEOUT = 5.0
 READ_TIMEOUT = 300.0
 MAX_ANSWER_BYTES = 4 * 2**20
+# JSON values of one response or event, which the SDK parses on the event loop.
+MAX_ANSWER_VALUES = 250_000
 # How many streams one session may open within `STREAM_SECONDS`.
 MAX_STREAMS = 10
 STREAM_SECONDS = 60.0
@@ -36,6 +38,7 @@ async def open_wire(endpoint: Endpoint) -> AsyncGenerator[object]:
     async with guarded_client(
         endpoint.guard,
         max_bytes=MAX_ANSWER_BYTES,
+        max_values=MAX_ANSWER_VALUES,
         headers=dict(endpoint.headers),
         auth=_auth(endpoint),
         timeout=timeout,

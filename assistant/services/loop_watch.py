@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass
 from types import FrameType
 
+from django.conf import settings
+
 from assistant.services import metrics
 
 logger = logging.getLogger("assistant.loop")
@@ -48,8 +50,8 @@ class LoopWatch:
         self._ends = threading.Event()
 
     def start(self) -> None:
-        """Begin to watch the loop that this is called on; the second call does nothing."""
-        if self._loop is not None:
+        """Begin to watch the loop that this is called on, unless `LOOP_WATCH` is off; the second call does nothing."""
+        if self._loop is not None or not settings.LOOP_WATCH:
             return
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.markdown.block_splitter import BlockSplitter, split_blocks
-from assistant.markdown.render import _MARKDOWN, LANGUAGES, render_block, render_blocks
+from assistant.markdown.render import _MARKDOWN, LANGUAGES, MAX_BLOCK_CHARACTERS, render_block, render_blocks
+from tests.toolkit.reference import at_most
 
 PIECES = [
     *("a", "b c", "foo ", "- ", "* ", "1. ", "5. ", "2) ", "\n", "\n\n", "    ", "  ", " ", "```", "```\n", "~~~\n"),
@@ -202,3 +203,33 @@ def test_line_breaks_within_cells_are_kept() -> None:
 def test_what_would_cost_too_much_is_shown_as_plain_text() -> None:
     assert render_block("[" * 50_000).startswith('<p class="plain">[')
     assert render_block("x" * 200_000).startswith('<p class="plain">x')
+
+
+# What made a lexer take most of a second for one step, during which no other thread runs.
+SLOW_CODE = {
+    "words": "a " * 1_990,
+    "a word and blanks": "\na" + " " * 3_900,
+    "blank lines": "a;" + "\n" * 3_900,
+    "one word": "<script>" + "a" * 3_900,
+}
+
+
+@pytest.mark.parametrize("code", SLOW_CODE.values(), ids=SLOW_CODE)
+@pytest.mark.parametrize("language", ["c", "cpp", "ini", "html"])
+def test_what_is_no_code_gets_no_colours_and_takes_no_time(code: str, language: str) -> None:
+    with at_most(10.0):
+        html = render_block(f"```{language}\n{code}\n```\n")
+    assert 'class="hl-' not in html
+
+
+def test_code_has_colours_up_to_a_size() -> None:
+    assert 'class="hl-' in render_block("```c\n" + "int a(b);\n" * 200 + "```\n")
+    assert 'class="hl-' not in render_block("```c\n" + "int a(b);\n" * 500 + "```\n")
+
+
+@pytest.mark.parametrize("text", ["<http://a.b>", "- a\n", "*a*", "a\n", "[a](http://b.c) "])
+def test_a_block_that_is_too_long_is_shown_as_it_is(text: str) -> None:
+    source = text * (MAX_BLOCK_CHARACTERS // len(text) + 1)
+    with at_most(10.0):
+        html = render_block(source)
+    assert html.startswith('<p class="plain">')

@@ -275,3 +275,12 @@ def test_a_tool_that_was_forgotten_does_not_keep_its_page_from_being_saved(
     server.tools.filter(name__in=["whoami", "count"]).delete()
     assert amys.post(f"{PAGES}{server.pk}/change/", sent).status_code == 302
     assert list(server.tools.filter(is_let_in=True).values_list("name", flat=True)) == ["echo"]
+
+
+def test_a_tool_that_cannot_be_used_is_named_with_the_reason(amys: Client, cast: Cast, outsider: Outside) -> None:
+    outsider.be(schemas=[{"type": "object", "properties": {"a": {"$ref": "file:///etc/hostname"}}}])
+    server = add(amys, cast, url=outsider.url)
+    tried = amys.post(f"{PAGES}{server.pk}/try/", follow=True).content.decode()
+    assert "It also lists what cannot be used: made_0 (outputSchema: $ref" in tried
+    assert server.tools.filter(name="echo").exists()
+    assert not server.tools.filter(name="made_0").exists()

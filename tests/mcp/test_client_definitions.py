@@ -140,3 +140,25 @@ def test_hints_and_the_title_are_passed_on_to_mcp_clients() -> None:
     ]
     assert (told[0].title, told[0].annotations) == ("Wipe it", hints)
     assert (told[1].title, told[1].annotations) == ("Crm wipe", ToolAnnotations(read_only_hint=False))
+
+
+HOSTILE = {
+    "a reference": ({"properties": {"a": {"$ref": "http://127.0.0.1:9/a.json"}}}, "leads outside the schema"),
+    "patterns": ({"properties": {f"p{n}": {"pattern": rf"\w{{300}}{n}"} for n in range(100)}}, "2000 states"),
+    "size": ({"description": "x" * 40_000}, "more than 32000 characters"),
+    "no schema": ({"properties": []}, 'is not of type "object"'),
+}
+
+
+@pytest.mark.parametrize(("schema", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_a_tool_whose_schema_cannot_be_held_to_is_left_out_by_name(schema: dict[str, Any], reason: str) -> None:
+    bad = [
+        ListedTool(name="asks", input_schema={"type": "object", **schema}),
+        ListedTool(name="says", input_schema=SCHEMA, output_schema={"type": "object", **schema}),
+    ]
+    found = read_listing([*bad, ListedTool(name="get", input_schema=SCHEMA)])
+    assert [one.name for one in found.tools] == ["get"]
+    assert list(found.left_out) == ["asks", "says"]
+    assert found.left_out["asks"].startswith("inputSchema: ") and reason in found.left_out["asks"]
+    assert found.left_out["says"].startswith("outputSchema: ") and reason in found.left_out["says"]
+    assert "says (outputSchema: " in found.sentence

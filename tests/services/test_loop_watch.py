@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from prometheus_client import REGISTRY
+from pytest_django import Settings
 
 from assistant.services.loop_watch import LoopWatch
 
@@ -71,3 +72,14 @@ async def test_it_ends_with_its_thread() -> None:
     await asyncio.create_task(hold_the_loop(0.4))
     await asyncio.sleep(0.2)
     assert counted("hold_the_loop") == before
+
+
+async def test_an_operator_can_switch_it_off(settings: Settings) -> None:
+    settings.LOOP_WATCH = False
+    watch = LoopWatch()
+    watch.start()
+    before = counted("hold_the_loop")
+    await asyncio.create_task(hold_the_loop(0.3))
+    await asyncio.sleep(0.2)
+    assert counted("hold_the_loop") == before
+    watch.stop()

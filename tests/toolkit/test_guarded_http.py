@@ -6,11 +6,12 @@ import gzip
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 import httpx2
 import pytest
 
-from assistant.toolkit.guards.guarded_http import guarded_client
+from assistant.toolkit.guards.guarded_http import AnswerTooLong, guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 
@@ -38,8 +39,11 @@ class _Handler(BaseHTTPRequestHandler):
             "/redirect": ({"Location": self.server.redirect_to}, b""),
             "/huge": ({}, b"x" * 5000),
             "/events": ({"Content-Type": "text/event-stream"}, b"data: x\n\n" * 1000),
+            "/lists": ({}, b"[" + b"[]," * 500 + b"[]]"),
+            "/short events": ({"Content-Type": "text/event-stream"}, b"data: [[],[],[]]\n\n" * 500),
+            "/long event": ({"Content-Type": "text/event-stream"}, b"data: [" + b"[]," * 500 + b"[]]\n\n"),
             "/packed": ({"Content-Encoding": "gzip"}, gzip.compress(b"x" * 5000)),
-        }.get(self.path, ({}, b"hello"))
+        }.get(unquote(self.path), ({}, b"hello"))
         self.send_response(302 if self.path == "/redirect" else 200)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -145,3 +149,14 @@ async def test_a_compressed_answer_is_not_unfolded(web: Web) -> None:
 async def test_the_environments_proxy_is_not_asked(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert (await get(f"{web.url}/a")).text == "hello"
+
+
+@pytest.mark.parametrize(("path", "is_read"), [("lists", False), ("long event", False), ("short events", True)])
+async def test_only_so_many_values_are_read_of_an_answer_and_of_an_event(web: Web, path: str, is_read: bool) -> None:
+    async with guarded_client(UrlGuard(allow_loopback=True), max_values=400) as client:
+        asked = client.get(f"{web.url}/{path}")
+        if is_read:
+            assert len((await asked).content) == 9_000
+            return
+        with pytest.raises(AnswerTooLong, match="400 values"):
+            await asked

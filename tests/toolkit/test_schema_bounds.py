@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 
 from assistant.toolkit import InvalidTool, Tool
 from assistant.toolkit.schema.bounds import MAX_BYTES, MAX_CHECKS, MAX_REFERENCES, InvalidSchema, cost_of
@@ -82,6 +83,23 @@ def test_a_schema_beyond_the_bounds_is_refused_soon(schema: dict[str, Any], reas
 def test_a_hand_written_tool_beyond_the_bounds_stops_the_import() -> None:
     with pytest.raises(InvalidTool, match="more than 64 patterns"):
         Tool(name="t", description="T.", parameters={"type": "object", **patterns(65, "a")}, handler=print)
+
+
+class Open(BaseModel):
+    """Keeps names that it does not know, and has more alternatives than are checked."""
+
+    model_config = ConfigDict(extra="allow")
+    many: Literal[tuple(range(6_000))]  # type: ignore[valid-type]
+
+
+def take(given: Open) -> str:
+    """Take it."""
+    return str(given)
+
+
+def test_a_functions_types_that_keep_unknown_names_are_within_the_bounds_too() -> None:
+    with pytest.raises(InvalidTool, match="more than 5000 values"):
+        Tool.from_function(take)
 
 
 LETTERS = {

@@ -21,7 +21,8 @@ T = TypeVar("T")
 Mode = Literal["native", "tool", "prompt"]
 
 OUTPUT_TOOL = "give_answer"
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+# The language's line ends at its own line break: over several, the search would go back once for each.
+_FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 class InvalidOutput(ToolError):

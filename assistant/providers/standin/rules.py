@@ -86,6 +86,8 @@ _RULES: Sequence[tuple[str, Maker]] = (
     ),
     (_DOCUMENTS, lambda m: Call("search_docs", {"query": m.string.strip(" ?!.")})),
 )
+# Characters of a question that are looked at: some rules take the square of them.
+MOST_READ = 1_000
 _COMPILED = [(re.compile(pattern, re.IGNORECASE), make) for pattern, make in _RULES]
 
 
@@ -97,7 +99,7 @@ def next_call(question: str, done: Done, tools: Collection[str]) -> Call | None:
         done: the calls made for it so far, with their results.
         tools: the names of the offered tools.
     """
-    text = " ".join(question.split())
+    text = " ".join(question[:MOST_READ].split())
     wait = _WAIT.search(text) if _ALARM.search(text) else None
     if wait is not None and {"current_time", "set_alarm"} <= set(tools):
         return _alarm_after(wait, text, done)

@@ -22,9 +22,8 @@ from assistant.toolkit.context import ToolContext
 from assistant.toolkit.definition.docstrings import parameter_descriptions
 from assistant.toolkit.definition.names import unwrapped
 from assistant.toolkit.errors import InvalidArguments, InvalidTool
-from assistant.toolkit.schema.check import TooCostly, checker_of
+from assistant.toolkit.schema.check import unknown_names
 from assistant.toolkit.schema.decimals import decimals_of, with_all_digits
-from assistant.toolkit.schema.error_sentences import UNDESCRIBED, UNKNOWN, Problem
 from assistant.toolkit.schema.json_schema import JsonSchema
 from assistant.toolkit.schema.parameters import (
     arguments_adapter,
@@ -92,16 +91,9 @@ class Signature:
                 value = self._validate(json.dumps(corrected))
             except ValidationError as exc:
                 raise invalid_arguments(problems_of(exc, corrected), self.parameters) from None
-        if self.is_open and (unknown := self._unknown(parsed)):
+        if self.is_open and (unknown := unknown_names(parsed, self.parameters)):
             raise invalid_arguments(unknown, self.parameters)
         return value
-
-    def _unknown(self, parsed: Any) -> list[Problem]:
-        try:
-            found = checker_of(self.parameters).problems(parsed)
-        except TooCostly:
-            raise InvalidArguments("The arguments are too large to be checked for unknown names.") from None
-        return [problem for problem in found if problem[1] in {UNKNOWN, UNDESCRIBED}]
 
     def _validate(self, text: str) -> Any:
         # If some types allow unknown keys, each type decides here, and the schema is checked afterwards.

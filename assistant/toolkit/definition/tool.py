@@ -135,6 +135,13 @@ class Tool:
                 else read_handler(self.name, self.handler, self.parameters)
             )
             object.__setattr__(self, "signature", signature)
+        elif (
+            isinstance(self.signature, Signature)
+            and self.signature.is_open
+            and (mistake := schema_error(self.parameters))
+        ):
+            # Its nested objects are held to the schema as well as to their types.
+            raise InvalidTool(f"Tool {self.name!r} cannot be checked by its JSON Schema: {mistake}.")
         for example in self.examples:
             try:
                 self.check(example.arguments)

@@ -18,18 +18,22 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 MAX_BYTES = 10 * 2**20
 
 
-def guarded_client(guard: UrlGuard, *, max_bytes: int = MAX_BYTES, **options: Any) -> httpx2.AsyncClient:
+def guarded_client(
+    guard: UrlGuard, *, max_bytes: int = MAX_BYTES, max_values: int | None = None, **options: Any
+) -> httpx2.AsyncClient:
     """Return a client for untrusted URLs; opening a forbidden one raises `httpx2.ConnectError`.
 
     Proxies from the environment are not used: they would resolve the host again, without the guard.
 
     Args:
         max_bytes: limit of one response; a longer one raises `AnswerTooLong`. Event streams have no limit.
+        max_values: limit of the JSON values of one response, or of one event; more raise `AnswerTooLong`. A megabyte of
+            empty lists takes a parser a hundred times as long as one of text.
         options: passed to `httpx2.AsyncClient`.
     """
     headers = httpx2.Headers(options.pop("headers", None))
     headers.setdefault("accept-encoding", "identity")
-    transport = GuardedTransport(guard, max_bytes=max_bytes)
+    transport = GuardedTransport(guard, max_bytes=max_bytes, max_values=max_values)
     return httpx2.AsyncClient(transport=transport, headers=headers, trust_env=False, **options)
 
 
@@ -39,9 +43,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     The guard resolves the name once per connection; TLS still verifies the name.
     """
 
-    def __init__(self, guard: UrlGuard, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, guard: UrlGuard, *, max_bytes: int = MAX_BYTES, max_values: int | None = None) -> None:
         self._guard = guard
         self._max_bytes = max_bytes
+        self._max_values = max_values
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=_ssl_context(),
             max_connections=1000,
@@ -66,7 +71,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         )
         with _as_httpx():
             answer = await self._pool.handle_async_request(forwarded)
-        stream = _Limited(answer, self._max_bytes)
+        stream = _Limited(answer, self._max_bytes, self._max_values)
         response = httpx2.Response(answer.status, headers=answer.headers, stream=stream, extensions=answer.extensions)
         if response.headers.get("content-encoding", "identity") != "identity":
             # A few compressed bytes can expand to gigabytes.
@@ -92,23 +97,39 @@ class AnswerTooLong(httpx2.StreamError, httpx2.ReadError):
 
 
 class _Limited(httpx2.AsyncByteStream):
-    """A response's bytes, up to `limit`."""
+    """A response's bytes, up to `limit`, and up to `max_values` JSON values in it, or in each of its events."""
 
-    def __init__(self, answer: httpcore2.Response, limit: int | None) -> None:
+    def __init__(self, answer: httpcore2.Response, limit: int | None, max_values: int | None) -> None:
         self._answer = answer
+        self._max_values = max_values
         self.limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
+        read = values = 0
         with _as_httpx():
             async for part in self._answer.aiter_stream():
                 read += len(part)
                 if self.limit is not None and read > self.limit:
                     raise AnswerTooLong(f"The response is longer than {self.limit:,} bytes.")
+                if self._max_values is not None:
+                    values = self._count(part, values, self._max_values)
                 yield part
+
+    def _count(self, part: bytes, before: int, most: int) -> int:
+        """Return the number of values so far in the response, or in the event that this part ends within."""
+        events = part.replace(b"\r\n", b"\n").split(b"\n\n") if self.limit is None else [part]
+        counts = [before + _values(events[0]), *map(_values, events[1:])]
+        if max(counts) > most:
+            raise AnswerTooLong(f"The response is longer than {most:,} values.")
+        return counts[-1]
 
     async def aclose(self) -> None:
         await self._answer.aclose()
+
+
+def _values(text: bytes) -> int:
+    """Estimate the number of JSON values in a text."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 class _GuardedBackend(httpcore2.AsyncNetworkBackend):

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from assistant.toolkit.schema.bounds import BY_NAME, LITERALS, Cost, InvalidSchema, JsonSchema, check_size, cost_of
-from assistant.toolkit.schema.error_sentences import UNDESCRIBED, Problem, sentences_of
+from assistant.toolkit.schema.error_sentences import UNDESCRIBED, UNKNOWN, Problem, sentences_of
 from assistant.toolkit.schema.json_size import depth_is_within, size_within
 
 # Limits of checks on the event loop: about 30 ms.
@@ -97,6 +97,15 @@ def fits_on_loop(value: Any, schema: JsonSchema) -> bool:
         return checker_of(schema).fits(value)
     except (TooCostly, InvalidSchema):
         return False
+
+
+def unknown_names(value: Any, schema: JsonSchema) -> list[Problem]:
+    """Return the names in a value that its schema refuses, or one problem that says they cannot be found."""
+    try:
+        found = checker_of(schema).problems(value)
+    except (TooCostly, InvalidSchema):
+        return [("arguments", UNDESCRIBED)]
+    return [problem for problem in found if problem[1] in {UNKNOWN, UNDESCRIBED}]
 
 
 @lru_cache(maxsize=_MAX_CACHED_CHECKERS)

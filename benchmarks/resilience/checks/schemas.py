@@ -16,7 +16,7 @@ from benchmarks.processes import started
 from benchmarks.report import Line
 from benchmarks.resilience.check import Fault, Testbed
 from benchmarks.resilience.client import connected, run_input
-from benchmarks.resilience.hostile.schemas import OF_EACH, made
+from benchmarks.resilience.hostile.schemas import OF_EACH, Schema, made
 from benchmarks.resilience.sites import SQLITE, Server, Site
 from benchmarks.targets import QUIET, free_port
 from tests.fake_provider import FakeProvider
@@ -73,8 +73,9 @@ def measure(testbed: Testbed) -> Sequence[Line]:
 
 async def _measure(testbed: Testbed, site: Site, process: Server, origin: str) -> Sequence[Line]:
     schemas = [one for seed in range(testbed.scaled(OF_EACH)) for one in made(seed).items()]
-    plain = [("plain", {"type": "object", "properties": {"a": {"type": "string"}}})] * len(schemas)
-    ways: dict[str, Callable[[Sequence[tuple[str, object]]], Awaitable[int]]] = {
+    plain: list[tuple[str, Schema]] = [("plain", {"type": "object", "properties": {"a": {"type": "string"}}})]
+    plain *= len(schemas)
+    ways: dict[str, Callable[[Sequence[tuple[str, Schema]]], Awaitable[int]]] = {
         "websocket": lambda given: _by_websocket(site, process, given),
         "REST": lambda given: _by_rest(site, process, given),
         "/v1": lambda given: _by_completions(site, process, given),
@@ -106,7 +107,7 @@ def _longest(process: Server) -> float:
     return float(next(line for line in lines if line.startswith("assistant_loop_longest_delay_seconds ")).split()[1])
 
 
-async def _by_websocket(site: Site, process: Server, schemas: Sequence[tuple[str, object]]) -> int:
+async def _by_websocket(site: Site, process: Server, schemas: Sequence[tuple[str, Schema]]) -> int:
     """How many were taken: as the schema of the answer, and as a tool's parameters."""
     taken = 0
     for number, (_, schema) in enumerate(schemas):
@@ -117,19 +118,19 @@ async def _by_websocket(site: Site, process: Server, schemas: Sequence[tuple[str
     return taken
 
 
-def _fields(schema: object) -> Sequence[dict[str, Any]]:
+def _fields(schema: Schema) -> Sequence[dict[str, Any]]:
     return (
         {"forwardedProps": {"outputSchema": schema}},
         {"tools": [{"name": "page", "description": "Turn the page.", "parameters": schema}]},
     )
 
 
-async def _by_rest(site: Site, process: Server, schemas: Sequence[tuple[str, object]]) -> int:
+async def _by_rest(site: Site, process: Server, schemas: Sequence[tuple[str, Schema]]) -> int:
     bodies = [run_input("Hello", **fields) for _, schema in schemas for fields in _fields(schema)]
     return await _posted(site, process, _RUNS, bodies, b"invalid_input")
 
 
-async def _by_completions(site: Site, process: Server, schemas: Sequence[tuple[str, object]]) -> int:
+async def _by_completions(site: Site, process: Server, schemas: Sequence[tuple[str, Schema]]) -> int:
     bodies: list[dict[str, Any]] = [
         {
             "model": "support",
@@ -151,7 +152,7 @@ async def _posted(site: Site, process: Server, path: str, bodies: Sequence[dict[
     return taken
 
 
-async def _by_listing(site: Site, process: Server, origin: str, schemas: Sequence[object]) -> int:
+async def _by_listing(site: Site, process: Server, origin: str, schemas: Sequence[Schema]) -> int:
     """How many tools were stored of a server that lists nothing but these, at an operator's press of its button."""
     state = json.dumps({"schemas": list(schemas)}).encode()
     await asyncio.to_thread(lambda: urlopen(Request(f"{origin}/control", state, method="POST"), timeout=60).close())

@@ -16,6 +16,7 @@ from assistant.core.turn.loop import run_turn
 from assistant.core.values.events import Event
 from assistant.core.values.messages import ToolCall, Usage
 from tests.core.scripted_turns import TurnResult, plan_for, run_script
+from tests.toolkit.reference import at_most
 
 SCHEMA = {
     "type": "object",
@@ -149,3 +150,9 @@ async def test_tokens_of_a_cancelled_answer_are_counted() -> None:
         await task
     (spent,) = transcript.usage.values()
     assert spent.is_estimated and spent.output_tokens == 3
+
+
+@pytest.mark.parametrize("text", ["```" + "\n" * 100_000, "```\n" * 33_333, "```json" + " " * 100_000])
+def test_fences_without_an_end_are_read_in_no_time(text: str) -> None:
+    with at_most(10.0), pytest.raises(InvalidOutput):
+        SchemaOutput(SCHEMA).parse(text)

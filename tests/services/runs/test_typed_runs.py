@@ -41,7 +41,16 @@ async def test_a_caller_gets_an_answer_of_the_schema_it_sent_and_sees_it_grow(
     assert (sent["name"], sent["schema"]) == ("trip", SCHEMA)
 
 
-@pytest.mark.parametrize("schema", ["text", {"type": "array"}])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "text",
+        {"type": "array"},
+        {"type": "object", "properties": {f"p{n}": {"pattern": rf"\w{{300}}{n}"} for n in range(100)}},
+        {"type": "object", "properties": {"p": {"$ref": "http://127.0.0.1:9/schema.json"}}},
+    ],
+    ids=["text", "array", "patterns", "address"],
+)
 async def test_what_is_no_schema_is_refused(
     uvicorn_server: Server, cast: Cast, provider: Provider, schema: Any
 ) -> None:
@@ -49,6 +58,25 @@ async def test_what_is_no_schema_is_refused(
         frames = await socket.ask("Where to?", forwardedProps={"outputSchema": schema})
     assert frames[-1]["code"] == "invalid_input"
     assert "outputSchema" in frames[-1]["message"]
+
+
+@pytest.mark.parametrize(
+    ("schemas", "reason"),
+    [
+        ([{"type": "object", "properties": {"p": {"$ref": "file:///etc/hostname"}}}], "leads outside the schema"),
+        ([{"type": "object", "description": "x" * 65_000}], "64000 bytes"),
+        ([{"type": "object", "description": "x" * 40_000}] * 4, "128000 bytes together"),
+    ],
+    ids=["file", "one", "together"],
+)
+async def test_a_clients_tools_beyond_the_bounds_are_refused(
+    uvicorn_server: Server, cast: Cast, provider: Provider, schemas: list[Any], reason: str
+) -> None:
+    tools = [{"name": f"t{n}", "description": "T.", "parameters": schema} for n, schema in enumerate(schemas)]
+    async with open_socket(uvicorn_server.url, user=cast.alice) as socket:
+        frames = await socket.ask("Where to?", tools=tools)
+    assert frames[-1]["code"] == "invalid_input"
+    assert reason in frames[-1]["message"]
 
 
 async def test_an_assistants_answers_fit_its_schema_and_are_mended_where_they_do_not(
