@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.markdown.block_splitter import BlockSplitter, split_blocks
-from assistant.markdown.render import _MARKDOWN, LANGUAGES, MAX_BLOCK_CHARACTERS, render_block, render_blocks
+from assistant.markdown.render import _MARKDOWN, LANGUAGES, render_block, render_blocks
 from tests.toolkit.reference import at_most
 
 PIECES = [
@@ -229,7 +229,7 @@ def test_code_has_colours_up_to_a_size() -> None:
 
 @pytest.mark.parametrize("text", ["<http://a.b>", "- a\n", "*a*", "a\n", "[a](http://b.c) "])
 def test_a_block_that_is_too_long_is_shown_as_it_is(text: str) -> None:
-    source = text * (MAX_BLOCK_CHARACTERS // len(text) + 1)
+    source = text * (20_000 // len(text))
     with at_most(10.0):
         html = render_block(source)
     assert html.startswith('<p class="plain">')

@@ -12,8 +12,8 @@ from assistant.markdown.stream import BlockRenderer
 
 TEXTS = {
     "many short blocks": "".join(f"a *b{number}*\n\n" for number in range(8_000)),
-    "one long list": "- a\n" * 25_000,
-    "one long paragraph": "a\n" * 50_000,
+    "one long list": "- a\n" * 60_000,
+    "one long paragraph": "a\n" * 120_000,
 }
 
 

@@ -383,7 +383,7 @@ def test_a_schema_that_doubles_on_every_level_is_no_tool() -> None:
             Tool.client_side(name="t", description="d", parameters=doubling(keyword))
 
 
-TWICE = {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/a"}}}] * 2}
+TWICE = {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/a"}}} for _ in range(2)]}
 DOUBLING_VALUE = {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": TWICE}}
 
 

@@ -154,10 +154,11 @@ def list_of(levels: int) -> Any:
     return made
 
 
-COSTLY = {
+COSTLY: dict[str, tuple[dict[str, Any], Any]] = {
     "a matcher with many states": ({"pattern": "(.*é.{180}é)!"}, TEXT),
     "rows by the thousand": (ROWS, [row(n) for n in range(20_000)]),
     "alternatives for each of many": ({"items": {"anyOf": [{"const": n} for n in range(900)]}}, [-1] * 5_000),
+    "many alternatives to describe": ({"items": {"anyOf": [{"const": n} for n in range(900)]}}, [-1] * 250),
     "an enumeration for each of many": ({"items": {"enum": [{"a": n} for n in range(1_500)]}}, [{"a": -1}] * 9_000),
     "different items": ({"uniqueItems": True}, list(range(39_000))),
     "branches on every level": (BRANCHES, branching(60)),

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from assistant.toolkit import InvalidArguments, Param, Tool, tool
+from assistant.toolkit.schema.strict import strict_form
+from tests.toolkit.reference import at_most
 
 
 class Leaf(BaseModel):
@@ -229,3 +231,23 @@ def test_what_was_given_is_not_replaced_by_a_default() -> None:
         "many": [],
         "pet": Cat(),
     }
+
+
+def test_a_schema_with_hundreds_of_alternatives_has_no_strict_form_and_costs_nothing() -> None:
+    options = [
+        {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, f"z{number}": {"type": "integer"}},
+            "required": [f"z{number}"],
+            "additionalProperties": False,
+        }
+        for number in range(300)
+    ]
+    schema = {
+        "type": "object",
+        "properties": {"x": {"anyOf": options}},
+        "required": ["x"],
+        "additionalProperties": False,
+    }
+    with at_most(10.0):
+        assert strict_form(schema) is None

@@ -17,15 +17,13 @@ import jsonschema_rs
 
 from assistant.toolkit.schema.bounds import BY_NAME, LITERALS, Cost, InvalidSchema, JsonSchema, check_size, cost_of
 from assistant.toolkit.schema.error_sentences import UNDESCRIBED, UNKNOWN, Problem, sentences_of
-from assistant.toolkit.schema.json_size import depth_is_within, size_within
+from assistant.toolkit.schema.json_size import size_within
 
 # Limits of checks on the event loop: about 30 ms.
 MAX_VALUES = 40_000
 MAX_CHARACTERS = 2_000_000
 MAX_CHECKS = 500_000
 MAX_STATES = 2_000_000
-# Levels of a value; deeper ones could overflow the engine's stack.
-MAX_VALUE_DEPTH = 100
 # Limit for describing problems, which covers every alternative tried: about 30 ms.
 MAX_DESCRIBED_CHECKS = 4_000
 MAX_PROBLEMS = 100
@@ -67,7 +65,7 @@ class Checker:
         try:
             return list(islice(sentences_of(self._validator.iter_errors(value)), MAX_PROBLEMS))
         except ValueError:
-            return [("arguments", "contain values that are not JSON")]
+            return [("arguments", "contain values that are not JSON, or are nested too deeply")]
 
     def _may_be_described(self, value: Any) -> bool:
         """Whether it is cheap: the engine describes all nested alternatives, and several loops double them."""
@@ -79,7 +77,7 @@ def may_be_checked(value: Any, cost: Cost) -> bool:
     """Whether a check with a schema of this cost is cheap enough for the event loop."""
     values = min(MAX_VALUES, MAX_CHECKS // max(1, cost.checks))
     characters = min(MAX_CHARACTERS, MAX_STATES // max(1, cost.states))
-    return size_within(value, values, characters) is not None and depth_is_within(value, MAX_VALUE_DEPTH)
+    return size_within(value, values, characters) is not None
 
 
 def checker_of(schema: JsonSchema) -> Checker:
