@@ -18,7 +18,7 @@ from assistant.toolkit import tool
 CALLS_PER_DELTA = 10
 # That a round may cost in which the model calls one tool, and the tool answers: question, call, result and all. It is
 # 455; other tests of the process may have turned on logs and spans.
-CALLS_PER_ROUND = 600
+CALLS_PER_ROUND = 630
 # That each message of the history adds to a round; two are the scripted model's, which counts tokens itself.
 CALLS_PER_MESSAGE = 2.1
 
