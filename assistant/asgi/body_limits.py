@@ -5,8 +5,10 @@ Django itself would store a whole body first, and answer an unknown host with an
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -28,6 +30,8 @@ Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
 API, OPENAI = "api/", "v1/"
 # More than MAX_BODY, so that the view can answer a body that is only a little too long.
 MAX_BUFFERED_BYTES = 2 * MAX_BODY
+# How long the rest of a refused body is read.
+DRAIN_SECONDS = 2.0
 TOO_LARGE = HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
 WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here.")
 
@@ -65,7 +69,7 @@ def with_bounded_bodies(application: Application) -> Application:
             await application(scope, receive, send)
             return
         if _declared_length(scope) > MAX_BUFFERED_BYTES and _api_of(scope):
-            await _answer(TOO_LARGE, scope, send)
+            await _answer(TOO_LARGE, scope, send, receive)
             return
         has_begun, remaining = False, MAX_BUFFERED_BYTES
 
@@ -85,7 +89,7 @@ def with_bounded_bodies(application: Application) -> Application:
         try:
             await application(scope, counting_receive, tracking_send)
         except _TooLarge:
-            await _answer(TOO_LARGE, scope, send)
+            await _answer(TOO_LARGE, scope, send, receive)
 
     return bounded
 
@@ -108,10 +112,22 @@ def _api_of(scope: Mapping[str, Any]) -> str:
     return next((api for api in (API, OPENAI) if f"/{api}" in f"/{match.route}"), "")
 
 
-async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send) -> None:
+async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send, receive: Receive | None = None) -> None:
+    """Send a refusal, and read what is left of the body from `receive` for a moment before the connection is closed."""
     body = refusal.body
     if _api_of(scope) == OPENAI:
         body = error_body(str(refusal), kind="invalid_request_error", code=refusal.code)
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode(), "more_body": receive is not None})
+    if receive is not None:
+        await _drain(receive)
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _drain(receive: Receive) -> None:
+    """Drop the rest of a body: closing a connection with unread data would reset it, and the client lose the answer."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while (await receive()).get("more_body"):
+                pass

@@ -168,7 +168,7 @@ def test_a_failed_statement_and_an_undone_block_leave_the_tenant_in_force(cast: 
 
 def test_the_command_says_whether_it_holds(role: str, capsys: Any, as_application: None) -> None:
     call_command("row_level_security", "status")
-    assert "holds" in capsys.readouterr().out
+    assert "forced" in capsys.readouterr().out
     with connection.cursor() as cursor:
         cursor.execute("RESET ROLE")
         cursor.execute("ALTER TABLE assistant_run NO FORCE ROW LEVEL SECURITY")
