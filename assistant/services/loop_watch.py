@@ -1,6 +1,6 @@
-"""Says which task held the event loop, and for how long: everybody else in the process waited for it.
+"""Measures how long the event loop is held, and names the task that holds it.
 
-A timer on the loop notices that it was late. A thread notices while the loop is still held, and looks at what runs.
+A timer on the loop measures its own delay. A thread samples what runs while the loop is still held.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from assistant.services import metrics
 
 logger = logging.getLogger("assistant.loop")
 
-# Seconds between two looks of the timer, and from which delay on a loop counts as held.
-LOOK_SECONDS = 0.05
+# The timer's interval, and the delay from which a loop counts as held.
+INTERVAL_SECONDS = 0.05
 HELD_SECONDS = 0.1
-# At most one line in the log in so many seconds; everything is counted.
+# The shortest time between two log lines; the metric counts every case.
 LOG_SECONDS = 1.0
-NOBODY = "unknown"
+UNKNOWN = "unknown"
 IDLE = "idle"
 
 
 @dataclass(frozen=True, slots=True)
-class Culprit:
+class LoopHolder:
     """What ran while the loop was held: the task's name, its coroutine, and the place in the code."""
 
-    task: str = NOBODY
-    coroutine: str = NOBODY
+    task: str = UNKNOWN
+    coroutine: str = UNKNOWN
     place: str = ""
 
 
@@ -43,56 +43,56 @@ class LoopWatch:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._beat = 0.0
+        self._measured_at = 0.0
         self._logged_at = 0.0
-        self._culprit: Culprit | None = None
+        self._holder: LoopHolder | None = None
         self._loop_thread = 0
-        self._ends = threading.Event()
+        self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Begin to watch the loop that this is called on, unless `LOOP_WATCH` is off; the second call does nothing."""
+        """Watch the running loop, unless `LOOP_WATCH` is off; later calls do nothing."""
         if self._loop is not None or not settings.LOOP_WATCH:
             return
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
-        self._look()
+        self._measure()
         threading.Thread(target=self._sample, name="loop-watch", daemon=True).start()
 
     def stop(self) -> None:
-        """End it."""
-        self._ends.set()
+        """Stop watching."""
+        self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look(self) -> None:
+    def _measure(self) -> None:
         assert self._loop is not None  # noqa: S101 - set before the first call  # nosec B101
         now = time.monotonic()
-        late = now - self._beat - LOOK_SECONDS if self._beat else 0.0
-        culprit, self._culprit, self._beat = self._culprit, None, now
+        late = now - self._measured_at - INTERVAL_SECONDS if self._measured_at else 0.0
+        holder, self._holder, self._measured_at = self._holder, None, now
         metrics.record_delay(late)
         if late > HELD_SECONDS:
-            self._tell(late, culprit or Culprit())
-        self._timer = self._loop.call_later(LOOK_SECONDS, self._look)
+            self._report(late, holder or LoopHolder())
+        self._timer = self._loop.call_later(INTERVAL_SECONDS, self._measure)
 
-    def _tell(self, seconds: float, culprit: Culprit) -> None:
-        metrics.count_held(culprit.coroutine, seconds)
-        if self._beat - self._logged_at >= LOG_SECONDS:
-            self._logged_at = self._beat
+    def _report(self, seconds: float, holder: LoopHolder) -> None:
+        metrics.count_held(holder.coroutine, seconds)
+        if self._measured_at - self._logged_at >= LOG_SECONDS:
+            self._logged_at = self._measured_at
             logger.warning(
                 "The event loop was held for %d ms by the task %s (%s) at %s",
                 seconds * 1000,
-                culprit.task,
-                culprit.coroutine,
-                culprit.place or NOBODY,
+                holder.task,
+                holder.coroutine,
+                holder.place or UNKNOWN,
             )
 
     def _sample(self) -> None:
-        """In a thread: note what runs as soon as the timer is late."""
-        while not self._ends.wait(LOOK_SECONDS / 2):
-            if self._culprit is None and time.monotonic() - self._beat > LOOK_SECONDS + HELD_SECONDS / 2:
-                self._culprit = self._what_runs()
+        """Runs in a thread: record the running task as soon as the timer is late."""
+        while not self._stopped.wait(INTERVAL_SECONDS / 2):
+            if self._holder is None and time.monotonic() - self._measured_at > INTERVAL_SECONDS + HELD_SECONDS / 2:
+                self._holder = self._running_task()
 
-    def _what_runs(self) -> Culprit:
+    def _running_task(self) -> LoopHolder:
         frame = sys._current_frames().get(self._loop_thread)
         place = _place(frame)
         try:
@@ -101,9 +101,11 @@ class LoopWatch:
             task = None
         if task is None:
             # A callback, or nothing at all: the machine itself had no time for this process.
-            return Culprit(NOBODY, IDLE if frame is not None and "select" in frame.f_code.co_name else NOBODY, place)
+            return LoopHolder(
+                UNKNOWN, IDLE if frame is not None and "select" in frame.f_code.co_name else UNKNOWN, place
+            )
         coroutine = task.get_coro()
-        return Culprit(task.get_name(), getattr(coroutine, "__qualname__", type(coroutine).__name__), place)
+        return LoopHolder(task.get_name(), getattr(coroutine, "__qualname__", type(coroutine).__name__), place)
 
 
 def _place(frame: FrameType | None) -> str:

@@ -90,8 +90,7 @@ class Runs:
             self._housekeeping = asyncio.create_task(
                 self._run_housekeeping(), name="runs-housekeeping", context=contextvars.Context()
             )
-            if settings.LOOP_WATCH:
-                self._loop_watch.start()
+            self._loop_watch.start()
             self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from assistant.toolkit.schema.json_size import depth_is_within, size_within
+from assistant.toolkit.bounded_json import is_deeper
+from assistant.toolkit.schema.json_size import size_within
 from assistant.toolkit.schema.pattern_states import states_of
 
 JsonSchema = dict[str, Any]
@@ -110,7 +111,7 @@ def check_size(schema: JsonSchema) -> None:
     """Raise `InvalidSchema` for a schema with too many bytes, values or levels."""
     if size_within(schema, MAX_NODES, MAX_BYTES) is None:
         raise InvalidSchema(f"it has more than {MAX_NODES} values or {MAX_BYTES} bytes")
-    if not depth_is_within(schema, MAX_DEPTH):
+    if is_deeper(schema, MAX_DEPTH):
         raise InvalidSchema(f"it is nested more than {MAX_DEPTH} levels deep")
     try:
         size = len(json.dumps(schema, ensure_ascii=False, allow_nan=False).encode())

@@ -1,4 +1,4 @@
-"""Measures JSON values; stops as soon as a limit is exceeded."""
+"""Measures the size of JSON values; stops as soon as a limit is exceeded."""
 
 from __future__ import annotations
 
@@ -20,19 +20,3 @@ def size_within(value: Any, values: int, characters: int) -> tuple[int, int] | N
         elif isinstance(one, list | tuple):
             left += one
     return None if left or read > characters else (counted, read)
-
-
-def depth_is_within(value: Any, levels: int) -> bool:
-    """Whether objects and lists are nested at most `levels` deep."""
-    level = [value]
-    for _ in range(levels):
-        level = [
-            below
-            for one in level
-            if isinstance(one, dict | list)
-            for below in (one.values() if isinstance(one, dict) else one)
-            if isinstance(below, dict | list)
-        ]
-        if not level:
-            return True
-    return False
