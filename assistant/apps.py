@@ -33,6 +33,7 @@ class AssistantConfig(AppConfig):
         from assistant.services.tenancy import row_level_security
         from assistant.services.toolpolicy import catalogue
 
+        hosting.configure_tenant_models()
         catalogue.discover_installed()
         if settings.ROW_LEVEL_SECURITY:
             row_level_security.wrap_statements()

@@ -12,6 +12,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import DEFAULT_DB_ALIAS
 
 from assistant.defaults import keys_from
+from assistant.services.tenancy import host
 from assistant.services.tenancy import row_level_security as rowsecurity
 from assistant.services.toolcalls.interceptors import load_interceptors
 from assistant.services.toolpolicy import catalogue
@@ -95,6 +96,19 @@ def user_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="assistant.E003",
         )
         for name in missing
+    ]
+
+
+@register(Tags.models)
+def models_without_tenant(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Warn about a host project's models whose rows lead to none of its tenants, so that nothing can check them."""
+    return [
+        checks.Warning(
+            f"The rows of {model._meta.label} lead to no tenant, so a tool could return those of another one.",
+            hint="Name the lookup in HostTenants.tenant_paths, or the model in HostTenants.tenantless if it is meant.",
+            id="assistant.W005",
+        )
+        for model in host.models_without_tenant()
     ]
 
 

@@ -6,83 +6,36 @@ updated in the same transaction. `manage.py sync_tenants` does it for older rows
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from django.apps import apps
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.db import models, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
-from django.utils.module_loading import import_string
 
 from assistant.models import Membership, Tenant
 from assistant.services.privacy.leaving import end_memberships
 from assistant.services.tenancy import audit_trail
-from assistant.services.tenancy.row_scope import all_tenants
+from assistant.services.tenancy.host import HostTenants, TenantValues, configure_tenant_models, get_host
+from assistant.services.tenancy.row_scope import all_tenants, tenant_scope
 from assistant.toolkit import ToolContext
 
 Role = Membership.Role
 ROLES = (Role.MEMBER, Role.ADMIN, Role.OWNER)
 _UID = "assistant.hosting"
 
-
-@dataclass(frozen=True, slots=True)
-class TenantValues:
-    """The values of one tenant. `slug` is unique and part of its URLs, `timezone` an IANA name."""
-
-    slug: str
-    name: str
-    timezone: str = "UTC"
-    is_active: bool = True
-
-
-class HostTenants(ABC):
-    """Describes a project's own tenants. Subclass it, and name the subclass in `ASSISTANT_TENANTS`.
-
-    `tenant_model` is your tenant model, as "app.Model". `membership_model` is the model of its memberships, also the
-    `through` model of a many-to-many field, as "app.Model_field"; empty if memberships are not rows of a model.
-    """
-
-    tenant_model: ClassVar[str]
-    membership_model: ClassVar[str] = ""
-
-    @abstractmethod
-    def values(self, row: Any) -> TenantValues:
-        """Return the values for one of your tenants."""
-
-    @abstractmethod
-    def members(self, row: Any) -> Iterable[tuple[Any, str]]:
-        """Yield its users, each with the role "member", "admin" or "owner".
-
-        Admins and owners can manage the tenant in the admin if you set their `is_staff`.
-        """
-
-    def tenant_of(self, membership: Any) -> Any:
-        """Return the tenant row of a row of `membership_model`; by default by its only foreign key to that model."""
-        model = apps.get_model(self.tenant_model)
-        names = [field.name for field in membership._meta.concrete_fields if field.related_model is model]
-        if len(names) != 1:
-            raise TypeError(f"{type(self).__name__}.tenant_of() must return the row of {self.tenant_model}")
-        return getattr(membership, names[0])
-
-    def on_created(self, tenant: Tenant, row: Any) -> None:  # noqa: B027 - not every project needs it
-        """Called once for each new tenant, in the transaction that creates it, for example to add an assistant."""
-
-
-def get_host() -> HostTenants | None:
-    """Return the project's `HostTenants`, or None if it has none. Raises `ImproperlyConfigured` for a wrong setting."""
-    if not settings.ASSISTANT_TENANTS:
-        return None
-    try:
-        found = import_string(settings.ASSISTANT_TENANTS)
-    except ImportError as exc:
-        raise ImproperlyConfigured(f"ASSISTANT_TENANTS cannot be imported: {exc}") from exc
-    if not (isinstance(found, type) and issubclass(found, HostTenants)):
-        raise ImproperlyConfigured("ASSISTANT_TENANTS must name a subclass of assistant.hosting.HostTenants.")
-    return found()
+__all__ = [
+    "HostTenants",
+    "TenantValues",
+    "configure_tenant_models",
+    "connect_signals",
+    "get_host",
+    "host_scope",
+    "host_tenant",
+    "sync_all",
+    "sync_tenant",
+]
 
 
 def host_tenant(context: ToolContext) -> Any:
@@ -95,6 +48,19 @@ def host_tenant(context: ToolContext) -> Any:
     if host is None or not context.tenant.external_id:
         raise LookupError("The tenant of this call does not belong to one of the project's own.")
     return apps.get_model(host.tenant_model)._default_manager.get(pk=context.tenant.external_id)
+
+
+@contextmanager
+def host_scope(row: Any) -> Iterator[None]:
+    """Allow a block of your own code the rows of one of your tenants, where row-level security protects your tables.
+
+    Args:
+        row: a row of your tenant model.
+    """
+    with all_tenants():
+        found = list(Tenant.objects.filter(external_id=str(row.pk)).values_list("pk", flat=True))
+    with tenant_scope(*found):
+        yield
 
 
 @all_tenants()

@@ -247,7 +247,7 @@ def test_rows_of_one_type_take_one_query_and_none_if_their_way_is_loaded(cast: C
 
 def test_whatever_column_leads_to_a_tenant_counts(cast: Cast) -> None:
     """A row need not call it `tenant`."""
-    column = SimpleNamespace(attname="shop_id", related_model=Tenant)
+    column = SimpleNamespace(attname="shop_id", related_model=Tenant, target_field=Tenant._meta.pk)
     row = SimpleNamespace(pk=1, shop_id=cast.globex.pk, _meta=SimpleNamespace(concrete_fields=[column]))
     with use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))), pytest.raises(ForeignRow):
         convert({"row": row})

@@ -18,15 +18,16 @@ class Command(OperatorCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         install = actions.add_parser("install", help="as the tables' owner, and again after every migrate")
         install.add_argument("--role", required=True, help="the role the servers log in as; made if it is not there")
+        install.add_argument("--host-tables", action="store_true", help="protect the host project's own tables too")
         actions.add_parser("remove", help="as the tables' owner")
         actions.add_parser("status", help="as the servers' role; ends with 1 if something is missing")
 
-    def handle(self, *args: Any, action: str, role: str = "", **options: Any) -> None:
+    def handle(self, *args: Any, action: str, role: str = "", host_tables: bool = False, **options: Any) -> None:
         try:
             if action == "status":
                 self._say_status()
             elif action == "install":
-                tables = row_level_security.install(role=role)
+                tables = row_level_security.install(role=role, with_host=host_tables)
                 self.stdout.write(f"{len(tables)} tables are protected; {role} may use them.")
             else:
                 self.stdout.write(f"{len(row_level_security.remove())} tables are no longer protected.")
@@ -37,4 +38,4 @@ class Command(OperatorCommand):
         found = row_level_security.find_problems() + row_level_security.find_hidden_rows()
         if found:
             raise CommandError("\n".join(found))
-        self.stdout.write(f"Row-level security is on: {len(row_level_security.protected_tables())} tables, forced.")
+        self.stdout.write(f"Row-level security is on: {row_level_security.count_protected()} tables, forced.")

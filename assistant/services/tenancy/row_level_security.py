@@ -8,21 +8,18 @@ that a pooled connection never keeps a tenant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import ProgrammingError, connection, models, transaction
+from django.db import ProgrammingError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from assistant.models import Tenant
+from assistant.services.tenancy.protected_tables import VARIABLE, VISIBLE, ProtectedTable, protected_tables
 from assistant.services.tenancy.row_scope import NO_TENANTS, visible_tenants
 
-VARIABLE = "assistant.tenants"
 POLICY, SHARED_POLICY = "tenant_rows", "shared_rows"
 # Statements that touch no rows; PostgreSQL accepts only these in a failed transaction.
 _WITHOUT_ROWS = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
@@ -30,64 +27,11 @@ _WITHOUT_ROWS = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
 # PostgreSQL's error code for a missing privilege.
 _INSUFFICIENT_PRIVILEGE = "42501"
 
-_VISIBLE = f"(SELECT current_setting('{VARIABLE}', true))"
-# Subqueries, so that both are evaluated once for a statement and not for each row.
-_ALL_VISIBLE = f"{_VISIBLE} = '*'"
-_VISIBLE_IDS = (
-    f"ANY ((SELECT string_to_array(nullif(current_setting('{VARIABLE}', true), '*'), ',')::bigint[])::bigint[])"
-)
+_ALL_VISIBLE = f"{VISIBLE} = '*'"
 
 
 class SettingMismatch(Exception):
     """The database does not match the setting ROW_LEVEL_SECURITY; the message is for the operator."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProtectedTable:
-    """A table whose rows belong to tenants; `condition` is SQL that is true for visible rows."""
-
-    table: str
-    condition: str
-    is_shared_without_tenant: bool = False
-
-
-def protected_tables() -> list[ProtectedTable]:
-    """Return every table whose rows lead to a tenant, as the models say."""
-    found = [_protected(model) for model in apps.get_models(include_auto_created=True) if not model._meta.proxy]
-    return sorted((one for one in found if one is not None), key=lambda one: one.table)
-
-
-def _protected(model: type[models.Model]) -> ProtectedTable | None:
-    if model is Tenant:
-        return ProtectedTable(model._meta.db_table, f"{_quoted('id')} = {_VISIBLE_IDS}")
-    keys = [field for field in model._meta.local_concrete_fields if isinstance(field, models.ForeignKey)]
-    own = next((key for key in keys if key.related_model is Tenant), None)
-    if own is not None:
-        condition = f"{_quoted(own.column)} = {_VISIBLE_IDS}"
-        # All tenants may read providers without a tenant. Any other row without one is the deployment's own.
-        return ProtectedTable(model._meta.db_table, condition, own.null and model._meta.label == "assistant.Provider")
-    parents = [key for key in keys if _leads_to_tenant(key.related_model, (model,)) and not key.null]
-    if not parents:
-        return None
-    return ProtectedTable(model._meta.db_table, " AND ".join(_has_parent(model, key) for key in parents))
-
-
-def _has_parent(model: type[models.Model], key: models.ForeignKey[Any, Any]) -> str:
-    """Return SQL that is true for rows whose parent is visible: the parent's policy filters the subquery."""
-    parent, column = _quoted(key.related_model._meta.db_table), _quoted(str(key.target_field.column))
-    child = f"{_quoted(model._meta.db_table)}.{_quoted(key.column)}"
-    return f"EXISTS (SELECT 1 FROM {parent} parent WHERE parent.{column} = {child})"  # noqa: S608 - names of models  # nosec B608
-
-
-def _leads_to_tenant(model: Any, seen: tuple[Any, ...]) -> bool:
-    if model is Tenant:
-        return True
-    if model in seen:
-        return False
-    keys = [field for field in model._meta.local_concrete_fields if isinstance(field, models.ForeignKey)]
-    return any(key.related_model is Tenant for key in keys) or any(
-        _leads_to_tenant(key.related_model, (*seen, model)) for key in keys if not key.null
-    )
 
 
 def _quoted(name: str) -> str:
@@ -95,10 +39,11 @@ def _quoted(name: str) -> str:
 
 
 @transaction.atomic
-def install(*, role: str) -> list[str]:
+def install(*, role: str, with_host: bool = False) -> list[str]:
     """Create the policies of every protected table and grant `role` access to all tables. May be repeated.
 
-    A role that does not exist is created with LOGIN; the operator sets its password.
+    A role that does not exist is created with LOGIN; the operator sets its password. `with_host` protects the host
+    project's own tables too, which stay as they are otherwise.
 
     Returns:
         The names of the tables.
@@ -108,7 +53,7 @@ def install(*, role: str) -> list[str]:
             connection's role, or the database is not PostgreSQL.
     """
     _require_postgresql()
-    tables = protected_tables()
+    tables = [one for one in protected_tables() if with_host or not one.is_hosts]
     with connection.cursor() as cursor:
         _prepare_role(cursor, role)
         for one in tables:
@@ -172,6 +117,21 @@ def _dropped(one: ProtectedTable) -> Iterator[str]:
         yield f"DROP POLICY IF EXISTS {policy} ON {_quoted(one.table)}"
 
 
+def count_protected() -> int:
+    """Return how many tables have a forced policy."""
+    return len(_tables_with_policy())
+
+
+def _tables_with_policy() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class JOIN pg_policy ON polrelid = pg_class.oid"
+            " WHERE relrowsecurity AND relforcerowsecurity AND polname = %s AND relnamespace = 'public'::regnamespace",
+            [POLICY],
+        )
+        return {name for (name,) in cursor.fetchall()}
+
+
 def find_problems() -> list[str]:
     """Return why row-level security would not apply to this connection's role; empty if it applies."""
     if connection.vendor != "postgresql":
@@ -179,14 +139,11 @@ def find_problems() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
         is_above = cursor.fetchone()[0]
-        cursor.execute(
-            "SELECT relname FROM pg_class JOIN pg_policy ON polrelid = pg_class.oid"
-            " WHERE relrowsecurity AND relforcerowsecurity AND polname = %s AND relnamespace = 'public'::regnamespace",
-            [POLICY],
-        )
-        protected = {name for (name,) in cursor.fetchall()}
+    protected = _tables_with_policy()
     found = ["The role is a superuser or bypasses row-level security."] if is_above else []
-    unprotected = [one.table for one in protected_tables() if one.table not in protected]
+    tables = protected_tables()
+    with_host = any(one.is_hosts and one.table in protected for one in tables)
+    unprotected = [one.table for one in tables if one.table not in protected and (with_host or not one.is_hosts)]
     return found + ([f"These tables have no forced policy: {', '.join(unprotected)}."] if unprotected else [])
 
 

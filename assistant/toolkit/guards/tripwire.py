@@ -6,18 +6,16 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, ValuesView
 from collections.abc import Set as AnySet
-from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from pydantic import BaseModel
 
-from assistant.toolkit.context import current_context
+from assistant.toolkit.context import TenantInfo, current_context
 from assistant.toolkit.errors import ForeignRow
+from assistant.toolkit.guards.tenant_paths import MAX_HOPS, Way, concrete, generic_keys, relations, tenant_models
 
 MAX_DEPTH = 30
-# Foreign keys followed from a row without a tenant column.
-MAX_HOPS = 3
 # Keys in one query.
 _ROWS_PER_QUERY = 500
 # Types that contain no rows, and code.
@@ -32,8 +30,9 @@ def is_row(value: Any) -> bool:
 class Tripwire:
     """Checks one result against the running tool's tenant; outside a tool it allows everything.
 
-    A row belongs to the tenants in its columns, or if it has no such column, to those that its foreign keys lead to.
-    Related rows that are not loaded are queried by `check_pending`, with one query per model.
+    A row belongs to the tenants in its columns, or if it has no such column, to those that its foreign keys and generic
+    foreign keys lead to. `tenant_paths` says which models are tenants. Related rows that are not loaded are queried by
+    `check_pending`, with one query per model.
 
     Args:
         wait: called before a row or a queryset is examined, which can query the database.
@@ -44,14 +43,19 @@ class Tripwire:
         # Keeps the values alive: the id of a freed object can be reused.
         self._seen: dict[int, Any] = {}
         self._pending: dict[tuple[Any, str, Any], dict[str, Any]] = {}
+        # Objects that generic foreign keys refer to: (field, id of the content type, database) -> key -> row.
+        self._generic: dict[tuple[Any, Any, Any], dict[str, Any]] = {}
+        self._models = tenant_models()
         try:
-            self._tenant_id = current_context().tenant.id
+            self._tenant: TenantInfo | None = current_context().tenant
         except LookupError:
-            self._tenant_id = None
+            self._tenant = None
+        if self._tenant is not None and self._tenant.id is None and not self._tenant.external_id:
+            self._tenant = None
 
     def check_row(self, row: Any) -> None:
         """Check one row. Raises `ForeignRow` if its loaded columns show another tenant."""
-        if self._tenant_id is not None:
+        if self._tenant is not None:
             self._follow(row, row, MAX_HOPS)
 
     def check_rows_in(self, value: Any, depth: int = 0) -> None:
@@ -80,53 +84,106 @@ class Tripwire:
 
     def check_pending(self) -> None:
         """Query the tenants of rows that could not be checked yet. Raises `ForeignRow`."""
-        pending, self._pending = self._pending, {}
-        for (model, column, database), rows in pending.items():
-            ways, keys = _tenant_lookups(model, MAX_HOPS), list(rows)
-            for start in range(0, len(keys), _ROWS_PER_QUERY):
-                asked = {f"{column}__in": keys[start : start + _ROWS_PER_QUERY]}
-                tenants_of = model._base_manager.using(database).filter(**asked).values_list(column, *ways)
-                for key, *tenants in tenants_of:
-                    for tenant in tenants:
-                        self._check_tenant(tenant, rows[str(key)])
+        # Each round follows one generic relation more.
+        for _ in range(MAX_HOPS + 1):
+            self._resolve_generic()
+            pending, self._pending = self._pending, {}
+            for (model, column, database), rows in pending.items():
+                keys = list(rows)
+                for start in range(0, len(keys), _ROWS_PER_QUERY):
+                    asked = {f"{column}__in": keys[start : start + _ROWS_PER_QUERY]}
+                    self._check_ways(model, column, model._base_manager.using(database).filter(**asked), rows)
+
+    def _check_ways(self, model: Any, column: str, found: Any, rows: Mapping[str, Any]) -> None:
+        ways = self._models.ways(model)
+        lookups = [name for way in ways for name in (way.lookup, way.content_type) if name]
+        shared: dict[tuple[str, Way], set[Any]] = {}
+        for key, *values in found.values_list(column, *lookups) if ways else ():
+            origin, value = rows[str(key)], dict(zip(lookups, values, strict=True))
+            for way in ways:
+                if way.generic is not None:
+                    self._defer_generic(way.generic, value[way.content_type], value[way.lookup], origin)
+                elif way.is_shared:
+                    shared.setdefault((str(key), way), set()).add(value[way.lookup])
+                else:
+                    self._check_tenant(value[way.lookup], way.key, origin)
+        for (key, way), tenants in shared.items():
+            if self._own_key(way.key) not in map(str, tenants):
+                for tenant in tenants:
+                    self._check_tenant(tenant, way.key, rows[key])
+
+    def _resolve_generic(self) -> None:
+        """Add the objects of generic foreign keys to the rows that are to be queried."""
+        generic, self._generic = self._generic, {}
+        for (field, type_id, database), rows in generic.items():
+            model = field.get_content_type(id=type_id, using=database).model_class()
+            if model is not None and self._models.ways(model):
+                for key, origin in rows.items():
+                    self._defer(model, "pk", model._meta.pk.to_python(key), origin)
 
     def _checked_items(self, items: Iterator[Any]) -> Iterator[Any]:
         for item in items:
             yield self.checked_value(item)
 
-    def _check_tenant(self, theirs: Any, row: Any) -> None:
-        if theirs is not None and str(theirs) != str(self._tenant_id):
-            name = type(row).__name__
-            raise ForeignRow(f"A tool of tenant {self._tenant_id} returned {name} {row.pk} of tenant {theirs}.")
+    def _own_key(self, key: str) -> str:
+        return str(getattr(self._tenant, key))
+
+    def _check_tenant(self, theirs: Any, key: str, row: Any) -> None:
+        if theirs is not None and str(theirs) != self._own_key(key):
+            name, kind = type(row).__name__, "tenant" if key == "id" else "the project's tenant"
+            own = self._tenant.id if self._tenant is not None else ""
+            raise ForeignRow(f"A tool of tenant {own} returned {name} {row.pk} of {kind} {theirs}.")
 
     def _follow(self, row: Any, origin: Any, hops: int) -> None:
         """Check `row`, which is `origin` or a row that it refers to."""
-        unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
-        own = _tenant_columns(row._meta)
-        if {*own} & {*unloaded}:
+        model = concrete(type(row))
+        if model in self._models.tenantless:
+            return
+        if model in self._models.declared:
+            self._defer(type(row), "pk", row.pk, origin)
+        elif key := self._models.key_of(model):
+            self._check_tenant(row.pk, key, origin)
+        elif own := self._models.own_columns(row):
+            for column in own:
+                self._follow_column(row, column, origin, hops)
+        elif hops:
+            for column in relations(row._meta):
+                if self._models.ways(column.related_model, hops - 1):
+                    self._follow_column(row, column, origin, hops)
+            for field in generic_keys(row._meta):
+                self._follow_generic(row, field, origin, hops)
+
+    def _follow_column(self, row: Any, column: Any, origin: Any, hops: int) -> None:
+        if column.attname in _unloaded(row):
             self._defer(type(row), "pk", row.pk, origin)
             return
-        tenants = [getattr(row, name) for name in own or ["tenant_id"] if hasattr(row, name)]
-        if _is_tenant(row._meta):
-            tenants.append(row.pk)
-        for tenant in tenants:
-            self._check_tenant(tenant, origin)
-        if tenants or not hops:
+        value = getattr(row, column.attname)
+        if value is None:
             return
-        for column in _relations(row._meta):
-            if not _tenant_lookups(column.related_model, hops - 1):
-                continue
-            if column.attname in unloaded:
-                self._defer(type(row), "pk", row.pk, origin)
-            elif (key := getattr(row, column.attname)) is not None:
-                related = row._state.fields_cache.get(column.name)
-                if related is not None:
-                    self._follow(related, origin, hops - 1)
-                else:
-                    self._defer(column.related_model, column.target_field.attname, key, origin)
+        key = self._models.key_of(column.related_model)
+        if key and column.target_field.primary_key:
+            self._check_tenant(value, key, origin)
+        elif (related := row._state.fields_cache.get(column.name)) is not None:
+            self._follow(related, origin, hops - 1)
+        else:
+            self._defer(column.related_model, column.target_field.attname, value, origin)
+
+    def _follow_generic(self, row: Any, field: Any, origin: Any, hops: int) -> None:
+        type_column = row._meta.get_field(field.ct_field).attname
+        if {type_column, field.fk_field} & _unloaded(row):
+            self._defer(type(row), "pk", row.pk, origin)
+        elif (related := row._state.fields_cache.get(field.name)) is not None:
+            self._follow(related, origin, hops - 1)
+        else:
+            self._defer_generic(field, getattr(row, type_column), getattr(row, field.fk_field), origin)
 
     def _defer(self, model: Any, column: str, key: Any, origin: Any) -> None:
-        self._pending.setdefault((model, column, origin._state.db), {})[str(key)] = origin
+        if key is not None:
+            self._pending.setdefault((model, column, origin._state.db), {})[str(key)] = origin
+
+    def _defer_generic(self, field: Any, type_id: Any, key: Any, origin: Any) -> None:
+        if type_id is not None and key is not None:
+            self._generic.setdefault((field, type_id, origin._state.db), {})[str(key)] = origin
 
     def _contents(self, value: Any) -> Iterator[Any]:
         """Yield the contents of a value that can be examined without consuming it."""
@@ -164,31 +221,5 @@ def _is_fetched(value: Any) -> bool:
     return not (hasattr(value, "get_queryset") and hasattr(value, "model"))
 
 
-def _is_tenant(meta: Any) -> bool:
-    return getattr(meta, "model_name", "") == "tenant"
-
-
-def _relations(meta: Any) -> list[Any]:
-    """Return the foreign key columns."""
-    columns = getattr(meta, "concrete_fields", ())
-    return [column for column in columns if hasattr(getattr(column, "related_model", None), "_meta")]
-
-
-def _tenant_columns(meta: Any) -> list[str]:
-    to_tenants = [column.attname for column in _relations(meta) if _is_tenant(column.related_model._meta)]
-    named = [column.attname for column in getattr(meta, "concrete_fields", ()) if column.attname == "tenant_id"]
-    return list({*to_tenants, *named})
-
-
-@lru_cache(maxsize=1024)
-def _tenant_lookups(model: Any, hops: int) -> tuple[str, ...]:
-    """Return the lookups from a model to the tenants of its rows."""
-    if own := _tenant_columns(model._meta):
-        return tuple(own)
-    if not hops:
-        return ()
-    return tuple(
-        f"{column.name}__{way}"
-        for column in _relations(model._meta)
-        for way in _tenant_lookups(column.related_model, hops - 1)
-    )
+def _unloaded(row: Any) -> set[str]:
+    return set(row.get_deferred_fields()) if hasattr(row, "get_deferred_fields") else set()

@@ -1,0 +1,130 @@
+"""Describes a host project's own tenants: what `ASSISTANT_TENANTS` names."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+from assistant.models import Tenant
+from assistant.toolkit.guards import tenant_paths
+
+
+@dataclass(frozen=True, slots=True)
+class TenantValues:
+    """The values of one tenant. `slug` is unique and part of its URLs, `timezone` an IANA name."""
+
+    slug: str
+    name: str
+    timezone: str = "UTC"
+    is_active: bool = True
+
+
+class HostTenants(ABC):
+    """Describes a project's own tenants. Subclass it, and name the subclass in `ASSISTANT_TENANTS`.
+
+    `tenant_model` is your tenant model, as "app.Model". `membership_model` is the model of its memberships, also the
+    `through` model of a many-to-many field, as "app.Model_field"; empty if memberships are not rows of a model.
+
+    `tenant_paths` gives, for models whose relations do not show it, the lookup from a row to its tenant, such as
+    `{"shop.Parcel": "order__customer__account"}`. It may end at a column with your tenant's primary key. `tenantless`
+    lists models, as "app.Model", or whole apps whose rows belong to no tenant.
+    """
+
+    tenant_model: ClassVar[str]
+    membership_model: ClassVar[str] = ""
+    tenant_paths: ClassVar[Mapping[str, str]] = {}
+    tenantless: ClassVar[Collection[str]] = ()
+
+    @abstractmethod
+    def values(self, row: Any) -> TenantValues:
+        """Return the values for one of your tenants."""
+
+    @abstractmethod
+    def members(self, row: Any) -> Iterable[tuple[Any, str]]:
+        """Yield its users, each with the role "member", "admin" or "owner".
+
+        Admins and owners can manage the tenant in the admin if you set their `is_staff`.
+        """
+
+    def tenant_of(self, membership: Any) -> Any:
+        """Return the tenant row of a row of `membership_model`; by default by its only foreign key to that model."""
+        model = apps.get_model(self.tenant_model)
+        names = [field.name for field in membership._meta.concrete_fields if field.related_model is model]
+        if len(names) != 1:
+            raise TypeError(f"{type(self).__name__}.tenant_of() must return the row of {self.tenant_model}")
+        return getattr(membership, names[0])
+
+    def on_created(self, tenant: Tenant, row: Any) -> None:  # noqa: B027 - not every project needs it
+        """Called once for each new tenant, in the transaction that creates it, for example to add an assistant."""
+
+
+def get_host() -> HostTenants | None:
+    """Return the project's `HostTenants`, or None if it has none. Raises `ImproperlyConfigured` for a wrong setting."""
+    if not settings.ASSISTANT_TENANTS:
+        return None
+    try:
+        found = import_string(settings.ASSISTANT_TENANTS)
+    except ImportError as exc:
+        raise ImproperlyConfigured(f"ASSISTANT_TENANTS cannot be imported: {exc}") from exc
+    if not (isinstance(found, type) and issubclass(found, HostTenants)):
+        raise ImproperlyConfigured("ASSISTANT_TENANTS must name a subclass of assistant.hosting.HostTenants.")
+    return found()
+
+
+def configure_tenant_models() -> None:
+    """Tell the checks of tool results and of the database which models are tenants. Called by `AppConfig.ready`.
+
+    Raises:
+        ImproperlyConfigured: `HostTenants` names a model or a lookup that does not exist.
+    """
+    host = get_host()
+    if host is None:
+        tenant_paths.configure(tenant_paths.TenantModels({Tenant: "id"}))
+        return
+    try:
+        models = tenant_paths.TenantModels(
+            {Tenant: "id", apps.get_model(host.tenant_model): "external_id"},
+            declared={apps.get_model(label): lookup for label, lookup in host.tenant_paths.items()},
+            tenantless=[model for name in host.tenantless for model in _models_named(name)],
+        )
+    except (LookupError, ValueError) as exc:
+        raise ImproperlyConfigured(f"{settings.ASSISTANT_TENANTS}: {exc}") from exc
+    tenant_paths.configure(models)
+
+
+def _models_named(name: str) -> Iterator[Any]:
+    if "." in name:
+        yield apps.get_model(name)
+    else:
+        yield from apps.get_app_config(name).get_models(include_auto_created=True)
+
+
+def host_model() -> Any | None:
+    """Return the project's own tenant model, or None if it has none."""
+    host = get_host()
+    return None if host is None else apps.get_model(host.tenant_model)
+
+
+def models_without_tenant() -> list[Any]:
+    """Return the project's models whose rows lead to no tenant, so that nothing can check them.
+
+    Models of Django, of this app and the user model, whose rows can belong to several tenants, are not among them.
+    """
+    if get_host() is None:
+        return []
+    known = tenant_paths.tenant_models()
+    return [
+        model
+        for model in apps.get_models()
+        if model._meta.app_label != "assistant" and not model.__module__.startswith("django.")
+        if model is not get_user_model() and not model._meta.proxy
+        if model not in known.tenantless and not known.ways(model)
+    ]

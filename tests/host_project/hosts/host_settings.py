@@ -1,0 +1,59 @@
+"""Settings of one of three small projects; HOST names its app."""
+
+import os
+
+HOST = os.environ["HOST"]
+SECRET_KEY = "of-an-example-project-in-a-test-suite-and-so-no-secret"
+ALLOWED_HOSTS = ["127.0.0.1"]
+INSTALLED_APPS = [
+    *(["people"] if HOST == "organisations" else []),
+    HOST,
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "assistant",
+]
+MIDDLEWARE = [
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": f"{HOST}.sqlite3",
+        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
+    }
+}
+if "HOST_POSTGRES" in os.environ:
+    name, user, password, host, port = os.environ["HOST_POSTGRES"].split(",")
+    DATABASES["default"] = {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": user,
+        "PASSWORD": password,
+        "HOST": host,
+        "PORT": port,
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+    }
+AUTH_USER_MODEL = "people.Person" if HOST == "organisations" else "auth.User"
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+STATIC_URL = "static/"
+ROOT_URLCONF = "assistant.urls"
+ASSISTANT_TENANTS = f"{HOST}.assistant.Host"
