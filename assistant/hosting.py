@@ -15,6 +15,7 @@ from django.db import models, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
 from assistant.models import Membership, Tenant
+from assistant.models.tenants import ErasedTenant
 from assistant.services.privacy.leaving import end_memberships
 from assistant.services.tenancy import audit_trail
 from assistant.services.tenancy.host import HostTenants, TenantValues, configure_tenant_models, get_host
@@ -33,6 +34,7 @@ __all__ = [
     "get_host",
     "host_scope",
     "host_tenant",
+    "restore_tenant",
     "sync_all",
     "sync_tenant",
 ]
@@ -65,12 +67,17 @@ def host_scope(row: Any) -> Iterator[None]:
 
 @all_tenants()
 @transaction.atomic
-def sync_tenant(host: HostTenants, row: Any) -> Tenant:
+def sync_tenant(host: HostTenants, row: Any) -> Tenant | None:
     """Create or update the tenant and memberships for one of the project's tenants.
+
+    Returns:
+        The tenant, or None if its data was deleted (`delete_tenant`) and `restore_tenant` was not called since.
 
     Raises:
         ValidationError: a value is not valid, or another tenant has the slug.
     """
+    if ErasedTenant.objects.filter(external_id=str(row.pk)).exists():
+        return None
     tenant = Tenant.objects.select_for_update().filter(external_id=str(row.pk)).first()
     is_new = tenant is None
     tenant = tenant or Tenant(external_id=str(row.pk))
@@ -109,7 +116,11 @@ def _sync_members(tenant: Tenant, wanted: Mapping[Any, Role]) -> None:
 @transaction.atomic
 def sync_all(host: HostTenants) -> tuple[int, int]:
     """Sync every tenant. Returns how many the project has, and how many were deleted because it no longer has them."""
-    seen = {str(sync_tenant(host, row).external_id) for row in apps.get_model(host.tenant_model)._default_manager.all()}
+    rows = list(apps.get_model(host.tenant_model)._default_manager.all())
+    seen = {str(row.pk) for row in rows}
+    for row in rows:
+        sync_tenant(host, row)
+    ErasedTenant.objects.exclude(external_id__in=seen).delete()
     gone = Tenant.objects.exclude(external_id=None).exclude(external_id__in=seen)
     count = gone.count()
     gone.delete()
@@ -119,6 +130,24 @@ def sync_all(host: HostTenants) -> tuple[int, int]:
 @all_tenants()
 def _delete_tenant(pk: Any) -> None:
     Tenant.objects.filter(external_id=str(pk)).delete()
+    ErasedTenant.objects.filter(external_id=str(pk)).delete()
+
+
+@all_tenants()
+@transaction.atomic
+def restore_tenant(row: Any) -> Tenant:
+    """Make the tenant of one of your tenants again, without its earlier data, after `delete_tenant`.
+
+    Raises:
+        LookupError: the setting ASSISTANT_TENANTS names no class.
+        ValidationError: a value is not valid, or another tenant has the slug.
+    """
+    host = get_host()
+    if host is None:
+        raise LookupError("The setting ASSISTANT_TENANTS names no class.")
+    ErasedTenant.objects.filter(external_id=str(row.pk)).delete()
+    sync_tenant(host, row)
+    return Tenant.objects.get(external_id=str(row.pk))
 
 
 def connect_signals() -> None:

@@ -68,6 +68,16 @@ class Tenant(models.Model):
         validate_same_tenant(self, self.pk, "default_provider")
 
 
+class ErasedTenant(models.Model):
+    """A host project's tenant whose data was deleted here, so that it is not made again while the project has it."""
+
+    external_id = models.CharField(max_length=64, unique=True)
+    erased_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
 class Membership(models.Model):
     """A user's membership of a tenant, with a role."""
 

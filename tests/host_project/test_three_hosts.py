@@ -73,3 +73,9 @@ def test_postgresql_alone_keeps_the_hosts_tables_apart(
     # The status is asked as the servers' role.
     assert told["problems"] == [] and told["added"] > 4
     assert told["open"] > 6
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("host", ["organisations"], indirect=True)
+def test_a_hosts_people_and_tenants_are_deleted_only_by_the_host(host: tuple[Path, dict[str, str]]) -> None:
+    assert shell(host, "privacy_proof") == "done"

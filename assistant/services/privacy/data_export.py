@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -19,19 +19,23 @@ from django.utils import timezone
 
 from assistant.models import Tenant
 from assistant.models.fields import EncryptedTextField
-from assistant.services.privacy.ownership import owned_models, owned_rows
+from assistant.services.privacy.ownership import deletable_models, is_hosts_own, owned_rows
 from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.host import get_host, host_row
 
 # Hashes are left out, because they can be attacked offline.
-HASH_FIELDS = frozenset({"auth.User.password", "assistant.ApiKey.hashed"})
+HASH_FIELDS = frozenset({"assistant.ApiKey.hashed"})
 CHUNK_ROWS = 500
-# Fields of a user that are exported, if the project's user model has them.
-PERSON_FIELDS = ("username", "first_name", "last_name", "email", "date_joined", "last_login")
+Tables = dict[type[models.Model], models.QuerySet[Any]]
 
 
 def export_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
     """Write a tenant's data and its users to a zip file; return the number of rows by model."""
-    counts = _export(Tenant, [tenant.pk], to, {Tenant: Tenant.objects.filter(pk=tenant.pk)}, _people(tenant))
+    host, row = get_host(), host_row(tenant)
+    theirs = host.export_tenant(row) if host is not None and row is not None else {}
+    own: Tables = {Tenant: Tenant.objects.filter(pk=tenant.pk)}
+    tables = {**own, **_tables(Tenant, tenant.pk), get_user_model(): _people(tenant)}
+    counts = _export(tables, theirs, to)
     audit_trail.record(actor=actor, action="tenant.export", target=f"tenant {tenant.pk}", tenant=tenant)
     return counts
 
@@ -39,7 +43,9 @@ def export_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None, to: IO[byte
 def export_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None, to: IO[bytes]) -> dict[str, int]:
     """Write a user's data in all tenants to a zip file; return the number of rows by model."""
     person = get_user_model()._base_manager.filter(pk=user.pk)
-    counts = _export(type(user), [user.pk], to, {}, person)
+    host = get_host()
+    theirs = host.export_user(user) if host is not None and is_hosts_own(user) else {}
+    counts = _export({**_tables(type(user), user.pk), type(user): person}, theirs, to)
     audit_trail.record(actor=actor, action="user.export", target=f"user {user.pk}")
     return counts
 
@@ -48,14 +54,11 @@ def _people(tenant: Tenant) -> models.QuerySet[Any]:
     return get_user_model()._base_manager.filter(memberships__tenant=tenant).distinct()
 
 
-def _export(
-    root: type[models.Model],
-    pks: list[Any],
-    to: IO[bytes],
-    more: dict[type[models.Model], models.QuerySet[Any]],
-    people: models.QuerySet[Any],
-) -> dict[str, int]:
-    tables = {**more, **{model: owned_rows(model, root, pks) for model in owned_models(root)}}
+def _tables(root: type[models.Model], pk: Any) -> Tables:
+    return {model: owned_rows(model, root, [pk]) for model in deletable_models(root)}
+
+
+def _export(tables: Tables, theirs: Mapping[str, Iterable[Any]], to: IO[bytes]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     with ZipFile(to, "w", ZIP_DEFLATED) as archive:
         for model, rows in tables.items():
@@ -67,12 +70,13 @@ def _export(
         for model, rows in tables.items():
             for row, field in _binaries(model, rows):
                 archive.writestr(_path(row, field), bytes(getattr(row, field.attname)))
-        label = people.model._meta.label
-        with archive.open(f"{label}.jsonl", "w") as lines:
-            known = {field.name for field in people.model._meta.concrete_fields}
-            for person in people.order_by("pk").values("pk", *(name for name in PERSON_FIELDS if name in known)):
-                lines.write(_line(person))
-                counts[label] += 1
+        for name, rows_or_values in theirs.items():
+            # A project may name its file as one of ours.
+            label = name if name not in counts else f"{name}-2"
+            with archive.open(f"{label}.jsonl", "w", force_zip64=True) as lines:
+                for one in rows_or_values:
+                    lines.write(_line(_host_values(one)))
+                    counts[label] += 1
         archive.writestr("manifest.json", _line({"made_at": timezone.now(), "rows": dict(counts)}))
     return dict(counts)
 
@@ -88,7 +92,18 @@ def _omitted_fields(model: type[models.Model]) -> list[str]:
         for field in model._meta.concrete_fields
         if isinstance(field, EncryptedTextField | models.BinaryField)
         or f"{model._meta.label}.{field.name}" in HASH_FIELDS
+        or (model is get_user_model() and field.name == "password")
     ]
+
+
+def _host_values(one: Any) -> dict[str, Any]:
+    """Return the values of a row of the host project, or the mapping that it gives itself."""
+    if not isinstance(one, models.Model):
+        return dict(one)
+    omitted = set(_omitted_fields(type(one)))
+    return {
+        field.attname: getattr(one, field.attname) for field in one._meta.concrete_fields if field.name not in omitted
+    }
 
 
 def _values(row: models.Model) -> dict[str, Any]:

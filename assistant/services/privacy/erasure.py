@@ -7,8 +7,6 @@ continues after an interruption. One audit entry remains, with the number of row
 from __future__ import annotations
 
 import contextlib
-import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,26 +20,33 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 
-from assistant.models import AuditEntry, Conversation, EndUser, Membership, Tenant
+from assistant.models import Conversation, Membership, Tenant
+from assistant.models.tenants import ErasedTenant
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.knowledge.full_text import remove_deleted
-from assistant.services.privacy.ownership import exclusive_users, owned_models, owned_rows
+from assistant.services.privacy.names import names_of, replace_names
+from assistant.services.privacy.ownership import (
+    deletable_models,
+    exclusive_users,
+    is_hosts_own,
+    owned_models,
+    owned_rows,
+)
 from assistant.services.runs.cancelling import cancel_runs_and_wait
 from assistant.services.tenancy import audit_trail
+from assistant.services.tenancy.host import get_host, host_row
 
 BATCH = 500
-# Shorter names are not replaced, because they occur as parts of other words.
-MIN_NAME_LENGTH = 3
 
 
 def count_tenant(tenant: Tenant) -> dict[str, int]:
     """Return the number of rows by model that `erase_tenant` would delete."""
     user, people = get_user_model(), list(exclusive_users(tenant).values_list("pk", flat=True))
     counts = Counter({Tenant._meta.label: 1, user._meta.label: len(people)})
-    for model in {**owned_models(Tenant), **owned_models(user)}:
+    for model in {**owned_models(Tenant), **deletable_models(user)}:
         to_delete = Q(pk__in=[])
         for root, pks in ((Tenant, [tenant.pk]), (user, people)):
-            if model in owned_models(root):
+            if model in deletable_models(root):
                 to_delete |= Q(pk__in=owned_rows(model, root, pks).values("pk"))
         counts[model._meta.label] += model._base_manager.filter(to_delete).count()
     return dict(+counts)
@@ -50,20 +55,25 @@ def count_tenant(tenant: Tenant) -> dict[str, int]:
 def count_user(user: AbstractBaseUser) -> dict[str, int]:
     """Return the number of rows by model that `erase_user` would delete."""
     root = type(user)
-    counts = Counter({model._meta.label: owned_rows(model, root, [user.pk]).count() for model in owned_models(root)})
-    counts[root._meta.label] += 1
+    own = deletable_models(root)
+    counts = Counter({model._meta.label: owned_rows(model, root, [user.pk]).count() for model in own})
+    counts[root._meta.label] += 0 if is_hosts_own(user) else 1
     return dict(+counts)
 
 
 def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str, int]:
     """Delete a tenant, everything that belongs to it, and its users that belong to no other tenant.
 
-    The tenant is deactivated and its runs are cancelled first, so that no rows are added meanwhile.
+    The tenant is deactivated and its runs are cancelled first, so that no rows are added meanwhile. The tenant and the
+    users of a host project stay, unless `HostTenants.delete_tenant` deletes them; no sync makes the tenant again.
 
     Returns:
         The number of deleted rows by model.
     """
-    pk = tenant.pk
+    pk, row = tenant.pk, host_row(tenant)
+    if row is not None:
+        # A sync would activate the tenant again, and make it again later.
+        ErasedTenant.objects.get_or_create(external_id=str(row.pk))
     Tenant.objects.filter(pk=pk).update(is_active=False)
     cancel_runs_and_wait(tenant_id=pk)
     people = list(exclusive_users(tenant))
@@ -77,36 +87,50 @@ def erase_tenant(*, tenant: Tenant, actor: AbstractBaseUser | None) -> dict[str,
         _delete_orphaned_log_entries([*owned_models(Tenant), Tenant])
         remove_deleted()
         audit_trail.record(actor=actor, action="tenant.erase", target=f"tenant {pk}", details={"rows": dict(counts)})
+        host = get_host()
+        if host is not None and row is not None:
+            host.delete_tenant(row)
     # Again: a process that did not stop in time may have written since.
     configured_log().forget(threads)
     return dict(counts)
 
 
 def erase_user(*, user: AbstractBaseUser, actor: AbstractBaseUser | None) -> dict[str, int]:
-    """Delete a user and everything that belongs to them in all tenants; return the number of rows by model."""
-    pk = user.pk
+    """Delete a user and everything that belongs to them in all tenants; return the number of rows by model.
+
+    An account of a host project stays, unless `HostTenants.delete_user` deletes it.
+    """
+    pk, host = user.pk, get_host()
+    is_hosts = is_hosts_own(user)
     counts = _erase_person(user)
     audit_trail.record(actor=actor, action="user.erase", target=f"user {pk}", details={"rows": dict(counts)})
+    if host is not None and is_hosts:
+        host.delete_user(user)
     return dict(counts)
 
 
 def _erase_person(user: Any) -> Counter[str]:
     model, pk = type(user), user.pk
-    # They cannot sign in while they are deleted.
-    model._base_manager.filter(pk=pk).update(is_active=False)
+    is_hosts = is_hosts_own(user)
+    if not is_hosts:
+        # They cannot sign in while they are deleted.
+        model._base_manager.filter(pk=pk).update(is_active=False)
     cancel_runs_and_wait(user_id=pk)
     threads = _delete_event_logs(user_id=pk)
-    _delete_sessions(str(pk))
-    _replace_names(_names_of(user), f"user {pk}")
-    # Memberships go with the user, so that `erase_tenant` still finds the user after an interruption.
-    counts = _erase(model, pk, keep=Membership) + _delete(model, [pk])
+    replace_names(names_of(user), f"user {pk}", is_ours_alone=is_hosts)
+    if is_hosts:
+        counts = _erase(model, pk)
+    else:
+        _delete_sessions(str(pk))
+        # Memberships go with the user, so that `erase_tenant` still finds the user after an interruption.
+        counts = _erase(model, pk, keep=Membership) + _delete(model, [pk])
     configured_log().forget(threads)
     return counts
 
 
 def _erase(root: type[models.Model], pk: Any, *, keep: type[models.Model] | None = None) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for model in owned_models(root):
+    for model in deletable_models(root):
         if model is not keep:
             while batch := list(owned_rows(model, root, [pk]).order_by("pk").values_list("pk", flat=True)[:BATCH]):
                 counts += _delete(model, batch)
@@ -153,54 +177,3 @@ def _delete_event_logs(**filters: int) -> list[str]:
 def _delete_sessions(user: str) -> None:
     sessions = [row.pk for row in Session.objects.iterator() if row.get_decoded().get(SESSION_KEY) == user]
     Session.objects.filter(pk__in=sessions).delete()
-
-
-def _names_of(user: Any) -> list[str]:
-    end_user = EndUser.objects.filter(user=user).first()
-    names = [user.get_username(), *(getattr(user, name, "") for name in ("email", "first_name", "last_name"))]
-    names += [end_user.external_id, end_user.name] if end_user else []
-    return sorted({name for name in names if len(name) >= MIN_NAME_LENGTH}, key=len, reverse=True)
-
-
-def _replace_names(names: Sequence[str], replacement: str) -> None:
-    """Replace a person's names in audit entries and in Django's admin log."""
-    if not names:
-        return
-    pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names), re.IGNORECASE)
-
-    def mentions(*fields: str) -> Q:
-        wanted = Q()
-        # Names that are not ASCII cannot be searched: JSON is stored with them escaped, and SQLite ignores the case of
-        # ASCII letters only. All rows are read then.
-        if all(name.isascii() for name in names):
-            for field in fields:
-                for name in names:
-                    wanted |= Q(**{f"{field}__icontains": name})
-        return wanted
-
-    for entry in AuditEntry.objects.filter(mentions("target", "details")):
-        before = entry.target, entry.details
-        entry.target, entry.details = (
-            pattern.sub(replacement, entry.target),
-            _replace_in_json(entry.details, pattern, replacement),
-        )
-        if (entry.target, entry.details) != before:
-            entry.save(update_fields=["target", "details"])
-    for line in LogEntry.objects.filter(mentions("object_repr", "change_message")):
-        before = line.object_repr, line.change_message
-        line.object_repr = pattern.sub(replacement, line.object_repr)
-        line.change_message = _replace_in_message(line.change_message, pattern, replacement)
-        if (line.object_repr, line.change_message) != before:
-            line.save(update_fields=["object_repr", "change_message"])
-
-
-def _replace_in_json(details: Any, pattern: re.Pattern[str], replacement: str) -> Any:
-    return json.loads(pattern.sub(replacement, json.dumps(details, ensure_ascii=False)))
-
-
-def _replace_in_message(message: str, pattern: re.Pattern[str], replacement: str) -> str:
-    """Replace in a message of Django's admin log, which is JSON or a sentence."""
-    try:
-        return json.dumps(_replace_in_json(json.loads(message), pattern, replacement))
-    except ValueError:
-        return pattern.sub(replacement, message)

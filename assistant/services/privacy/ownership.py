@@ -17,7 +17,8 @@ from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models import Q, QuerySet
 
-from assistant.models import Tenant
+from assistant.models import EndUser, Tenant
+from assistant.services.tenancy.host import get_host
 
 Model = type[models.Model]
 Key = models.ForeignKey[Any, Any]
@@ -76,8 +77,29 @@ def owned_rows(model: Model, root: Model, pks: list[Any]) -> QuerySet[Any]:
     return model._base_manager.filter(pk__in=rows.values("pk"))
 
 
+def deletable_models(root: Model) -> dict[Model, tuple[str, ...]]:
+    """Return the owned models whose rows may be deleted and exported with a row of `root`.
+
+    Rows of a host project's models that belong to one of its users are the project's to delete.
+    """
+    found = owned_models(root)
+    if get_host() is None or root is Tenant:
+        return found
+    return {model: lookups for model, lookups in found.items() if model._meta.app_label == "assistant"}
+
+
+def is_hosts_own(user: Any) -> bool:
+    """Return whether a user is an account of a host project, and no end user made here."""
+    return get_host() is not None and not EndUser.objects.filter(user=user).exists()
+
+
 def exclusive_users(tenant: Tenant) -> QuerySet[Any]:
-    """Return the users who belong to this tenant alone, except superusers."""
+    """Return the users to delete with a tenant: those who belong to it alone, except superusers and a host's own."""
+    found = _exclusive_users(tenant)
+    return found if get_host() is None else found.filter(pk__in=EndUser.objects.filter(tenant=tenant).values("user"))
+
+
+def _exclusive_users(tenant: Tenant) -> QuerySet[Any]:
     users = get_user_model()._base_manager.filter(memberships__tenant=tenant, is_superuser=False)
     others = get_user_model()._base_manager.filter(memberships__in=_other_memberships(tenant))
     return users.exclude(pk__in=others.values("pk")).distinct()

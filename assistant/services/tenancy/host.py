@@ -33,6 +33,8 @@ class HostTenants(ABC):
     `tenant_model` is your tenant model, as "app.Model". `membership_model` is the model of its memberships, also the
     `through` model of a many-to-many field, as "app.Model_field"; empty if memberships are not rows of a model.
 
+    `name_fields` lists fields of your user model that hold a name and are not called so.
+
     `tenant_paths` gives, for models whose relations do not show it, the lookup from a row to its tenant, such as
     `{"shop.Parcel": "order__customer__account"}`. It may end at a column with your tenant's primary key. `tenantless`
     lists models, as "app.Model", or whole apps whose rows belong to no tenant.
@@ -42,6 +44,7 @@ class HostTenants(ABC):
     membership_model: ClassVar[str] = ""
     tenant_paths: ClassVar[Mapping[str, str]] = {}
     tenantless: ClassVar[Collection[str]] = ()
+    name_fields: ClassVar[Collection[str]] = ()
 
     @abstractmethod
     def values(self, row: Any) -> TenantValues:
@@ -64,6 +67,26 @@ class HostTenants(ABC):
 
     def on_created(self, tenant: Tenant, row: Any) -> None:  # noqa: B027 - not every project needs it
         """Called once for each new tenant, in the transaction that creates it, for example to add an assistant."""
+
+    def export_user(self, user: Any) -> Mapping[str, Iterable[Any]]:
+        """Return your own data of a user for an export: rows of your models, or mappings, by the name of their file.
+
+        By default nothing. The user's own row is part of every export, without the password.
+        """
+        return {}
+
+    def export_tenant(self, row: Any) -> Mapping[str, Iterable[Any]]:
+        """Return your own data of a tenant for an export, as `export_user` does; by default its row."""
+        return {row._meta.label: [row]}
+
+    def delete_user(self, user: Any) -> None:  # noqa: B027 - the default is to do nothing
+        """Called after everything of a user that the assistant has was deleted. By default the account stays."""
+
+    def delete_tenant(self, row: Any) -> None:  # noqa: B027 - the default is to do nothing
+        """Called after everything that the assistant has of a tenant was deleted, in the transaction that deletes it.
+
+        By default your tenant and its users stay, and the tenant is not made again until `restore_tenant`.
+        """
 
 
 def get_host() -> HostTenants | None:
@@ -111,6 +134,14 @@ def host_model() -> Any | None:
     """Return the project's own tenant model, or None if it has none."""
     host = get_host()
     return None if host is None else apps.get_model(host.tenant_model)
+
+
+def host_row(tenant: Tenant) -> Any | None:
+    """Return the project's own row that a tenant follows, or None if there is none."""
+    model = host_model()
+    if model is None or tenant.external_id is None:
+        return None
+    return model._default_manager.filter(pk=tenant.external_id).first()
 
 
 def models_without_tenant() -> list[Any]:

@@ -110,7 +110,7 @@ def _spread(start: Mapping[Model, int], candidates: list[Model], distances: rang
     found = dict(start)
     for distance in distances:
         for model in [model for model in candidates if model not in found]:
-            if any(found.get(key.related_model, distance) < distance for key in _keys(model)):  # type: ignore[arg-type]
+            if any(found.get(key.related_model, distance) < distance for key in _keys(model)):
                 found[model] = distance
     return found
 
@@ -124,7 +124,7 @@ def _host_condition(host: Model, model: Model, distances: Mapping[Model, int]) -
     if model is host:
         return f"{_quoted(_pk(host).column)} = {_visible_host_keys(host)}"
     far = distances[model]
-    near = [key for key in _keys(model) if distances.get(key.related_model, far) < far]  # type: ignore[arg-type]
+    near = [key for key in _keys(model) if distances.get(key.related_model, far) < far]
     keys = [key for key in near if not key.null] or near
     leads = [_leads_by(host, model, key) for key in keys]
     if not keys[0].null:

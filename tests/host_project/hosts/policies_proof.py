@@ -11,7 +11,9 @@ from assistant.models import Tenant
 from assistant.operations import all_tenants
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.row_scope import tenant_scope
-from tripwire_proof import staged
+from staging import prepare
+
+staged = prepare()
 
 role = os.environ["HOST_ROLE"]
 # Users are looked up before their tenant is known.

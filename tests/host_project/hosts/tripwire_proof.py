@@ -1,27 +1,14 @@
 """Offers every row of both tenants to a tool of each, which forgot its filter, and prints what was let through."""
 
 import asyncio
-import importlib
 import io
 import json
 
-from django.conf import settings
 from django.core.management import call_command
 
 from assistant.models import Tenant
 from assistant.toolkit import ForeignRow, TenantInfo, Tool, ToolContext
-
-stage = importlib.import_module(f"{settings.HOST}.stage")
-
-
-def prepare():
-    """Make the tables and both tenants; return their rows by slug."""
-    for app in ("people", settings.HOST):
-        if app in settings.INSTALLED_APPS:
-            call_command("makemigrations", app, verbosity=0)
-    importlib.invalidate_caches()
-    call_command("migrate", verbosity=0)
-    return {slug: stage.fill(slug) for slug in ("acme", "globex")}
+from staging import prepare, stage
 
 
 def is_given(tenant, rows):
