@@ -26,7 +26,8 @@ from assistant.services.mcp_servers.tool_listings import change_of, decide_tool,
 from assistant.services.tenancy.members import find_member
 from assistant.services.toolcalls.direct_call import ToolCall, call_tool
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset, effective_tools
+from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Registry, TenantInfo, Tool, ToolContext, ToolResult, UserInfo
 from assistant.toolkit.guards.internal_hosts import parse_internal_host
 from tests.base import Cast

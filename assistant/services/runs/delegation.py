@@ -13,12 +13,14 @@ from assistant.core.toolcalls.tool_search import SearchingToolset
 from assistant.core.turn.agents import Agent
 from assistant.core.values.messages import ToolCall
 from assistant.core.values.settings import AssistantSettings
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.models import Assistant
 from assistant.services.assistants.configuration import prompt_of, settings_of, with_prompt
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider, model_of
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.toolcalls.interceptors import with_interceptors
-from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset
+from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 
@@ -97,7 +99,7 @@ class DelegatingToolset:
         agents = [self._agent(row).as_tool() for row in await self._delegates()]
         return [*own, *(agent for agent in agents if agent.name not in taken)]
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         delegates = {row.tool_name: row for row in await self._delegates()}
         admissions = await self._toolset.admit(calls, read)
         return [

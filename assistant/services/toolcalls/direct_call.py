@@ -17,11 +17,13 @@ from assistant.core.toolcalls.run_call import CallEnvironment
 from assistant.core.values.deadline import Deadline
 from assistant.core.values.events import Custom
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.services.db.threads import in_database
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.direct_journal import CallJournal
 from assistant.services.toolcalls.interceptors import tool_interceptors
-from assistant.services.toolpolicy.policy import TenantToolset, effective_tools
+from assistant.services.toolpolicy.policy import effective_tools
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Tool, ToolContext, ToolResult
 from assistant.toolkit.logs import run_log_context
 
@@ -61,7 +63,7 @@ class _RecordingToolset(TenantToolset):
     tool: Tool | None = None
     outage: str = ""
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         admissions = await super().admit(calls, read)
         self.tool = next((admission.tool for admission in admissions if admission.policy != "off"), None)
         self.outage = next((admission.outage for admission in admissions), "")

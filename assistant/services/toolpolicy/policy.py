@@ -10,13 +10,10 @@ from typing import Any, Literal
 from django.contrib.auth.models import Permission
 from django.db.models import Exists, Q, QuerySet
 
-from assistant.core.toolcalls.protocols import Admission, Policy
-from assistant.core.values.messages import ToolCall
+from assistant.core.toolcalls.protocols import Policy
 from assistant.core.values.untrusted import named
 from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
-from assistant.services.db.threads import in_database_with_retry
-from assistant.services.mcp_servers.health_checks import refresh_stale_listings
 from assistant.services.mcp_servers.tools import RemoteTool, remote_tools
 from assistant.services.toolpolicy import catalogue
 from assistant.services.toolpolicy.switch_query import COLUMNS, StoredSwitches, Switch, read_switches, switch_columns
@@ -48,7 +45,9 @@ class PolicyDecision:
 class EffectiveTool:
     """A tool with its policy; `config` and `secrets` are empty if it is off.
 
-    `outage` says why a tool that would otherwise be on or ask cannot be used: its server is unavailable.
+    `outage` says why a tool that would otherwise be on or ask cannot be used: its server is unavailable. `warning` is
+    for a person who is asked because the model has read untrusted text. `without_read` is the decision for a call of a
+    tool with destinations that are all trusted.
     """
 
     tool: Tool
@@ -58,6 +57,8 @@ class EffectiveTool:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_remote: bool = False
     outage: str = ""
+    warning: str = ""
+    without_read: PolicyDecision | None = None
 
 
 def decide(
@@ -207,6 +208,8 @@ def effective_tools(
                 decision.secrets,
                 is_remote=entry is not None,
                 outage=refusal or "" if is_outage else "",
+                warning=f"This conversation has read {named(read)}." if decision.layer == "content" else "",
+                without_read=decide_with(refusal=refusal, read=()) if read and tool.destinations else None,
             )
         )
     return effective
@@ -243,48 +246,3 @@ def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
         Q(user=user_id) | Q(group__user=user_id), codename__in={name.partition(".")[2] for name in needed}
     ).values_list("content_type__app_label", "codename")
     return needed & {f"{app_label}.{codename}" for app_label, codename in found}
-
-
-class TenantToolset:
-    """A run's tools, with policies read from the database for every offer and every batch of calls.
-
-    The first offer is made from `initial`, which the transaction that opened the run has read.
-    """
-
-    def __init__(
-        self,
-        *,
-        tenant_id: int,
-        user_id: UserId,
-        assistant_id: int | None,
-        narrowing: Collection[str] | None = None,
-        initial: Sequence[EffectiveTool] | None = None,
-    ) -> None:
-        self._read = partial(
-            effective_tools, tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id, narrowing=narrowing
-        )
-        self._initial = initial
-        self._tenant_id = tenant_id
-
-    async def offered(self) -> Sequence[Tool]:
-        """Return the tools whose policy is on or ask."""
-        initial, self._initial = self._initial, None
-        found = await in_database_with_retry(self._read) if initial is None else initial
-        if any(entry.is_remote for entry in found):
-            refresh_stale_listings(self._tenant_id)
-        return [entry.tool for entry in found if entry.policy != "off"]
-
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
-        """Return the current policy for each call; switches changed since the offer count."""
-        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._read, read=read)}
-        tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
-        return [_admission(found.get(call.name), tools) for call in calls]
-
-
-def _admission(entry: EffectiveTool | None, tools: Mapping[str, Tool]) -> Admission:
-    if entry is None:
-        unknown = decide(None, tenant=None, assistant=None)
-        return Admission(None, unknown.policy, unknown.rule, callable_names=tuple(tools), tools=tools)
-    return Admission(
-        entry.tool, entry.policy, entry.rule, entry.config, entry.secrets, tuple(tools), tools, outage=entry.outage
-    )

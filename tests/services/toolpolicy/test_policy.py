@@ -15,8 +15,9 @@ from assistant.core.values.messages import ToolCall
 from assistant.models import Membership, ToolSetting
 from assistant.services.db.threads import in_database
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.policy import EffectiveTool, TenantToolset, decide, effective_tools
+from assistant.services.toolpolicy.policy import EffectiveTool, decide, effective_tools
 from assistant.services.toolpolicy.switch_query import Switch
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import Registry, Tool, tool
 from tests.base import Cast, make_cast
 from tests.factories import switch_tool
