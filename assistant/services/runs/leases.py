@@ -17,9 +17,10 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 
-# The process of a run that has not renewed its lease for this long is taken for dead.
+# A run whose process has not renewed the lease for this long counts as dead.
 LEASE = timedelta(seconds=15)
-# Shorter, because recovering a run takes milliseconds, and if that process dies too, readers wait for the next.
+# The lease of the process that recovers a dead run. Short, because recovery takes milliseconds, and if that process
+# dies too, readers wait for the next one.
 RECOVERY_LEASE = timedelta(seconds=5)
 
 
@@ -43,7 +44,8 @@ def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
 # Prepared, because it is run for every answer in progress, every few seconds at least.
 _CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_until", pk=int, tenant_id=int, owner=str)
 
-# For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than one by one.
+# For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than an UPDATE
+# for each row.
 _CHECKPOINTS = """
 UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
 FROM (VALUES {rows}) new (pk, owner, partial, seq)

@@ -26,7 +26,7 @@ from assistant.services.runs import recovery
 from assistant.services.runs.follow_run import run_entries
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.recovery import UNKNOWN_EVENTS, recover_dead_runs
+from assistant.services.runs.recovery import SKIPPED_NUMBERS, recover_dead_runs
 from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.toolkit import TenantInfo, Tool, ToolContext, ToolResult, tool
@@ -145,7 +145,7 @@ async def test_a_run_that_told_nothing_before_the_crash_begins_and_ends(run: Run
     entries = (await log.open(str(run.conversation_id))).read(Position(run.number, 0))
     assert [json.loads(entry.frame)["type"] for entry in entries] == ["RUN_STARTED", "RUN_ERROR"]
     # For all that is known, something was told, and is lost.
-    assert [entry.seq for entry in entries] == [UNKNOWN_EVENTS + 1, UNKNOWN_EVENTS + 2]
+    assert [entry.seq for entry in entries] == [SKIPPED_NUMBERS + 1, SKIPPED_NUMBERS + 2]
 
 
 @pytest.mark.usefixtures("unrecorded")
@@ -163,7 +163,7 @@ async def test_numbers_go_on_where_the_log_ends_if_it_has_all(run: Run, kept: li
     assert await recover_dead_runs(log=log, owner="heir") == 1
     text_end, end = thread_log.read(Position(key.number, max(kept, default=3)))
     assert end.is_end
-    assert end.seq == text_end.seq + 1 == (3 + UNKNOWN_EVENTS if is_lost else kept[-1]) + 2
+    assert end.seq == text_end.seq + 1 == (3 + SKIPPED_NUMBERS if is_lost else kept[-1]) + 2
 
 
 @pytest.mark.usefixtures("unrecorded")
