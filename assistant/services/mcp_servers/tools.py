@@ -41,8 +41,8 @@ def remote_tools(*, tenant_id: int, user_id: UserId | None, taken: Collection[st
     """Return the tools of the tenant's active servers in a fixed order, with one query.
 
     Args:
-        user_id: Whose credentials count; None ignores credentials, for pages about all members.
-        taken: Names of local tools. Outside tools with these names are left out.
+        user_id: the member whose credentials are checked; None to ignore credentials, for pages about all members.
+        taken: names of local tools. Outside tools with these names are left out.
     """
     own = McpCredential.objects.of_member(user_id or 0).filter(server=OuterRef("server"), server__tenant_id=tenant_id)
     rows = (

@@ -49,7 +49,7 @@ def rotate() -> Iterator[Rotation]:
 
 def _rotate(model: type[models.Model], name: str) -> Rotation:
     result, first, every = Rotation(f"{model._meta.label}.{name}"), Fernet(settings.FIELD_ENCRYPTION_KEYS[0]), cipher()
-    # Of all tenants, because the keys are the deployment's. Cast, because the field would decrypt the value.
+    # Rows of all tenants, because the keys are the deployment's. The cast prevents the field from decrypting the value.
     rows = model._base_manager.annotate(stored=Cast(F(name), TextField())).exclude(stored="").order_by("pk")
     last: Any = None
     while batch := list((rows if last is None else rows.filter(pk__gt=last)).values_list("pk", "stored")[:BATCH_ROWS]):

@@ -255,7 +255,7 @@ def with_tenants(execute: Callable[..., Any], sql: Any, params: Any, many: bool,
         execute(setting + statement, params, False, context)
         cursor.nextset()
         return None
-    # The driver may send these in a pipeline, which allows one statement per message.
+    # The driver may send the repetitions in a pipeline, which allows one statement per message.
     with transaction.atomic(using=context["connection"].alias):
         execute(setting, None, False, context)
         return execute(sql, params, True, context)
