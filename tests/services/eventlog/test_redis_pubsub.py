@@ -8,13 +8,13 @@ import uuid
 import uvloop
 
 from assistant.services.eventlog.log import Position
-from tests.services.eventlog.test_log import REDIS_URL, entries, over_a_line, until, write
+from tests.services.eventlog.test_log import REDIS_URL, direct_and_relayed_logs, entries, until, write
 
 THREADS, CUTS, CUT_SECONDS = 100, 5, 0.3
 
 
 async def open_while_it_breaks() -> None:
-    line, here, there = await over_a_line()
+    line, here, there = await direct_and_relayed_logs()
     await here.start()
     await there.start()
     try:
