@@ -53,7 +53,7 @@ WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
-# Limits by name, for tenants that have no limits of their own and for each of their members.
+# Limits by name for tenants, and for each of their members, without limits of their own.
 TENANT_LIMITS = _env.limits("TENANT_LIMITS")
 MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
 # Open websockets and event streams of all tenants in one server process; 0: no limit.

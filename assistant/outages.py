@@ -1,4 +1,4 @@
-"""Answers 503 for pages of the site while the database or Redis cannot be reached."""
+"""Answers 503 for pages of the site while the database or Redis is away."""
 
 from __future__ import annotations
 

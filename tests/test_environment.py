@@ -75,7 +75,7 @@ def test_an_invalid_database_url_is_named() -> None:
     assert done.returncode != 0 and "The environment variable DATABASE_URL " in done.stderr
 
 
-def test_redis_can_be_a_unix_socket() -> None:
+def test_redis_may_be_at_a_socket() -> None:
     assert run("manage.py", "check", REDIS_URL="unix:///run/redis.sock").returncode == 0
 
 

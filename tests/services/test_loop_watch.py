@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator
 
@@ -67,10 +68,14 @@ async def test_a_task_that_waits_is_not_reported() -> None:
 
 
 async def test_stopping_ends_the_thread() -> None:
+    others = set(threading.enumerate())
     watch = LoopWatch()
     watch.start()
+    [thread] = [one for one in threading.enumerate() if one.name == "loop-watch" and one not in others]
     await asyncio.sleep(0.12)
     watch.stop()
+    await asyncio.to_thread(thread.join, 10)
+    assert not thread.is_alive()
     before = counted("hold_the_loop")
     await asyncio.create_task(hold_the_loop(0.4))
     await asyncio.sleep(0.2)

@@ -17,10 +17,9 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
 from assistant.toolkit.context import UserId
 
-# A run whose process has not renewed the lease for this long counts as dead.
+# The process of a run that has not renewed its lease for this long is taken for dead.
 LEASE = timedelta(seconds=15)
-# The lease of the process that recovers a dead run. Short, because recovery takes milliseconds, and if that process
-# dies too, readers wait for the next one.
+# Shorter, because recovering a run takes milliseconds, and if that process dies too, readers wait for the next.
 RECOVERY_LEASE = timedelta(seconds=5)
 
 

@@ -228,9 +228,9 @@ class Runs:
         # For all tenants: this is the deployment's own work.
         set_all_tenants()
         next_expiry_at = 0.0
-        for number in itertools.count():
+        for turn in itertools.count():
             try:
-                began, is_due = timezone.now(), number % RECOVERIES_PER_RENEWAL == 0
+                began, is_due = timezone.now(), turn % RECOVERIES_PER_RENEWAL == 0
                 if own_runs := self._own_runs():
                     if is_due:
                         for pk in await in_database(renew_leases, owner=self.owner, runs=own_runs):

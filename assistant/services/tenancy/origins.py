@@ -35,7 +35,7 @@ def is_allowed_origin(headers: Mapping[str, str]) -> bool:
 
 
 def is_secure(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-    """Return whether the request came by https, to this server or to the proxy that sets SECURE_PROXY_SSL_HEADER."""
+    """Return whether the request came by https, here or at the proxy named by SECURE_PROXY_SSL_HEADER."""
     trusted = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
     if trusted:
         name, wanted = trusted
