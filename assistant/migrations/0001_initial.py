@@ -155,7 +155,7 @@ class Migration(migrations.Migration):
             name='Run',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('run_id', models.CharField(help_text="The id that the client gave the run; unique within its conversation.", max_length=128)),
+                ('run_id', models.CharField(help_text="The client's id of it; unique within its conversation.", max_length=128)),
                 ('number', models.PositiveIntegerField(help_text='Counts the runs of a conversation from 1.')),
                 ('status', models.CharField(choices=[('running', 'Running'), ('finished', 'Finished'), ('waiting', 'Waiting for an approval'), ('cancelled', 'Cancelled'), ('failed', 'Failed'), ('interrupted', 'Interrupted')], default='running', max_length=12)),
                 ('provider_name', models.CharField(blank=True, max_length=100)),

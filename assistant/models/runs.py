@@ -29,9 +29,7 @@ class Run(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="runs")
-    run_id = models.CharField(
-        max_length=128, help_text="The id that the client gave the run; unique within its conversation."
-    )
+    run_id = models.CharField(max_length=128, help_text="The client's id of it; unique within its conversation.")
     number = models.PositiveIntegerField(help_text="Counts the runs of a conversation from 1.")
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
     prompt_version = models.ForeignKey(

@@ -77,11 +77,11 @@ async def aadmit(
     tenant_slug: str = "",
     assistant_slug: str = "",
 ) -> Caller:
-    """Do what `admit` does, from async code. The tenant scope is set for the task that awaits this."""
+    """As `admit`, from async code: the tenant is entered for the task that awaits this."""
     caller = await in_database(
         admit, credentials, door, scopes=scopes, tenant_slug=tenant_slug, assistant_slug=assistant_slug
     )
-    # The scope that `admit` has set in its thread does not apply to the task that waits for it.
+    # What a thread enters is not seen by the task that waited for it.
     set_tenants(caller.member.tenant_id)
     return caller
 

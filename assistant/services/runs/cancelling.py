@@ -1,4 +1,4 @@
-"""Cancels runs in any process: those whose tenant, user or assistant has lost access, and those of a filter."""
+"""Cancels running runs, in whichever process they run, whose tenant, user or assistant has lost access."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.utils import timezone
 from assistant.models import Membership, Run
 from assistant.services.runs.leases import mark_for_cancel
 
-# A process notices a cancellation within five seconds, at a checkpoint or in its housekeeping; then its tools must end.
+# A process notices a cancellation within five seconds, with a checkpoint or its housekeeping. Then tools have to end.
 CANCEL_WAIT_SECONDS = 15.0
 
 
 def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
-    """Mark a process's runs for cancellation if tenant, user or assistant is inactive or the membership has ended.
+    """Mark for cancellation those runs of a process whose tenant, user or assistant is inactive or membership ended.
 
     Args:
         owner: the process.
@@ -39,12 +39,12 @@ def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
     return pks
 
 
-def cancel_runs_and_wait(**filters: Any) -> None:
-    """Cancel the running runs that match `filters`, and wait until they have ended, at most `CANCEL_WAIT_SECONDS`.
+def cancel_runs_and_wait(**whose: Any) -> None:
+    """Cancel the running runs of this filter, and wait for up to `CANCEL_WAIT_SECONDS` until they have ended.
 
-    It does not wait for runs of dead processes, whose lease has expired. For synchronous code: it sleeps.
+    It does not wait for runs of dead processes, whose lease has expired.
     """
-    running = Run.objects.filter(**filters, status=Run.Status.RUNNING)
+    running = Run.objects.filter(**whose, status=Run.Status.RUNNING)
     mark_for_cancel(running)
     until = time.monotonic() + CANCEL_WAIT_SECONDS
     while running.filter(lease_until__gt=timezone.now()).exists() and time.monotonic() < until:

@@ -44,13 +44,13 @@ class RunSetup:
     """What a new run's plan is built from.
 
     Attributes:
-        settings: the assistant's settings, with the changes that the request makes.
-        decisions: the decisions on calls that waited for approval, by call id.
+        settings: the assistant's, as changed by the request.
+        decisions: by call id, on the calls that wait for approval.
         has_delegates: whether the assistant may call others as tools.
-        summary: the summary of the older part of the conversation; "" if there is none.
+        summary: of the older part of the conversation, "" if there is none.
         position: the position in the conversation of the first message that the run adds.
         has_webhooks: whether the tenant has active webhooks.
-        quotas: the quotas of the tenant and the member.
+        quotas: of the tenant and the member.
         allowances: what the quotas leave to this run.
         is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
         allowed_tools: the names of the only tools that the caller wants used; None for all.
@@ -228,7 +228,7 @@ def begin_run(
             assistant=assistant,
             run_id=run_id,
             number=conversation.run_count + 1,
-            prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation, unknown to mypy
+            prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
             provider_name=choice.name,
             model=choice.model,
             reserved_tokens=expected.tokens,
@@ -256,7 +256,7 @@ def begin_run(
         tools=tuple(tools),
         client_tools=(),
         decisions={},
-        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - as above
+        has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
         position=conversation.message_count + len(new),
         has_webhooks=state.has_webhooks,

@@ -39,7 +39,7 @@ def quotas_of(tenant: Tenant) -> Quotas:
     if own is not None:
         return Quotas(_quota("tenant", own, of_tenants), _quota("member", own, of_members))
     cached = _deployment_quotas.get("quotas")
-    # Cached while the settings are the same objects, because it is needed for every run.
+    # Cached for the same settings, because every turn asks.
     if cached is None or cached[0] is not of_tenants or cached[1] is not of_members:
         cached = of_tenants, of_members, Quotas(_quota("tenant", None, of_tenants), _quota("member", None, of_members))
         _deployment_quotas["quotas"] = cached

@@ -1,4 +1,4 @@
-"""Connections to the database: database threads keep theirs, and requests close theirs."""
+"""Connections to the database: those of database threads last, those of requests end with them."""
 
 from __future__ import annotations
 
