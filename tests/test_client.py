@@ -144,7 +144,7 @@ async def test_nothing_of_the_context_reaches_the_model() -> None:
     assert "t0p-secret" not in repr(model.requests)
 
 
-async def test_plain_functions_and_dotted_names_are_tools() -> None:
+async def test_functions_and_names_of_tools_are_accepted() -> None:
     def now() -> str:
         """Tell the time."""
         return "noon"
