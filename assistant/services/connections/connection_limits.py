@@ -1,6 +1,6 @@
 """Limits how many websockets and event streams a tenant and a member may have open.
 
-They are counted over all processes if Redis is configured, and in this process alone otherwise.
+They are counted over all processes if Redis is configured, otherwise only in this process.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class LocalConnectionLimiter:
 
 
 class RedisConnectionLimiter:
-    """Counts the connections of all processes; those of this process alone while Redis cannot be reached."""
+    """Counts the connections of all processes; only those of this process while Redis cannot be reached."""
 
     def __init__(self, url: str) -> None:
         timeout = REDIS_TIMEOUT_SECONDS

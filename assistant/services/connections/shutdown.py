@@ -24,7 +24,7 @@ def is_shutting_down() -> bool:
 
 
 def must_end_streams() -> bool:
-    """Return whether the process was asked to end so long ago that event streams have to end now."""
+    """Return whether event streams have to end now: the process was asked to end `MAX_STREAM_SECONDS` ago."""
     return _began_at is not None and time.monotonic() - _began_at >= MAX_STREAM_SECONDS
 
 

@@ -63,7 +63,7 @@ def as_mapping(event: Event) -> dict[str, Any]:
 
 
 def stored_event(stored: Mapping[str, Any]) -> Event:
-    """Return the event that `as_mapping` gave.
+    """Return the event whose mapping `as_mapping` returned.
 
     A frame starts with its type, but databases do not keep the order of names. Encoding the event restores it.
     """

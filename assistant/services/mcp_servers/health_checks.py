@@ -30,7 +30,10 @@ CHECK_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The result of `examine`: a sentence for the user who asked, and a detail for operators."""
+    """The result of `examine`: a sentence for the user who asked, and a detail for operators.
+
+    `is_refused` is set if the server refused the credentials.
+    """
 
     is_healthy: bool
     sentence: str

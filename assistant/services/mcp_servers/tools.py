@@ -31,7 +31,7 @@ class RemoteTool:
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """A definition that is compared and hashed by its digest alone, for the cache."""
+    """A definition that is compared and hashed only by its digest, for the cache."""
 
     digest: str
     state: dict[str, Any] = field(compare=False, repr=False)

@@ -41,7 +41,7 @@ def encrypted_fields() -> list[tuple[type[models.Model], str]]:
 def rotate() -> Iterator[Rotation]:
     """Re-encrypt every value that is not encrypted with the first key, field by field.
 
-    May be interrupted and repeated. Values that change meanwhile are left alone: they are encrypted with the first key.
+    May be interrupted and repeated. Values that change meanwhile are skipped: they are encrypted with the first key.
     """
     for model, name in encrypted_fields():
         yield _rotate(model, name)

@@ -77,7 +77,7 @@ def owned_rows(model: Model, root: Model, pks: list[Any]) -> QuerySet[Any]:
 
 
 def exclusive_users(tenant: Tenant) -> QuerySet[Any]:
-    """Return the users who belong to this tenant alone, except superusers."""
+    """Return the users who belong to no other tenant, except superusers."""
     users = get_user_model()._base_manager.filter(memberships__tenant=tenant, is_superuser=False)
     others = get_user_model()._base_manager.filter(memberships__in=_other_memberships(tenant))
     return users.exclude(pk__in=others.values("pk")).distinct()

@@ -1,7 +1,7 @@
 """PostgreSQL's row-level security as a second defence: a query without a tenant filter finds no other tenant's rows.
 
 Every table whose rows lead to a tenant gets a policy, forced for its owner too, that compares them with the session
-variable `assistant.tenants`. Each statement sets that variable for its own transaction alone, in the same message, so
+variable `assistant.tenants`. Each statement sets that variable in the same message, for only its own transaction, so
 that a pooled connection never keeps a tenant.
 """
 

@@ -32,7 +32,7 @@ def store_files(*, key: RunKey, tenant_slug: str, call_pk: int, media: Sequence[
 
 
 def file_description(row: ToolFile, tenant_slug: str) -> dict[str, Any]:
-    """Return a file's description for clients; `url` is accessible to the member alone."""
+    """Return a file's description for clients; only the member can open `url`."""
     url = reverse("assistant:tool-file", kwargs={"tenant": tenant_slug, "file": row.pk})
     return {"name": row.name, "mediaType": row.media_type, "size": row.size, "url": url}
 
