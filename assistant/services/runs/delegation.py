@@ -1,6 +1,6 @@
 """Assistants as tools of others, each with its own prompt, model, tools and limits.
 
-An assistant that is called works for the same member, whose tools the policy function decides.
+The called assistant works for the same member, and the same policy function decides which tools it may use.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ def delegates_of(*, tenant_id: int, assistant_id: int) -> list[Delegate]:
 
 
 class DelegatingToolset:
-    """A member's tools for one assistant, and the assistants that it may call.
+    """A `Toolset` of a member's tools for one assistant and of the assistants that it may call.
 
     Args:
         narrowing: the names of the only tools allowed, here and for the assistants that are called; None for all.
-        initial: the tools that have been decided already, for the first offer.
+        initial: the tools for the first offer, if the policy has been read already.
     """
 
     def __init__(

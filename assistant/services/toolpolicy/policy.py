@@ -1,4 +1,4 @@
-"""The policy function: which tools a run may use and why, evaluated at the offer, each call and each approval."""
+"""The policy function: decides which tools a run may use, when they are offered, called and approved."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", 
 class PolicyDecision:
     """The policy for a tool; `rule` is a sentence that names the layer that decided.
 
-    `config` and `secrets` are the tool's settings, empty if it is off.
+    `config` and `secrets` are the tool's settings and secrets, empty if it is off.
     """
 
     policy: Policy
@@ -45,9 +45,10 @@ class PolicyDecision:
 class EffectiveTool:
     """A tool with its policy; `config` and `secrets` are empty if it is off.
 
-    `outage` says why a tool that would otherwise be on or ask cannot be used: its server is unavailable. `warning` is
-    for a person who is asked because the model has read untrusted text. `without_read` is the decision for a call of a
-    tool with destinations that are all trusted.
+    `outage` says why a tool whose policy would otherwise be on or ask cannot be used, because its outside server is
+    unavailable; else it is empty.
+    `warning` is for a person who is asked because the model has read untrusted text. `without_read` is the decision for
+    a call of a tool with destinations that are all trusted.
     """
 
     tool: Tool
@@ -75,14 +76,14 @@ def decide(
     """Combine the policies of all layers for a tool: off beats ask beats on.
 
     Args:
-        tool: The tool, or None if the catalogue has none of that name.
-        tenant: The tenant's switch. Without one the tool is off unless it is enabled by default.
-        assistant: The assistant's switch. Without one it follows the tenant.
-        has_permission: Whether the user has the permission that the tool requires, if any.
-        narrowing: The names of the tools that the client allows; None for all.
-        refusal: Why an outside server's tool cannot be used now, or "" if it can; None for other tools.
-        read: The sources of untrusted text that the model has read in this run.
-        after_untrusted: The tenant's rule for tools that are not read-only in such a run.
+        tool: the tool, or None if the catalogue has none of that name.
+        tenant: the tenant's switch. Without one the tool is off unless it is enabled by default.
+        assistant: the assistant's switch. Without one it follows the tenant.
+        has_permission: whether the user has the permission that the tool requires, if any.
+        narrowing: the names of the tools that the client allows; None for all.
+        refusal: why an outside server's tool cannot be used now, or "" if it can; None for other tools.
+        read: the sources of untrusted text that the model has read in this run.
+        after_untrusted: the tenant's rule for tools that are not read-only in such a run.
     """
     if tool is None:
         return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
@@ -163,10 +164,10 @@ def effective_tools(
     if tools require permissions, and another if the tenant has outside servers.
 
     Args:
-        assistant_id: The assistant whose switches count, or None for the tenant's alone.
-        narrowing: The names of the tools that the client allows; None for all.
-        switches: Saves a query if the caller has just read them, for an active member and assistant.
-        read: The sources of untrusted text that the model has read in this run.
+        assistant_id: the assistant whose switches apply too; None for only the tenant's.
+        narrowing: the names of the tools that the client allows; None for all.
+        switches: those of an active member and assistant, if the caller has just read them. Saves a query.
+        read: the sources of untrusted text that the model has read in this run.
     """
     tools = list(catalogue.registry())
     if switches is None:
