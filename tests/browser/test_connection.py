@@ -47,7 +47,7 @@ async def test_an_answer_goes_on_after_the_line_was_lost_in_the_middle(
     await ask(page, "Count")
     await expect(last_answer(page)).to_contain_text("Four")
     line.cut()
-    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    await expect(page.get_by_text("Connection lost. Reconnecting…").first).to_be_visible()
     gate.release()
     line.mend()
     await answered(page)
@@ -235,7 +235,7 @@ async def test_a_question_while_the_database_is_away_is_sent_again_by_itself(
     page = await shaky_browser.open()
     await ask(page, "Are you there?")
     await expect(page.locator(".turn.user .note")).to_have_text(
-        "The service is away for a moment. This is sent as soon as it is back."
+        "The service is unavailable for a moment. This is sent as soon as it is back."
     )
     await expect(last_answer(page)).to_have_text("I am back.")
     await expect(questions(page)).to_have_text(["Are you there?"])

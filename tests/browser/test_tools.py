@@ -97,7 +97,7 @@ async def test_a_person_answers_in_the_tools_place(page: Page, fake_provider: Fa
     await page.get_by_role("button", name="Answer instead").click()
     await page.get_by_role("button", name="Give this answer").click()
     await expect(page.get_by_role("alert").filter(has_text="Say what the result is")).to_be_visible()
-    await page.get_by_label("Result, in the tool's place").fill("Five, I say.")
+    await page.get_by_label("Result to use instead of running the tool").fill("Five, I say.")
     fake_provider.reply("Five.")
     await page.get_by_role("button", name="Give this answer").click()
     await expect(last_answer(page)).to_have_text("Five.")

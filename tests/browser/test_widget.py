@@ -320,7 +320,7 @@ async def test_a_revoked_key_ends_it_and_a_new_one_mends_it(shop: Shop, fake_pro
     page = await shop.visit()
     await open_widget(page)
     await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00:00Z")
-    await expect(page.get_by_text("Connection lost. Trying to come back…").first).to_be_visible()
+    await expect(page.get_by_text("Connection lost. Reconnecting…").first).to_be_visible()
     await ApiKey.objects.aupdate(revoked_at=None)
     await expect(page.locator(".trouble")).to_be_hidden()
     shop.problems.clear()
