@@ -1,4 +1,4 @@
-"""The admin form that a tool's declared settings and secrets become, and what a run makes of it."""
+"""The admin form of a tool's declared settings and secrets, and how a run receives them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORM = {"policy": "on", "config_currency": '"USD"', "config_most": "50", "config
 FORM |= {"config_greeting": "", "config_payees": '["Ada"]', "config_rate": "0.5", "secret_bank_key": "sk-canary-1"}
 
 
-def test_each_setting_is_a_field_of_its_kind(amys: Client, cast: Cast) -> None:
+def test_each_setting_has_a_field_of_its_type(amys: Client, cast: Cast) -> None:
     setting = switch_tool(cast.acme, "get_weather")
     address = f"{SETTINGS}{setting.pk}/change/"
     page = amys.get(address).content.decode()
@@ -65,7 +65,7 @@ def test_a_new_setting_of_a_tool_without_settings_is_a_switch(amys: Client, cast
 
 
 @pytest.mark.parametrize("query", ["", "?tool=no_such_tool", "?tool=%00"])
-def test_without_a_tool_of_ours_there_is_nothing_to_add(amys: Client, cast: Cast, query: str) -> None:
+def test_an_unknown_tool_has_no_add_form(amys: Client, cast: Cast, query: str) -> None:
     for answer in (amys.get(f"{SETTINGS}add/{query}"), amys.post(f"{SETTINGS}add/{query}", {"policy": "on"})):
         assert answer.status_code == 200 and "Choose the tool" in answer.content.decode()
     assert not ToolSetting.objects.exists()

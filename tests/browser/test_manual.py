@@ -1,4 +1,4 @@
-"""The documents in a browser: on a phone nothing is out of sight, and the list of all is at hand."""
+"""The documentation in a browser: everything fits a phone, and the contents can be opened."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_the_contents_open_above_the_document_on_a_phone(browser: Browser,
     await page.close()
 
 
-async def test_the_contents_stand_beside_the_document_on_a_screen(browser: Browser, uvicorn_server: Server) -> None:
+async def test_the_contents_are_beside_the_document_on_a_wide_screen(browser: Browser, uvicorn_server: Server) -> None:
     page = await read(browser, uvicorn_server, "rest", SCREEN)
     await expect(page.get_by_text("Contents", exact=True)).to_be_hidden()
     await page.get_by_role("navigation").get_by_role("link", name="Errors", exact=True).click()

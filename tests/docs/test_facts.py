@@ -1,4 +1,4 @@
-"""What the documents list is what the code has: variables, events, codes, dependencies, links."""
+"""Lists in the documents match the code: variables, events, codes, dependencies, links, files."""
 
 from __future__ import annotations
 
