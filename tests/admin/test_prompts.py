@@ -79,7 +79,7 @@ def test_a_published_version_cannot_be_edited(root: Client, cast: Cast, page: st
 def test_the_action_publishes_one_version_per_assistant(amys: Client, cast: Cast) -> None:
     drafts = [draft_prompt(assistant=cast.support, text=text).pk for text in ("One.", "Two.")]
     both = amys.post(LIST, {"action": "publish", "_selected_action": drafts}, follow=True)
-    assert "Select one version" in both.content.decode()
+    assert "Select only one version" in both.content.decode()
     amys.post(LIST, {"action": "publish", "_selected_action": drafts[1:]})
     assert published(cast) == [(3, "Two.")]
 

@@ -132,7 +132,7 @@ def test_a_form_without_a_valid_nonce_creates_no_key(amys: Client, cast: Cast) -
 
 def test_an_expired_key_cannot_be_created(amys: Client, cast: Cast) -> None:
     answer = amys.post(f"{KEYS}add/", new_key(cast, expires_at_0="2020-01-01", expires_at_1="00:00:00"))
-    assert b"This moment has passed" in answer.content
+    assert b"This time is in the past" in answer.content
     assert not ApiKey.objects.exists()
     amys.post(f"{KEYS}add/", new_key(cast, expires_at_0="2126-01-01", expires_at_1="00:00:00"))
     assert ApiKey.objects.get().expires_at is not None

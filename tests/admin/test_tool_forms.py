@@ -94,7 +94,7 @@ async def test_a_run_has_the_settings_and_secrets_that_the_form_gave(
             wrong.status_code == 200 and "less than or equal to 1000" in wrong.text and "This is not JSON" in wrong.text
         )
         page = (await _send(server, cast.amy, setting.pk, {})).text
-        assert "sk-canary-1" not in page and page.count("A secret. Stored; empty: it is kept.") == 1
+        assert "sk-canary-1" not in page and page.count("A secret, which is stored. Empty: it is kept.") == 1
         more = {**FORM, "secret_bank_key": "", "secret_pin": "sk-canary-2"}
         assert (await _send(server, cast.amy, setting.pk, more)).status_code == 302
         fake_provider.call("pay_out", {})

@@ -110,7 +110,7 @@ def test_a_server_is_tried_and_its_tools_are_let_in_on_its_page(amys: Client, ca
     server = add(amys, cast, url=outsider.url)
     tried = amys.post(f"{PAGES}{server.pk}/try/", follow=True).content.decode()
     assert "It lists 16 tools, over MCP 2026-07-28. It calls itself outside 7." in tried
-    assert "Answers, asked at" in tried
+    assert "Answers, checked at" in tried
     assert policy(cast, "crm__echo") == "off"
     ticked = tools_form(amys, server, echo={"is_let_in": "on"}, whoami={"is_let_in": "on", "needs_approval": "on"})
     assert amys.post(f"{PAGES}{server.pk}/change/", form(cast, url=outsider.url) | ticked).status_code == 302
