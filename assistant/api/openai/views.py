@@ -199,10 +199,10 @@ async def _texts(
         CompletionFailed: the run ended in an error.
     """
     member = caller.member
-    kept: tuple[int, dict[str, Any]] | None = None
+    outcome: tuple[int, dict[str, Any]] | None = None
     try:
         opened = await get_runs().open_stateless(member=member, assistant_slug=wanted.model, given=wanted.run)
-        ended, goes_on = False, claimed is not None
+        ended, keeps_running = False, claimed is not None
         try:
             async with aclosing(_entries(caller, opened, answer)) as entries:
                 async for entry in entries:
@@ -211,20 +211,20 @@ async def _texts(
                         yield text
                     if opened.setup is None and answer.text:
                         yield answer.text  # as a whole: an earlier request streamed it
-            goes_on = False
+            keeps_running = False
             if not answer.is_complete:
                 raise CompletionFailed("interrupted", "The answer broke off.")
         except CompletionFailed as exc:
-            kept = (exc.status, exc.body) if ended else None
+            outcome = (exc.status, exc.body) if ended else None
             raise
         finally:
             # At a shutdown runs get time to finish; only a disconnect cancels.
-            if not ended and not goes_on and not shutdown.is_shutting_down():
+            if not ended and not keeps_running and not shutdown.is_shutting_down():
                 _in_background(get_runs().cancel(member=member, run_id=opened.key.run_id))
-        kept = 200, header.completion(answer)
+        outcome = 200, header.completion(answer)
     finally:
         if claimed is not None:
-            await asyncio.shield(_in_background(in_database(_settle, member, claimed, kept)))
+            await asyncio.shield(_in_background(in_database(_settle, member, claimed, outcome)))
 
 
 async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGenerator[Entry]:
@@ -245,12 +245,12 @@ async def _entries(caller: Caller, opened: OpenedRun, answer: Answer) -> AsyncGe
             yield entry
 
 
-def _settle(member: Member, claimed: Claim, kept: tuple[int, dict[str, Any]] | None) -> None:
+def _settle(member: Member, claimed: Claim, outcome: tuple[int, dict[str, Any]] | None) -> None:
     """Store the outcome of a run that started, also an error, since tools may have run. Otherwise release the key."""
-    if kept is None:
+    if outcome is None:
         release_claim(member=member, claim=claimed)
     else:
-        store_answer(member=member, claim=claimed, status=kept[0], body=kept[1])
+        store_answer(member=member, claim=claimed, status=outcome[0], body=outcome[1])
 
 
 def _in_background(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
