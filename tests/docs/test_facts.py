@@ -128,7 +128,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("document", (*DOCUMENTS, *DECISIONS, ROOT / "SECURITY.md"), ids=lambda path: path.name)
 def test_files_named_in_the_documents_exist(document: Path) -> None:
     named = re.findall(r"`((?!app/|build/)[a-z_]+/[\w./-]+\.(?:py|md|js|json|yaml|html))`", document.read_text())
-    roots = (ROOT, ROOT / "assistant", ROOT / "docs", ROOT / "templates")
+    roots = (ROOT, ROOT / "assistant", ROOT / "docs", ROOT / "assistant/static/assistant")
     missing = {name for name in named if not any((root / name).exists() for root in roots)}
     assert missing - NEW_FILES == set()
 
