@@ -175,7 +175,9 @@ def load_demo_tenants() -> list[SignIn]:
     made: dict[str, Tenant] = {}
     for plan in TENANTS:
         tenant, is_new = Tenant.objects.get_or_create(
-            slug=plan.slug, defaults={"name": plan.name, "timezone": plan.timezone}
+            # The documents are shipped with the demo.
+            slug=plan.slug,
+            defaults={"name": plan.name, "timezone": plan.timezone, "trusts_documents": True},
         )
         made[plan.slug] = tenant
         for username, role in plan.people:
