@@ -41,9 +41,9 @@ TESTS: Mapping[str, Sequence[str]] = {
         f"{_ADMIN}::test_a_tools_secrets_are_never_shown",
         f"{_ADMIN}::test_a_key_is_shown_once_and_works",
         f"{_UNSEEN}::test_no_page_shows_a_stored_secret",
-        f"{_UNSEEN}::test_a_form_that_is_shown_again_shows_no_secret",
-        f"{_UNSEEN}::test_what_is_saved_leaves_no_secret_behind",
-        f"{_UNSEEN}::test_no_export_holds_a_secret",
+        f"{_UNSEEN}::test_a_form_shown_again_contains_no_secret",
+        f"{_UNSEEN}::test_saving_leaves_no_secret_in_history_or_session",
+        f"{_UNSEEN}::test_no_export_contains_a_secret",
     ),
 }
 
