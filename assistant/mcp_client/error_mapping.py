@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
 from assistant.mcp_client.errors import FailureKind, RemoteFailure
-from assistant.toolkit.guards.guarded_http import AnswerTooLong
+from assistant.toolkit.guards.guarded_http import ResponseTooLong
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 # The SDK's message for a stateful session that the server has dropped; the call was not run then.
@@ -58,7 +58,7 @@ def _classify(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("timeout", detail)
         case httpx2.ConnectError() | OSError():
             return RemoteFailure("unreachable", detail)
-        case MCPError() | AnswerTooLong() if _TOO_LONG.search(str(exc)):
+        case MCPError() | ResponseTooLong() if _TOO_LONG.search(str(exc)):
             return RemoteFailure("too long", detail)
         case MCPError() if exc.message == _SESSION_DROPPED:
             return RemoteFailure("ended", detail, was_not_run=True)

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from assistant.toolkit.guards.guarded_http import AnswerTooLong, guarded_client
+from assistant.toolkit.guards.guarded_http import ResponseTooLong, guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 
@@ -158,5 +158,5 @@ async def test_only_so_many_values_are_read_of_an_answer_and_of_an_event(web: We
         if is_read:
             assert len((await asked).content) == 9_000
             return
-        with pytest.raises(AnswerTooLong, match="400 values"):
+        with pytest.raises(ResponseTooLong, match="400 values"):
             await asked
