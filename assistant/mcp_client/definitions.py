@@ -33,7 +33,7 @@ _INVISIBLE = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text without characters that only a model would see."""
+    """Return the text without characters that only a model would see."""
     return _INVISIBLE.sub("", unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode()))
 
 
@@ -60,14 +60,14 @@ class ToolDefinition:
         return hashlib.sha256(_canonical(self.to_state()).encode()).hexdigest()
 
     def to_state(self) -> dict[str, Any]:
-        """The definition as JSON values, for the database."""
+        """Return the definition as JSON values, for the database."""
         state = asdict(self)
         unset = [name for name in ("is_destructive", "is_open_world") if state[name] is None]
         return {name: value for name, value in state.items() if name not in unset}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> ToolDefinition:
-        """The definition that `to_state` returned."""
+        """Return the definition that `to_state` returned."""
         return cls(**state)
 
 
@@ -91,7 +91,7 @@ class Listing:
 
 
 def read_listing(listed: Iterable[ListedTool]) -> Listing:
-    """The usable tools of a listing, at most `MAX_TOOLS`; of two with the same name the first."""
+    """Return the usable tools of a listing, at most `MAX_TOOLS`; of two with the same name the first."""
     found: dict[str, ToolDefinition] = {}
     left_out: dict[str, str] = {}
     for tool in listed:
@@ -107,7 +107,7 @@ def read_listing(listed: Iterable[ListedTool]) -> Listing:
 
 
 def _read(tool: ListedTool) -> ToolDefinition:
-    """One tool's definition. Raises `ValueError` if it could never be called, or is too long."""
+    """Return one tool's definition. Raises `ValueError` if it could never be called, or is too long."""
     if not 0 < len(tool.name) <= MAX_NAME or visible(tool.name) != tool.name:
         raise ValueError(f"its name must have 1 to {MAX_NAME} visible characters")
     _check_schemas(tool)
@@ -150,7 +150,7 @@ def visible_within(value: Any) -> Any:
 
 
 def difference(accepted: ToolDefinition, current: ToolDefinition) -> str:
-    """A unified diff of both definitions as indented JSON; empty if they are equal."""
+    """Return a unified diff of both definitions as indented JSON; empty if they are equal."""
     before, now = (
         json.dumps(one.to_state(), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
         for one in (accepted, current)

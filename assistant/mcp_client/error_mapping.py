@@ -21,7 +21,7 @@ _TOO_LONG = re.compile(r"response is longer than [\d,]+ (?:bytes|values)|event e
 
 
 def failure_of(exc: BaseException) -> RemoteFailure:
-    """The `RemoteFailure` for an exception of the SDK or of its HTTP client."""
+    """Return the `RemoteFailure` for an exception of the SDK or of its HTTP client."""
     leaves = list(_leaves(exc))
     for leaf in leaves:
         if isinstance(leaf, RemoteFailure):

@@ -34,7 +34,7 @@ class SessionPool:
         self._sessions = _Sessions(max_sessions)
 
     async def session(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None) -> RemoteSession:
-        """The open session of this key, or a new one. Raises `RemoteFailure`."""
+        """Return the open session of this key, or a new one. Raises `RemoteFailure`."""
         pooled = self._sessions.get(key)
         if pooled is None or pooled.task.done():
             pooled = self._sessions[key] = self._open(key, endpoint, on_tools)

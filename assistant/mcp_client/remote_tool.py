@@ -19,7 +19,7 @@ CallRemote = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
 
 
 def prefixed(prefix: str, name: str) -> str:
-    """The name of a server's tool for models: `prefix__name`, shortened to what every provider accepts.
+    """Return the name of a server's tool for models: `prefix__name`, shortened to what every provider accepts.
 
     A name that had to be changed ends in a part of its hash, so that no two names become equal.
     """
@@ -34,7 +34,7 @@ def prefixed(prefix: str, name: str) -> str:
 def remote_tool(
     *, name: str, definition: ToolDefinition, call: CallRemote, timeout: float, requires_approval: bool
 ) -> Tool:
-    """A tool that is run by `call`. Raises `InvalidTool` for an input schema that cannot be checked."""
+    """Return a tool that is run by `call`. Raises `InvalidTool` for an input schema that cannot be checked."""
 
     async def handler(arguments: dict[str, Any], /, context: ToolContext) -> ToolResult:
         return await call(arguments, context)

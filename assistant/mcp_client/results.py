@@ -29,7 +29,7 @@ FAILED = "The tool failed, and said nothing of why."
 
 
 def convert_result(result: CallToolResult) -> ToolResult:
-    """The result for the model and the page. A result that the server marks as an error stays one."""
+    """Return the result for the model and the page. A result that the server marks as an error stays one."""
     texts: list[str] = []
     files: list[Media] = []
     for block in result.content[:MAX_BLOCKS]:
@@ -76,7 +76,7 @@ def _resource(block: EmbeddedResource) -> str | Media:
 
 
 def _file(data: str, media_type: str, name: str) -> str | Media:
-    """A file of a type that pages may show; for any other a note that it was left out."""
+    """Return a file of a type that pages may show; for any other a note that it was left out."""
     kind = visible(media_type)[:60] or "unknown type"
     if len(data) > MAX_BYTES * 4 / 3 + 4:
         return f"[A file ({kind}) that is too large was left out.]"

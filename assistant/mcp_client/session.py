@@ -92,7 +92,7 @@ class RemoteSession:
             await self._on_tools(tuple(self.tools.values()))
 
     async def listed(self, name: str, *, no_older_than: float) -> ToolDefinition | None:
-        """The tool from a listing of at most `no_older_than` seconds ago; None if it was not listed.
+        """Return the tool from a listing of at most `no_older_than` seconds ago; None if it was not listed.
 
         An older listing is refreshed first, which finds changes that the server did not announce. Raises
         `RemoteFailure`.

@@ -212,7 +212,7 @@ _STREAM = OpenAIModel.stream
 
 
 def _request_id_header() -> dict[str, str]:
-    """A header with the request's id, so that the provider's log and this one can be compared.
+    """Return a header with the request's id, so that the provider's log and this one can be compared.
 
     Source: https://platform.openai.com/docs/api-reference/debugging-requests
     """
@@ -221,7 +221,7 @@ def _request_id_header() -> dict[str, str]:
 
 
 def _as_model_error(exc: Exception) -> ModelError:
-    """The `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
+    """Return the `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
     if isinstance(exc, ModelError):
         return exc
     causes = list(_causes(exc))

@@ -54,7 +54,7 @@ class EmbeddedModel:
 
 
 def prepared(request: ModelRequest) -> ModelRequest:
-    """The request as it is sent to the embedded model: with worked examples of the tools before the conversation."""
+    """Return the request as the embedded model gets it: shortened, and with worked examples of the tools."""
     turns = worked_turns(request.tools) if request.tools and not request.response_format else []
     budget = CONTEXT_TOKENS - ANSWER_TOKENS - sum(map(estimate, turns)) - _tokens_of_tools(request)
     messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))

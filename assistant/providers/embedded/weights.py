@@ -34,7 +34,7 @@ QWEN = Weights(
 
 
 def cache_directory() -> Path:
-    """The user's cache directory for this product, as the XDG base directory specification has it."""
+    """Return the user's cache directory for this product, as the XDG base directory specification has it."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "tenant-assistant"
 

@@ -21,7 +21,7 @@ _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 
 
 def failure(status: int | None, *words: object) -> ModelError:
-    """The error to raise for an HTTP status (None: unknown) and the codes and types that came with it."""
+    """Return the error to raise for an HTTP status (None: unknown) and the codes and types that came with it."""
     hint = " ".join(word for word in map(str, words) if _CODE.fullmatch(word)).lower()
     error = _by_hint(hint) or _by_status(status)
     error.add_note(f"status {status}, {hint or 'no code'}")
@@ -58,7 +58,7 @@ def _by_status(status: int | None) -> ModelError:
 
 
 def failure_in_stream(reported: Any) -> ModelError:
-    """The error to raise for an error object (or text) that came inside a stream with status 200."""
+    """Return the error to raise for an error object (or text) that came inside a stream with status 200."""
     if not isinstance(reported, dict):
         return failure(None)
     code = reported.get("code")

@@ -52,7 +52,7 @@ _clients: PerLoop[_Clients] = PerLoop(dict)
 
 
 async def client_of(url: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient | None) -> Client:
-    """The client for this address and key in this event loop, cached: building one takes 30 ms.
+    """Return the client for this address and key in this event loop, cached: building one takes 30 ms.
 
     Args:
         http_client: sends the requests; such a client is not cached. Default one of its own.
@@ -68,7 +68,7 @@ async def client_of(url: str, key: str, guard: UrlGuard | None, http_client: htt
 
 
 async def _open_client(url: str, key: str, guard: UrlGuard | None) -> AsyncGenerator[Client]:
-    """A client that is closed when the event loop shuts its asynchronous generators down, as `asyncio.run` does."""
+    """Yield a client, and close it when the event loop closes its asynchronous generators, as `asyncio.run` does."""
     client = _new_client(url, key, _new_http_client(guard))
     try:
         yield client

@@ -96,13 +96,13 @@ class Assembler:
                 self._finish = choice.finish_reason
 
     def take(self) -> list[Delta]:
-        """The deltas since the last call; adjacent ones of one kind are joined."""
+        """Return the deltas since the last call; adjacent ones of one kind are joined."""
         self._settle()
         deltas, self._deltas = self._deltas, []
         return deltas
 
     def finish(self, *, is_closed: bool) -> Reply:
-        """The complete reply. Call `take` once more after it, for deltas that were held back.
+        """Return the complete reply. Call `take` once more after it, for deltas that were held back.
 
         Args:
             is_closed: the provider has ended the stream (`[DONE]`), or the answer was not a stream.
@@ -252,7 +252,7 @@ class _Channel:
 
 
 def _plain(value: Any) -> str:
-    """The text of a value that should be text: itself, or its parts joined."""
+    """Return the text of a value that should be text: itself, or its parts joined."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

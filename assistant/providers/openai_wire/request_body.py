@@ -26,7 +26,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 def request_body(
     request: ModelRequest, *, model: str, strict: bool, small: bool, with_usage: bool, sees_images: bool = False
 ) -> bytes:
-    """The JSON to send.
+    """Return the JSON to send.
 
     Args:
         strict: request strict schemas for arguments and typed answers.
@@ -56,7 +56,7 @@ def request_body(
 
 
 def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
-    """The conversation with worked examples of the tools after the system messages."""
+    """Return the conversation with worked examples of the tools after the system messages."""
     start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
     return [*messages[:start], *worked_turns(tools), *messages[start:]]
 
@@ -83,7 +83,7 @@ def _choice(choice: str) -> str | dict[str, Any]:
 
 
 def _messages(messages: Sequence[Message], sees_images: bool) -> list[dict[str, Any]]:
-    """The messages; images follow their tool results in a user message, since results can only be text."""
+    """Return the messages; images follow their tool results in a user message, since results can only be text."""
     if not any(message.media for message in messages):
         return [_message(message) for message in messages]
     wires: list[dict[str, Any]] = []
@@ -117,10 +117,10 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    """A call of an earlier round; providers refuse some of the names that models invent."""
+    """Return a call of an earlier round; providers refuse some of the names that models invent."""
     return ToolCall(_id(call.id), _NOT_IN_NAMES.sub("_", call.name)[:64], call.arguments).to_wire()
 
 
 def _id(call_id: str) -> str:
-    """The id within the 40 characters that OpenAI accepts; other providers make longer ones."""
+    """Return the id within the 40 characters that OpenAI accepts; other providers make longer ones."""
     return call_id if len(call_id) <= MAX_ID else "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]

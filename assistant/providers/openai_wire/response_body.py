@@ -36,7 +36,7 @@ class _HttpxReader:
         self._bytes: AsyncGenerator[bytes] = response.aiter_bytes()
 
     async def read(self) -> bytes:
-        """The bytes of one read of the socket, decompressed; empty at the end."""
+        """Return the bytes of one read of the socket, decompressed; empty at the end."""
         return await anext(self._bytes, b"")
 
     async def close(self) -> None:
@@ -64,7 +64,11 @@ class Body:
         self._more = self._source.read
 
     async def read(self) -> list[Chunk] | None:
-        """The chunks of the next read of the socket; None after the last. Raises `ModelError` if one is unreadable."""
+        """Return the chunks of the next read of the socket; None after the last.
+
+        Raises:
+            ModelError: the body is not a stream of events or JSON, or is too large.
+        """
         if self._is_over:
             return None
         if self._kind not in READABLE:

@@ -25,7 +25,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def decode_chunk(payload: bytes) -> Chunk:
-    """One JSON document as a chunk. Raises `ValueError` if it is not JSON, or nested too deeply.
+    """Return one JSON document as a chunk. Raises `ValueError` if it is not JSON, or nested too deeply.
 
     msgspec refuses lone surrogates and NaN, which some servers send; the standard library's decoder accepts them.
     """

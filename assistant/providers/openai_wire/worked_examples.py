@@ -17,7 +17,7 @@ SMALL_TALK = (
 
 
 def worked_turns(tools: Sequence[Tool]) -> list[Message]:
-    """A conversation in which each of these tools is used as in its examples; empty if none has examples.
+    """Return a conversation in which each of these tools is used as in its examples; empty if none has examples.
 
     Examples that first call a tool that is not offered are left out.
     """

@@ -45,7 +45,7 @@ class StandIn:
 
 
 def _this_turn(messages: Sequence[Message]) -> tuple[str, list[tuple[Call, str]]]:
-    """The last user message, and the calls made since then with their results."""
+    """Return the last user message, and the calls made since then with their results."""
     start = max((i for i, message in enumerate(messages) if message.role == "user"), default=len(messages))
     question = messages[start].content if start < len(messages) else ""
     results = {message.tool_call_id: message.content for message in messages[start:] if message.role == "tool"}

@@ -92,7 +92,7 @@ _COMPILED = [(re.compile(pattern, re.IGNORECASE), make) for pattern, make in _RU
 
 
 def next_call(question: str, done: Done, tools: Collection[str]) -> Call | None:
-    """The call to make now, if any.
+    """Return the call to make now, if any.
 
     Args:
         question: the user's message.

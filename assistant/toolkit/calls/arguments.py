@@ -77,7 +77,7 @@ def _text(arguments: str | bytes | Mapping[str, Any] | None) -> str:
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An `object_pairs_hook` that raises `ValueError` if a name occurs twice."""
+    """Make an object from its members, as an `object_pairs_hook`. Raises `ValueError` if a name occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]

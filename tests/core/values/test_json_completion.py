@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.values.json_completion import MARK, MAX_SCALAR, JsonStream, complete_json, completion_of
+from assistant.core.values.json_completion import MARKER_NAME, MAX_SCALAR, JsonStream, complete_json, completion_of
 from assistant.toolkit.bounded_json import MAX_DEPTH
 
 values = st.recursive(
@@ -34,7 +34,7 @@ def pieces_of(text: str, cuts: Sequence[int]) -> list[str]:
 
 def is_marked(value: Any) -> bool:
     if isinstance(value, dict):
-        return MARK in value or any(map(is_marked, value.values()))
+        return MARKER_NAME in value or any(map(is_marked, value.values()))
     return isinstance(value, list) and (any(map(is_marked, value)) or (value != [] and isinstance(value[-1], str)))
 
 
@@ -93,7 +93,7 @@ def test_depth_and_length_have_bounds() -> None:
     assert told(["[" * MAX_DEPTH, "]" * MAX_DEPTH]) == "[" * MAX_DEPTH + "]" * MAX_DEPTH
     assert told(["[" * (MAX_DEPTH + 1), "]"]).startswith("[" * MAX_DEPTH + '"')
     digits = "1" * (MAX_SCALAR + 10)
-    assert json.loads(told(list(f'{{"a":{digits}}}')))[MARK].startswith("1")
+    assert json.loads(told(list(f'{{"a":{digits}}}')))[MARKER_NAME].startswith("1")
 
 
 def test_the_rest_of_what_was_passed_on() -> None:

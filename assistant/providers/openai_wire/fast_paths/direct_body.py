@@ -29,7 +29,7 @@ class DirectReader:
             response.connection.protocol.read_timeout = None
 
     async def read(self) -> bytes:
-        """The bytes of one read of the socket; empty at the end."""
+        """Return the bytes of one read of the socket; empty at the end."""
         self._idle_timer.start()
         data = await self._content.readany()
         self._idle_timer.stop()
