@@ -21,7 +21,7 @@ MAX_TOOLS = 200
 MAX_NAME = 128
 MAX_DESCRIPTION = 4_000
 MAX_SCHEMA = 32_000
-# How many unusable tools an operator is shown with their reasons.
+# How many unusable tools are shown to an operator with their reasons.
 MAX_REASONS = 10
 _EMPTY = {"type": "object", "properties": {}}
 # Characters that people do not see but models read: controls, directions, fillers, tags, variation selectors.
@@ -39,10 +39,10 @@ def visible(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as its server describes it, as far as models and operators rely on it.
+    """The parts of a server's tool description that models and operators rely on.
 
-    Any change results in another `digest`. `is_destructive` and `is_open_world` are part of it only where the server
-    sets them, so that definitions accepted before these hints were read stay accepted.
+    Any change of them results in another `digest`. `is_destructive` and `is_open_world` are part of it only if the
+    server sets them, so that definitions that were accepted before these hints were read stay accepted.
     """
 
     name: str
@@ -77,7 +77,7 @@ OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A server's listing: the usable tools, and for each other tool, by name, the reason."""
+    """A server's listing: the usable tools, and by name the reason why each other tool cannot be used."""
 
     tools: tuple[ToolDefinition, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +139,7 @@ def _check_schemas(tool: ListedTool) -> None:
 
 
 def visible_within(value: Any) -> Any:
-    """Apply `visible` to every string in a JSON value: models read the descriptions in schemas, too."""
+    """Apply `visible` to every string in a JSON value, since models also read the descriptions in schemas."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):

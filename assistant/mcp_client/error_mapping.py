@@ -16,7 +16,7 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 # The SDK's message for a stateful session that the server has dropped; the call was not run then.
 _SESSION_DROPPED = "Session terminated"
-# Its messages for answers above `MAX_ANSWER_BYTES`, whose original exceptions it drops.
+# The SDK's messages for responses above the limits of `transport`; it does not keep the original exceptions.
 _TOO_LONG = re.compile(r"response is longer than [\d,]+ (?:bytes|values)|event exceeded the \d+ byte limit")
 
 
@@ -47,7 +47,7 @@ def _classify(exc: BaseException) -> RemoteFailure:
         cause = cause.__cause__
     match exc:
         case httpx2.HTTPStatusError():
-            # The exception's own text has a second line with a link.
+            # Not the text of the exception, which has a second line with a link.
             kind: FailureKind = "unauthorized" if exc.response.status_code in {401, 403} else "failing"
             return RemoteFailure(kind, f"HTTP {exc.response.status_code} {exc.response.reason_phrase}".strip())
         case OAuthFlowError():

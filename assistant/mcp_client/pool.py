@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
 
 IDLE_SECONDS = 300.0
-# Open at once in one event loop; the least recently used is closed first.
+# Sessions that are open at once in one event loop; beyond it, the least recently used is closed.
 MAX_SESSIONS = 200
 
 
@@ -66,7 +66,7 @@ class SessionPool:
 
 
 class _Sessions(LRUCache[Hashable, "_PooledSession"]):
-    """Closes the sessions that it drops."""
+    """A cache of sessions that closes those that it drops."""
 
     def popitem(self) -> tuple[Hashable, _PooledSession]:
         key, pooled = super().popitem()

@@ -19,7 +19,7 @@ from assistant.core.values.events import Event, RunError, TextMessageContent
 from assistant.core.values.idle_timer import IdleTimer
 from assistant.core.values.messages import Message, Reply
 from assistant.providers.openai import OpenAIModel
-from assistant.providers.openai_wire.fast_paths.direct_body import Flow
+from assistant.providers.openai_wire.fast_paths.direct_body import ReadLoop
 from tests.core.scripted_turns import plan_for
 from tests.fake_answers import chunk
 from tests.fake_provider import FakeProvider, Silence
@@ -96,15 +96,15 @@ async def test_a_connection_that_breaks_as_the_reader_leaves_is_no_error_in_the_
         async def read(waited: asyncio.Future[bytes] = waited) -> bytes:
             return await waited
 
-        flow = Flow(IdleTimer(60, lambda: None), read, lambda data: True)
-        steps = [flow.over.cancel, lambda waited=waited: waited.set_exception(OSError())]
+        read_loop = ReadLoop(IdleTimer(60, lambda: None), read, lambda data: True)
+        steps = [read_loop.finished.cancel, lambda waited=waited: waited.set_exception(OSError())]
         for step in steps if is_first else reversed(steps):
             step()
         if is_first:
-            flow.stop()
+            read_loop.stop()
         await asyncio.sleep(0)
-        flow.stop()
-        del flow, waited, steps, step, read
+        read_loop.stop()
+        del read_loop, waited, steps, step, read
     gc.collect()
     assert caplog.text == ""
 
