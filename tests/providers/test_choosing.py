@@ -25,7 +25,7 @@ def chosen(cast: Cast) -> tuple[str, str]:
     return choice.source, choice.base_url
 
 
-def test_each_gives_way_to_the_one_that_is_nearer(cast: Cast, settings: Any) -> None:
+def test_the_most_specific_provider_is_chosen(cast: Cast, settings: Any) -> None:
     assert chosen(cast) == ("stand-in", "")
     settings.OPENAI_BASE_URL = "https://deployment.example/v1"
     make_provider(cast.globex, base_url="https://rival.example/v1")

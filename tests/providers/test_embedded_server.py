@@ -48,7 +48,7 @@ def test_stopping_ends_the_process_and_starts_no_other() -> None:
     assert (process.poll() is not None, server.process) == (True, process)
 
 
-def test_a_process_that_will_not_end_is_killed() -> None:
+def test_a_process_that_ignores_termination_is_killed() -> None:
     server = EmbeddedServer(STUBBORN, 1)
     server.stop()
     assert server.process.poll() is not None

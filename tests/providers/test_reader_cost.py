@@ -57,7 +57,7 @@ def events(count: int) -> list[bytes]:
     return [event(chunk({"content": f"word{number % 10} "})) for number in range(count)]
 
 
-def test_an_event_costs_a_handful_of_calls() -> None:
+def test_the_function_calls_for_an_event_are_bounded() -> None:
     few, many = [b"".join(events(count)) for count in (100, 1100)]
     assert (calls_of(lambda: read([many])) - calls_of(lambda: read([few]))) / 1000 <= CALLS_PER_EVENT
 
@@ -73,7 +73,7 @@ def test_a_long_line_in_small_pieces_costs_no_more_for_its_length() -> None:
     assert calls_of(lambda: read(pieces)) / len(pieces) <= CALLS_PER_PIECE
 
 
-async def test_a_plain_body_is_read_without_the_layers_before_it(
+async def test_an_uncompressed_body_is_read_directly(
     fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They look at private names of two packages: where these change, answers still come, and cost more."""

@@ -39,7 +39,7 @@ def test_chunks_before_a_broken_event_are_kept() -> None:
     assert reader.failure is not None
 
 
-def test_a_line_may_be_large_but_not_endless() -> None:
+def test_the_length_of_a_line_is_limited() -> None:
     reader = EventReader()
     large = "x" * (MAX_EVENT_BYTES // 2)
     assert texts(reader, sse(say(large))) == large
@@ -49,7 +49,7 @@ def test_a_line_may_be_large_but_not_endless() -> None:
     assert reader.failure is not None
 
 
-def test_an_event_of_many_lines_is_not_endless() -> None:
+def test_the_size_of_an_event_of_many_lines_is_limited() -> None:
     reader = EventReader()
     for _ in range(5):
         reader.feed(b"data: [" + b" " * (MAX_EVENT_BYTES // 4) + b"\n")

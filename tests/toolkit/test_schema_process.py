@@ -37,13 +37,13 @@ async def test_a_large_value_is_checked_in_a_process() -> None:
     assert not await fits([*rows, {"n": "x"}], ROWS)
 
 
-async def test_a_small_value_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_small_value_needs_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_process, "_WORKER", Path("/nowhere"))
     assert await fits([{"n": 1}], ROWS)
     assert not await fits([{"n": "x"}], ROWS)
 
 
-async def test_a_check_is_killed_at_its_deadline_and_holds_nobody_up() -> None:
+async def test_a_check_is_killed_at_its_deadline_without_blocking_the_loop() -> None:
     before = children()
     check = asyncio.create_task(fits_in_process("x", doubling(40), 1.0))
     turns = 0
@@ -56,6 +56,6 @@ async def test_a_check_is_killed_at_its_deadline_and_holds_nobody_up() -> None:
     assert children() <= before
 
 
-async def test_a_value_beyond_all_bounds_is_not_even_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_value_beyond_the_bounds_is_rejected_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_process, "_WORKER", Path("/nowhere"))
     assert not await fits([{"n": 1}] * 400_000, ROWS)

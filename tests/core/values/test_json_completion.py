@@ -39,12 +39,12 @@ def is_marked(value: Any) -> bool:
 
 
 @given(texts, st.data())
-def test_json_is_passed_on_to_the_letter(text: str, data: st.DataObject) -> None:
+def test_json_is_passed_on_unchanged(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text))))
     assert told(pieces_of(text, cuts)) == text
 
 
-def test_every_cut_of_a_document_gives_json_that_is_marked() -> None:
+def test_a_document_cut_anywhere_gives_json_with_the_marker() -> None:
     for end in range(1, len(DOCUMENT) - 1):
         value = json.loads(told([DOCUMENT[:end]]))
         assert is_marked(value), DOCUMENT[:end]
@@ -85,7 +85,7 @@ def is_json(text: str) -> bool:
         ("", ""),
     ],
 )
-def test_what_is_told_of_texts_that_are_no_json(text: str, expected: str) -> None:
+def test_texts_that_are_not_json_are_completed(text: str, expected: str) -> None:
     assert told(list(text)) == complete_json(text) == expected
 
 
@@ -96,7 +96,7 @@ def test_depth_and_length_have_bounds() -> None:
     assert json.loads(told(list(f'{{"a":{digits}}}')))[MARKER_NAME].startswith("1")
 
 
-def test_the_rest_of_what_was_passed_on() -> None:
+def test_a_text_that_was_passed_on_can_be_completed() -> None:
     assert completion_of('{"a":') == 'null,"__not_json__":""}'
     assert completion_of('{"a":1}') == ""
     assert completion_of("") == ""

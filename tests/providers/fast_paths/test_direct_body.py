@@ -48,7 +48,7 @@ async def followed(stream: AsyncIterator[Delta | Reply], go_on: Callable[[], Non
         yield item
 
 
-async def test_text_that_comes_later_is_told_without_waking_the_reader(fake_provider: FakeProvider) -> None:
+async def test_later_text_is_passed_on_without_waking_the_reader(fake_provider: FakeProvider) -> None:
     go_on = spoken(fake_provider, say("One"), say(" two"), say(" three"), end())
     told: list[tuple[str, bool]] = []
 
@@ -63,7 +63,7 @@ async def test_text_that_comes_later_is_told_without_waking_the_reader(fake_prov
     assert isinstance(items[1], Reply) and items[1].text == "One two three"
 
 
-async def test_everything_keeps_its_place(fake_provider: FakeProvider) -> None:
+async def test_text_and_other_items_keep_their_order(fake_provider: FakeProvider) -> None:
     thought, call = chunk({"reasoning_content": "Hm"}), chunk({"tool_calls": [CALL]})
     go_on = spoken(fake_provider, say("A"), say("b"), thought, say("C"), say("d"), call, end("tool_calls"))
     order: list[object] = []
@@ -79,14 +79,14 @@ async def test_everything_keeps_its_place(fake_provider: FakeProvider) -> None:
     assert isinstance(order[5], ToolCallDelta) and isinstance(order[6], Reply)
 
 
-async def test_what_is_not_taken_is_yielded(fake_provider: FakeProvider) -> None:
+async def test_text_for_which_on_text_returns_false_is_yielded(fake_provider: FakeProvider) -> None:
     go_on = spoken(fake_provider, say("One"), say(" two"), say(" three"), end())
     stream = model(fake_provider).stream_to(lambda text: False, HI)
     items = [item async for item in followed(stream, go_on)]
     assert items[:3] == [TextDelta("One"), TextDelta(" two"), TextDelta(" three")]
 
 
-async def test_a_connection_that_breaks_as_the_reader_leaves_is_no_error_in_the_log(
+async def test_a_connection_that_breaks_while_the_reader_stops_logs_no_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ async def test_a_connection_that_breaks_as_the_reader_leaves_is_no_error_in_the_
     assert caplog.text == ""
 
 
-async def test_a_server_that_never_closes_does_not_hold_up_the_end(fake_provider: FakeProvider) -> None:
+async def test_a_server_that_never_closes_does_not_delay_the_end(fake_provider: FakeProvider) -> None:
     go_on = spoken(fake_provider, say("One"), say(" two"), end(), Silence())
 
     def on_text(text: str) -> bool:
@@ -122,7 +122,7 @@ async def test_a_server_that_never_closes_does_not_hold_up_the_end(fake_provider
     assert isinstance(items[-1], Reply) and items[-1].text == "One two"
 
 
-async def test_a_subclass_that_changes_what_comes_is_not_passed_by(fake_provider: FakeProvider) -> None:
+async def test_a_subclass_that_changes_the_stream_is_not_bypassed(fake_provider: FakeProvider) -> None:
     class Shouting(OpenAIModel):
         async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | Reply]:  # type: ignore[override]
             async for item in super().stream(request):
@@ -132,7 +132,7 @@ async def test_a_subclass_that_changes_what_comes_is_not_passed_by(fake_provider
     assert await texts(fake_provider, shouting) == ["ONE", " TWO"]
 
 
-async def test_an_interceptor_is_not_passed_by(fake_provider: FakeProvider) -> None:
+async def test_an_interceptor_is_not_bypassed(fake_provider: FakeProvider) -> None:
     async def shout(request: ModelRequest, ask: AskModel) -> AsyncIterator[Delta | Reply]:
         async for item in ask(request):
             yield TextDelta(item.text.upper()) if isinstance(item, TextDelta) else item
@@ -140,7 +140,7 @@ async def test_an_interceptor_is_not_passed_by(fake_provider: FakeProvider) -> N
     assert await texts(fake_provider, InterceptedModel(model(fake_provider), [shout])) == ["ONE", " TWO"]
 
 
-async def test_one_that_hands_on_what_it_does_not_know_is_not_passed_by(fake_provider: FakeProvider) -> None:
+async def test_a_wrapper_that_forwards_unknown_attributes_is_not_bypassed(fake_provider: FakeProvider) -> None:
     class Shouting:
         def __init__(self, inner: OpenAIModel) -> None:
             self._inner = inner
@@ -155,9 +155,7 @@ async def test_one_that_hands_on_what_it_does_not_know_is_not_passed_by(fake_pro
     assert await texts(fake_provider, Shouting(model(fake_provider))) == ["ONE", " TWO"]  # type: ignore[arg-type]
 
 
-async def test_what_stands_in_for_the_method_is_not_passed_by(
-    fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_replaced_method_is_not_bypassed(fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, plain = model(fake_provider), OpenAIModel.stream
 
     async def shout(self: OpenAIModel, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
@@ -168,7 +166,7 @@ async def test_what_stands_in_for_the_method_is_not_passed_by(
     assert await texts(fake_provider, asked) == ["ONE", " TWO"]
 
 
-async def test_a_failure_of_whom_it_is_told_is_not_the_providers(
+async def test_a_failure_of_on_text_is_not_a_provider_error(
     fake_provider: FakeProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     go_on = spoken(fake_provider, say("One"), say(" two"), end())
