@@ -1,4 +1,4 @@
-"""The calculator: exact, forgiving in writing, strict in meaning, bounded."""
+"""The calculator: exact results, accepted notations, errors and limits."""
 
 from __future__ import annotations
 

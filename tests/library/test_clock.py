@@ -1,4 +1,4 @@
-"""The clock: the tenant's zone, other zones, and the hours that clocks skip or show twice."""
+"""The clock: the tenant's zone, other zones, and times that clocks skip or show twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents' search: natural questions find the passage that answers, in the tenant's own documents only."""
+"""Search in documents: questions find the passage that answers them, in the tenant's own documents only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weather, asked of a local server that answers as Open-Meteo does, or not at all."""
+"""The weather tool, with a local server in place of Open-Meteo."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORECAST = {
 
 
 class OpenMeteo(ThreadingHTTPServer):
-    """Answers by path; keeps the queries it was asked."""
+    """Answers by path, and records the queries."""
 
     daemon_threads = True
 

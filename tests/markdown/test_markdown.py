@@ -1,4 +1,4 @@
-"""Markdown in blocks: cut the same however it arrives, rendered like the whole, and harmless."""
+"""Markdown in blocks: the same blocks for any chunks, rendered like the whole text, and safe."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_block_is_returned_as_soon_as_it_is_closed(text: str, closed: list[str
 
 
 def operations(text: str) -> int:
-    """How many functions run while the text streams in pieces of ten characters."""
+    """Count the function calls while the text streams in pieces of ten characters."""
     count = 0
 
     def note(_frame: object, _event: str, _arg: object) -> None:
@@ -205,7 +205,7 @@ def test_text_that_is_too_costly_is_shown_as_plain_text() -> None:
     assert render_block("x" * 200_000).startswith('<p class="plain">x')
 
 
-# What made a lexer take most of a second for one step, during which no other thread runs.
+# Text for which a lexer took most of a second in one step, during which no other thread runs.
 SLOW_CODE = {
     "words": "a " * 1_990,
     "a word and blanks": "\na" + " " * 3_900,

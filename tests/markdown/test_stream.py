@@ -1,4 +1,4 @@
-"""A long text is rendered for one client while others are served."""
+"""Rendering a long text does not block the event loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXTS = {
 
 
 async def _turns(work: asyncio.Task[object]) -> int:
-    """Return how often another task had its turn on the event loop until `work` was done."""
+    """Return how often another task ran on the event loop until `work` was done."""
     turns = 0
     while not work.done():
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Who answers: the assistant's provider, else the tenant's, else the deployment's, else what needs no key."""
+"""The choice of the provider: the assistant's, else the tenant's, else the deployment's, else one without a key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def chosen(cast: Cast) -> tuple[str, str]:
     found = find_assistant(tenant_id=cast.acme.pk, slug="support")
     assert found is not None
     choice = choose_provider(found)
-    # The same for whoever has not read it in one query.
+    # The same for callers that have not loaded it in one query.
     assert choose_provider(Assistant.objects.get(pk=found.pk)).sentence == choice.sentence
     return choice.source, choice.base_url
 

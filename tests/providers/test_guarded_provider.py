@@ -1,4 +1,4 @@
-"""Providers whose address a tenant has set: asked through the URL guard."""
+"""Providers whose address a tenant has set are called through the URL guard."""
 
 from __future__ import annotations
 

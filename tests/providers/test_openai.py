@@ -1,4 +1,4 @@
-"""`OpenAIModel` when all goes well: what it asks, what it gives, and what it keeps to itself."""
+"""`OpenAIModel` without failures: its requests, its replies, and what it does not log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECRET = "sk-a-secret-key"
 
 
 async def sent(provider: FakeProvider, request: ModelRequest, **options: Any) -> Any:
-    """The JSON that the provider gets for this request."""
+    """Return the JSON that the provider gets for this request."""
     async for _ in model(provider, **options).stream(request):
         pass
     return provider.requests[-1].json

@@ -1,4 +1,4 @@
-"""What goes wrong around the answer: statuses, connections, silence, and a caller who goes away."""
+"""Failures around the answer: statuses, broken connections, timeouts and cancellation."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_the_table_and_the_tests_agree() -> None:
 
 
 def read(body: bytes, places: list[int]) -> tuple[list[Delta], Reply | ModelError]:
-    """The body as it would be read if the socket gave it in these pieces."""
+    """Read a body as if the socket delivered it in these pieces."""
     reader, assembler, deltas = EventReader(), Assembler(names=TOOLS), []
     arrivals = [reader.feed(body[start:stop]) for start, stop in pairwise([0, *places, len(body)])]
     try:

@@ -1,4 +1,4 @@
-"""The reader against nonsense: whatever comes, there is a reply or a typed error, and the two views of it agree."""
+"""Fuzz tests of the reader: any input gives a reply or a typed error, and deltas and reply agree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ texts = st.text(st.characters(codec=None), max_size=4)
 
 
 def chunks(noise: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Streams whose fields are of the right kind, or noise; any field may be absent."""
+    """Streams with fields of the right type or noise; any field may be missing."""
 
     def made_of(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
         return st.fixed_dictionaries({}, optional={name: strategy | noise for name, strategy in fields.items()})
@@ -72,7 +72,7 @@ def test_any_bytes_give_a_typed_error_or_a_reply(pieces: list[bytes]) -> None:
 
 
 def check_cuts(body: bytes) -> None:
-    """Whatever it is, where the socket cuts it makes no difference."""
+    """It makes no difference where the socket cuts the bytes."""
     whole = told(*read(body, []))
     for place in range(1, len(body)):
         assert told(*read(body, [place])) == whole

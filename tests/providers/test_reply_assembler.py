@@ -1,4 +1,4 @@
-"""Assembling by itself: the order and the joining of deltas. What providers do to it: tests/providers."""
+"""The assembler alone: order and joining of deltas. `test_provider_quirks` covers the responses of providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The byte reader by itself: bounds, ends, and what it costs in operations, which do not depend on the machine."""
+"""The event reader alone: limits, line ends, and its cost in function calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.providers.quirks import end, say, sse
 
 
 def texts(reader: EventReader, *pieces: bytes) -> str:
-    """The text that can be shown once these pieces have come."""
+    """Return the text of the chunks in these pieces."""
     assembler = Assembler()
     for chunk in [chunk for piece in pieces for chunk in reader.feed(piece)]:
         assembler.feed(chunk)

@@ -1,4 +1,4 @@
-"""What a model may send: read strictly, with only what is unambiguous put right, and every mistake named."""
+"""A model's arguments: strict validation, correction of unambiguous errors, and the messages for all others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assistant.toolkit.calls.arguments import MAX_CHARACTERS, MAX_DEPTH, parse_a
 
 
 class Step(BaseModel):
-    """A step and those that it is made of."""
+    """A step and its sub-steps."""
 
     name: str
     weight: int = 1

@@ -1,4 +1,4 @@
-"""How deep JSON is read: counted before it is parsed, so the same on every Python."""
+"""The depth limit of JSON, which is checked before parsing, so that it is the same on every Python."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_levels_of_a_text_are_those_of_its_value(value: Any, indented: bool,
 
 
 def arguments(levels: int) -> str:
-    """A call's arguments of so many levels."""
+    """Return a call's arguments with this many levels."""
     return '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
 
 
@@ -108,7 +108,7 @@ def test_the_depth_limit_does_not_depend_on_the_python_version(levels: int) -> N
     assert call.canonical == ("get", arguments(levels))
     assert bool(called_tool(call, None).arguments) == is_read
     assert _is_json(call.arguments) == is_read
-    # None of these arguments are among no arguments; of what cannot be read, nobody knows.
+    # The arguments are not contained in `{}`; for arguments that cannot be parsed the answer is True.
     assert _is_within(call.arguments, "{}") != is_read
 
 

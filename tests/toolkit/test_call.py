@@ -1,4 +1,4 @@
-"""How a tool's function is run: where, how often, in which transaction, and what becomes of one that was given up."""
+"""How a tool's function is run: threads, retries, transactions and cancellation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def eventually(is_so: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def hung() -> Iterator[threading.Event]:
-    """What a hung tool waits for; it is let go at the end."""
+    """An event that hanging tools wait for; it is set at the end of the test."""
     event = threading.Event()
     yield event
     event.set()
@@ -49,7 +49,7 @@ def hung() -> Iterator[threading.Event]:
 
 @pytest.fixture
 def transactions() -> Iterator[list[str]]:
-    """What became of each transaction."""
+    """How each transaction ended."""
     ended: list[str] = []
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Who a tool works for: found everywhere below a running tool, and nowhere else."""
+"""The tool context: available everywhere below a running tool, and nowhere else."""
 
 from __future__ import annotations
 

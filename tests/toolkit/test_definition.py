@@ -1,4 +1,4 @@
-"""What a tool is: its schema, its call, and what the model is told when it errs."""
+"""Definitions of tools: schema, calls, and the errors for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fast paths: off by the setting, and off by themselves with a version they were not tried with."""
+"""Fast paths: switched off by the setting, and with untested versions."""
 
 from __future__ import annotations
 

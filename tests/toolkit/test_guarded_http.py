@@ -16,7 +16,7 @@ from assistant.toolkit.guards.url_guard import UrlGuard
 
 
 class Web(ThreadingHTTPServer):
-    """Answers by path; keeps what it was asked, with the Host header."""
+    """Answers by path, and records the requests with their Host header."""
 
     daemon_threads = True
 
@@ -96,7 +96,7 @@ async def test_a_trusted_server_cannot_redirect_to_another_internal_address(web:
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked(web: Web) -> None:
-    """A name that changes its address between the look and the connection (DNS rebinding) gains nothing."""
+    """A name that changes its address between the check and the connection (DNS rebinding)."""
     lookups: list[str] = []
 
     async def resolve(host: str, port: int) -> list[str]:

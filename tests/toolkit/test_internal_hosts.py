@@ -1,4 +1,4 @@
-"""Places inside that a deployment opens to addresses that tenants set: these alone, and nothing besides."""
+"""Internal hosts that a deployment allows for tenants' URLs, and no others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
 
 def opening(*places: str, resolve: dict[str, list[str]] | None = None) -> UrlGuard:
-    """A guard of a deployment that names these; hosts have the given addresses."""
+    """Return a guard with these internal hosts; names resolve to the given addresses."""
 
     async def look_up(host: str, port: int) -> list[str]:
         return (resolve or {})[host]

@@ -1,4 +1,4 @@
-"""Files that tools return: declared, checked, named to the model, and kept apart from its text."""
+"""Files that tools return: their types, checks, limits, and the text about them for the model."""
 
 from __future__ import annotations
 

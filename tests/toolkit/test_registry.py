@@ -1,4 +1,4 @@
-"""Tools by name, and how they are found in packages."""
+"""Registries of tools, and their discovery in packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(name: str) -> Tool:
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that modules can be imported from, and are forgotten from afterwards."""
+    """A folder on the import path; its modules are unloaded after the test."""
     monkeypatch.syspath_prepend(tmp_path)
     before = set(sys.modules)
     yield tmp_path

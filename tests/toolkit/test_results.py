@@ -1,4 +1,4 @@
-"""Any value becomes text that a model can read."""
+"""Conversion of results to text for the model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Pair = namedtuple("Pair", "a b")
 
 
 class Array:
-    """Stands for the arrays of numpy and the like."""
+    """Like an array of numpy."""
 
     def tolist(self) -> list[int]:
         return [1, 2]
@@ -231,7 +231,7 @@ class EncryptedColumn(Column):
 
 
 class Row:
-    """Stands for a database row, without a database."""
+    """Like a database row, without a database."""
 
     pk = 7
 

@@ -1,4 +1,4 @@
-"""What a schema of somebody else's may ask for, and what is refused of it before anything is compiled."""
+"""Limits for untrusted schemas, which are checked before anything is compiled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.toolkit.schema.check import Checker
 from assistant.toolkit.schema.pattern_states import states_of
 from tests.toolkit.reference import at_most
 
-# Times the reference.
+# Times the processor time of the reference.
 SOON = 10.0
 
 
@@ -86,7 +86,7 @@ def test_a_hand_written_tool_beyond_the_bounds_stops_the_import() -> None:
 
 
 class Open(BaseModel):
-    """Keeps names that it does not know, and has more alternatives than are checked."""
+    """Accepts unknown names, and has more alternatives than are checked."""
 
     model_config = ConfigDict(extra="allow")
     many: Literal[tuple(range(6_000))]  # type: ignore[valid-type]

@@ -1,4 +1,4 @@
-"""Values held to schemas of somebody else's: nothing is loaded, nothing takes long, and what is wrong is said."""
+"""Validation against untrusted schemas: no loading, bounded time, and the problems for the model."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_nothing_outside_a_schema_is_ever_loaded(address: str, tmp_path: Path) -
     file.write_text('{"type": "string"}')
     for schema in outside(address, file):
         assert schema_error(schema), schema
-        # The engine by itself, without the bounds before it.
+        # The engine alone, without the bounds.
         with pytest.raises(ValueError, match=r"retriev|meta-schema|No base URI"):
             _compile(schema)
     assert _Counting.asked == 0
@@ -187,7 +187,7 @@ def test_a_problem_among_many_alternatives_is_not_searched_for() -> None:
 
 
 def _schema(choose: random.Random, names: int, levels: int) -> dict[str, Any]:
-    """A schema of whatever keywords, whose references lead anywhere."""
+    """Schemas of arbitrary keywords and references."""
 
     def below() -> Any:
         return _schema(choose, names, levels - 1) if levels else True

@@ -1,4 +1,4 @@
-"""Checks that are too large for the event loop: right, killed at their deadline, and beside the loop."""
+"""Checks in a child process: results, deadline, and no blocking of the event loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def doubling(levels: int) -> dict[str, Any]:
 
 
 def children() -> set[str]:
-    """The checks that run now, by their process ids."""
+    """Return the process ids of the running checks."""
     found = set()
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -51,7 +51,7 @@ async def test_a_check_is_killed_at_its_deadline_without_blocking_the_loop() -> 
         await asyncio.sleep(0)
         turns += 1
     assert not await check
-    # Others had their turns on the loop meanwhile.
+    # Other tasks ran on the event loop meanwhile.
     assert turns > 100
     assert children() <= before
 

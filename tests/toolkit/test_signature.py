@@ -1,4 +1,4 @@
-"""What is read from a function: whatever way it was written, and nothing of its context."""
+"""Schemas and descriptions read from functions of every form, without their context."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_given_description_wins_over_the_docstring() -> None:
 
 
 class Ways:
-    """Every place where a context may stand."""
+    """A function with the context at any position."""
 
     def first(context: ToolContext, n: int) -> str:  # noqa: N805
         return f"{context.run_id} {n}"

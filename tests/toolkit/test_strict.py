@@ -46,7 +46,7 @@ def grow(
 
 
 def objects(node: Any) -> list[dict[str, Any]]:
-    """Every schema of an object within a schema."""
+    """Yield all schemas of objects within a schema."""
     if isinstance(node, list):
         return [found for item in node for found in objects(item)]
     if not isinstance(node, dict):
@@ -121,7 +121,7 @@ calls = st.fixed_dictionaries(
 
 
 def as_strict(value: Any, schema: Any, root: Any) -> Any:
-    """What a model that follows the strict form sends for the same: null for all that it leaves out."""
+    """Return the arguments as a model in strict form sends them: null for everything that is left out."""
     schema = root["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     options = [as_strict(value, option, root) for option in schema.get("anyOf", ()) if fits(value, option)]
     if options:
@@ -192,7 +192,7 @@ def choose(one: Near | Far, many: list[Near | Far], pet: Cat | Dog, tree: Tree |
 
 
 def nulled(value: Any) -> Any:
-    """A value with null for all that was not given."""
+    """Return a value with null for everything that was not given."""
     if isinstance(value, list):
         return [nulled(item) for item in value]
     if not isinstance(value, BaseModel):

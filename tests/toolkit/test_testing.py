@@ -1,4 +1,4 @@
-"""The tester that ships for those who write tools."""
+"""`ToolTester`, for tests of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Database rows as results: read in the tool's thread, capped, and never another tenant's."""
+"""Database rows in results: read in the tool's thread, limited in number, and never of another tenant."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Holder:
 
 
 class Boxed(BaseModel):
-    """A model that would make a text of the row that it holds."""
+    """A model whose serializer turns a row into text."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -160,7 +160,7 @@ def test_a_converter_of_rows_is_not_called_before_their_tenant_is_checked(cast: 
 
 
 class Wrapper:
-    """A class that nobody but its author knows."""
+    """A class of a tool's author."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -198,7 +198,7 @@ def test_querysets_in_attributes_of_an_object_are_not_evaluated(cast: Cast) -> N
 
 @pytest.fixture
 def versions(cast: Cast) -> dict[str, list[PromptVersion]]:
-    """Rows that only a foreign key leads to a tenant."""
+    """Rows whose tenant is only reachable by a foreign key."""
     return {
         "ours": [PromptVersion.objects.create(assistant=cast.support, number=n, text="a") for n in range(50, 70)],
         "theirs": [PromptVersion.objects.create(assistant=cast.rival_support, number=n, text="b") for n in (50, 51)],
@@ -244,7 +244,7 @@ def test_rows_of_one_model_take_one_query_and_none_if_related_rows_are_loaded(ca
 
 
 def test_any_column_that_refers_to_a_tenant_is_checked(cast: Cast) -> None:
-    """A row need not call it `tenant`."""
+    """The column can have any name."""
     column = SimpleNamespace(attname="shop_id", related_model=Tenant)
     row = SimpleNamespace(pk=1, shop_id=cast.globex.pk, _meta=SimpleNamespace(concrete_fields=[column]))
     with use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))), pytest.raises(ForeignRow):

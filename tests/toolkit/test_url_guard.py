@@ -1,4 +1,4 @@
-"""The URL guard: what it lets through by its text, and by the addresses a name has."""
+"""The URL guard: its decisions by a URL's text and by the addresses of its host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOUBTFUL = [
 
 
 def looking_up(*answers: list[str]) -> UrlGuard:
-    """A guard whose names have these addresses, one list for each time it asks."""
+    """Return a guard whose hosts resolve to these addresses, one list for each lookup."""
     left = list(answers)
 
     async def resolve(host: str, port: int) -> list[str]:

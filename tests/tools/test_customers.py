@@ -1,4 +1,4 @@
-"""Customers: found, read and changed, each tenant's under its own numbers."""
+"""The tools for customers: search, reading and changes, separately for each tenant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's data: two rivals with the same numbers, loaded as often as one likes."""
+"""The demo's data: two tenants with the same numbers; loading it again changes nothing."""
 
 from __future__ import annotations
 

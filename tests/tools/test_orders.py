@@ -1,4 +1,4 @@
-"""Orders: found and read, each tenant's under its own numbers."""
+"""The tools for orders: search and reading, separately for each tenant."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Switched(FixedToolset):
 
 
 def waiting_for(*calls: ToolCall) -> tuple[Message, ...]:
-    """The history of a run that ended with calls that wait for approval."""
+    """Return the history of a run that ended with calls that wait for approval."""
     return (USER, Message("assistant", "", id="a1", tool_calls=calls))
 
 

@@ -99,7 +99,7 @@ async def test_idempotent_calls_are_cached_separately_for_each_tenant() -> None:
 
 
 async def test_calls_with_a_different_context_are_cached_separately() -> None:
-    """A client may know its tenants by values of its own, and a setting may change."""
+    """A program can identify its tenants by values in `extra`, and a setting can change."""
     cache = Cache()
     extras: list[Any] = [{"tenant_id": "acme"}, {"tenant_id": "globex"}, {"rows": [1]}, {"rows": [2]}]
     keyed = lookup.replace(secrets=["key"])
@@ -181,7 +181,7 @@ async def test_matches_are_redacted_in_errors_structured_values_and_file_names()
 
 async def test_calls_are_logged_without_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    # No id, all of which are hexadecimal, can hold a minus.
+    # Ids are hexadecimal, so none of them contains a minus.
     canary, acme = ask(-987_654), ToolContext(tenant=TenantInfo(slug="acme"))
     await run_script([canary, "ok"], lookup, interceptors=(log_calls,), context=acme)
     (record,) = [r.getMessage() for r in caplog.records if "lookup" in r.getMessage()]

@@ -1,4 +1,4 @@
-"""What becomes of the files that tools return: told to clients, kept, and shown to models that see images."""
+"""Files that tools return: sent to clients, stored, and shown to models with image input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operation is logged at DEBUG with its tenant and run, and nothing that was said, passed or kept secret."""
+"""Every operation is logged at DEBUG with its tenant and run, without messages, arguments, results and secrets."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def at_a_loss(context: ToolContext) -> bool:
 
 
 class Endless:
-    """A value that JSON has no words for."""
+    """A value that cannot be converted to JSON."""
 
     def __str__(self) -> str:
         raise RecursionError

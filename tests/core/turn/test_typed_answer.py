@@ -1,4 +1,4 @@
-"""Typed answers: asked for in the way the provider knows, watched as they grow, checked, mended, and told."""
+"""Typed answers: request modes, partial values, validation and repair."""
 
 from __future__ import annotations
 

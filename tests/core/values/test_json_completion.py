@@ -1,4 +1,4 @@
-"""JSON in pieces: to the letter what came if that was JSON, else JSON with a mark."""
+"""JSON in pieces: passed on unchanged if it is valid, else completed with the marker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ texts = st.builds(json.dumps, values, ensure_ascii=st.booleans(), indent=st.samp
 DOCUMENT = '{"a": [1, -2.5e+3, true, null, {}], "b\\u00e9": "x\\"\\ud83d\\ude00", "c": {"d": []}} '
 
 
-def told(pieces: Sequence[str]) -> str:
+def passed_on(pieces: Sequence[str]) -> str:
     stream = JsonStream()
     return "".join([*map(stream.add, pieces), stream.finish()])
 
@@ -41,21 +41,21 @@ def is_marked(value: Any) -> bool:
 @given(texts, st.data())
 def test_json_is_passed_on_unchanged(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text))))
-    assert told(pieces_of(text, cuts)) == text
+    assert passed_on(pieces_of(text, cuts)) == text
 
 
 def test_a_document_cut_anywhere_gives_json_with_the_marker() -> None:
     for end in range(1, len(DOCUMENT) - 1):
-        value = json.loads(told([DOCUMENT[:end]]))
+        value = json.loads(passed_on([DOCUMENT[:end]]))
         assert is_marked(value), DOCUMENT[:end]
-        assert told(list(DOCUMENT[:end])) == told([DOCUMENT[:end]])
+        assert passed_on(list(DOCUMENT[:end])) == passed_on([DOCUMENT[:end]])
 
 
 @given(st.text(st.sampled_from('{}[]:,"\\u0d 1-.eatrulfsn\n\x00é')), st.data())
 def test_any_text_in_any_pieces_becomes_the_same_json(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text))))
-    whole = told(pieces_of(text, cuts))
-    assert whole == told([text])
+    whole = passed_on(pieces_of(text, cuts))
+    assert whole == passed_on([text])
     assert whole == "" if not text else json.loads(whole) is not ...
     assert whole == text or not is_json(text) or not text.strip()
 
@@ -86,14 +86,14 @@ def is_json(text: str) -> bool:
     ],
 )
 def test_texts_that_are_not_json_are_completed(text: str, expected: str) -> None:
-    assert told(list(text)) == complete_json(text) == expected
+    assert passed_on(list(text)) == complete_json(text) == expected
 
 
 def test_depth_and_length_have_bounds() -> None:
-    assert told(["[" * MAX_DEPTH, "]" * MAX_DEPTH]) == "[" * MAX_DEPTH + "]" * MAX_DEPTH
-    assert told(["[" * (MAX_DEPTH + 1), "]"]).startswith("[" * MAX_DEPTH + '"')
+    assert passed_on(["[" * MAX_DEPTH, "]" * MAX_DEPTH]) == "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert passed_on(["[" * (MAX_DEPTH + 1), "]"]).startswith("[" * MAX_DEPTH + '"')
     digits = "1" * (MAX_SCALAR + 10)
-    assert json.loads(told(list(f'{{"a":{digits}}}')))[MARKER_NAME].startswith("1")
+    assert json.loads(passed_on(list(f'{{"a":{digits}}}')))[MARKER_NAME].startswith("1")
 
 
 def test_a_text_that_was_passed_on_can_be_completed() -> None:

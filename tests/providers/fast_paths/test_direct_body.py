@@ -1,4 +1,4 @@
-"""Text that is passed on where it arrives: in order with everything else, and never around an interceptor."""
+"""Text that is passed to a callback as it arrives: in order with other items, and never bypassing an interceptor."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ HI = ModelRequest([Message("user", "Hi")])
 CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}}
 
 
-def spoken(provider: FakeProvider, *pieces: Any) -> Callable[[], None]:
-    """Let the provider say the first piece; call what is returned for each next one, which comes once all wait."""
+def stream_pieces(provider: FakeProvider, *pieces: Any) -> Callable[[], None]:
+    """Let the provider send the first piece; call the returned function to send each next one, once all tasks wait."""
     gates = [provider.gate() for _ in pieces[1:]]
     provider.stream(pieces[0], *(step for pair in zip(gates, pieces[1:], strict=True) for step in pair))
 
@@ -42,30 +42,30 @@ def spoken(provider: FakeProvider, *pieces: Any) -> Callable[[], None]:
     return go_on
 
 
-async def followed(stream: AsyncIterator[Delta | Reply], go_on: Callable[[], None]) -> AsyncIterator[Delta | Reply]:
+async def read_along(stream: AsyncIterator[Delta | Reply], go_on: Callable[[], None]) -> AsyncIterator[Delta | Reply]:
     async for item in stream:
         go_on()
         yield item
 
 
 async def test_later_text_is_passed_on_without_waking_the_reader(fake_provider: FakeProvider) -> None:
-    go_on = spoken(fake_provider, say("One"), say(" two"), say(" three"), end())
-    told: list[tuple[str, bool]] = []
+    go_on = stream_pieces(fake_provider, say("One"), say(" two"), say(" three"), end())
+    received: list[tuple[str, bool]] = []
 
     def on_text(text: str) -> bool:
-        told.append((text, asyncio.current_task() is None))
+        received.append((text, asyncio.current_task() is None))
         go_on()
         return True
 
-    items = [item async for item in followed(model(fake_provider).stream_to(on_text, HI), go_on)]
-    assert told == [(" two", True), (" three", True)]
+    items = [item async for item in read_along(model(fake_provider).stream_to(on_text, HI), go_on)]
+    assert received == [(" two", True), (" three", True)]
     assert items[0] == TextDelta("One")
     assert isinstance(items[1], Reply) and items[1].text == "One two three"
 
 
 async def test_text_and_other_items_keep_their_order(fake_provider: FakeProvider) -> None:
-    thought, call = chunk({"reasoning_content": "Hm"}), chunk({"tool_calls": [CALL]})
-    go_on = spoken(fake_provider, say("A"), say("b"), thought, say("C"), say("d"), call, end("tool_calls"))
+    reasoning, call = chunk({"reasoning_content": "Hm"}), chunk({"tool_calls": [CALL]})
+    go_on = stream_pieces(fake_provider, say("A"), say("b"), reasoning, say("C"), say("d"), call, end("tool_calls"))
     order: list[object] = []
 
     def put(item: object) -> bool:
@@ -80,9 +80,9 @@ async def test_text_and_other_items_keep_their_order(fake_provider: FakeProvider
 
 
 async def test_text_for_which_on_text_returns_false_is_yielded(fake_provider: FakeProvider) -> None:
-    go_on = spoken(fake_provider, say("One"), say(" two"), say(" three"), end())
+    go_on = stream_pieces(fake_provider, say("One"), say(" two"), say(" three"), end())
     stream = model(fake_provider).stream_to(lambda text: False, HI)
-    items = [item async for item in followed(stream, go_on)]
+    items = [item async for item in read_along(stream, go_on)]
     assert items[:3] == [TextDelta("One"), TextDelta(" two"), TextDelta(" three")]
 
 
@@ -110,7 +110,7 @@ async def test_a_connection_that_breaks_while_the_reader_stops_logs_no_error(
 
 
 async def test_a_server_that_never_closes_does_not_delay_the_end(fake_provider: FakeProvider) -> None:
-    go_on = spoken(fake_provider, say("One"), say(" two"), end(), Silence())
+    go_on = stream_pieces(fake_provider, say("One"), say(" two"), end(), Silence())
 
     def on_text(text: str) -> bool:
         go_on()
@@ -118,7 +118,7 @@ async def test_a_server_that_never_closes_does_not_delay_the_end(fake_provider: 
 
     async with asyncio.timeout(30):
         stream = model(fake_provider, timeout=120.0).stream_to(on_text, HI)
-        items = [item async for item in followed(stream, go_on)]
+        items = [item async for item in read_along(stream, go_on)]
     assert isinstance(items[-1], Reply) and items[-1].text == "One two"
 
 
@@ -156,25 +156,27 @@ async def test_a_wrapper_that_forwards_unknown_attributes_is_not_bypassed(fake_p
 
 
 async def test_a_replaced_method_is_not_bypassed(fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, plain = model(fake_provider), OpenAIModel.stream
+    tested_model, plain = model(fake_provider), OpenAIModel.stream
 
     async def shout(self: OpenAIModel, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
         async for item in plain(self, request):
             yield TextDelta(item.text.upper()) if isinstance(item, TextDelta) else item
 
     monkeypatch.setattr(OpenAIModel, "stream", shout)
-    assert await texts(fake_provider, asked) == ["ONE", " TWO"]
+    assert await texts(fake_provider, tested_model) == ["ONE", " TWO"]
 
 
 async def test_a_failure_of_on_text_is_not_a_provider_error(
     fake_provider: FakeProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
-    go_on = spoken(fake_provider, say("One"), say(" two"), end())
+    go_on = stream_pieces(fake_provider, say("One"), say(" two"), end())
 
-    def tell(event: Event) -> None:
+    def on_text_event(event: Event) -> None:
         raise ZeroDivisionError
 
-    async with aclosing(run_turn(replace(plan_for([]), model=model(fake_provider)), Transcript(), tell)) as events:
+    async with aclosing(
+        run_turn(replace(plan_for([]), model=model(fake_provider)), Transcript(), on_text_event)
+    ) as events:
         async for event in events:
             if isinstance(event, TextMessageContent):
                 go_on()
@@ -182,17 +184,17 @@ async def test_a_failure_of_on_text_is_not_a_provider_error(
     assert "ZeroDivisionError" in caplog.text
 
 
-async def texts(provider: FakeProvider, asked: Model) -> list[str]:
-    """The pieces of text that are told of a turn with this model."""
-    go_on = spoken(provider, say("One"), say(" two"), end())
-    told: list[str] = []
+async def texts(provider: FakeProvider, tested_model: Model) -> list[str]:
+    """Return the pieces of text that a turn with this model passes on."""
+    go_on = stream_pieces(provider, say("One"), say(" two"), end())
+    received: list[str] = []
 
-    def tell(event: Event) -> None:
+    def on_text_event(event: Event) -> None:
         if isinstance(event, TextMessageContent):
-            told.append(event.delta)
+            received.append(event.delta)
             go_on()
 
-    async with aclosing(run_turn(replace(plan_for([]), model=asked), Transcript(), tell)) as events:
+    async with aclosing(run_turn(replace(plan_for([]), model=tested_model), Transcript(), on_text_event)) as events:
         async for event in events:
-            tell(event)
-    return told
+            on_text_event(event)
+    return received
