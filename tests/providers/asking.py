@@ -52,7 +52,7 @@ async def ask(provider: FakeProvider, text: str = "Hi", **options: Any) -> tuple
     raise AssertionError("a stream ended without a reply")
 
 
-def seen(deltas: list[Delta]) -> tuple[str, str, list[ToolCall]]:
+def content_of(deltas: list[Delta]) -> tuple[str, str, list[ToolCall]]:
     """Return the text, the reasoning and the calls that the deltas contain."""
     calls: list[ToolCall] = []
     for delta in deltas:
@@ -67,7 +67,7 @@ def seen(deltas: list[Delta]) -> tuple[str, str, list[ToolCall]]:
     return text, "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)), calls
 
 
-def told(deltas: list[Delta], outcome: Reply | ModelError) -> list[Any]:
+def comparable(deltas: list[Delta], outcome: Reply | ModelError) -> list[Any]:
     """The same for comparing two readings: pieces of one thing joined, generated ids left out."""
     joined: list[Any] = []
     for delta in deltas:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assistant.core.values.events import encode
 from assistant.core.values.messages import Reply
 from tests.fake_answers import chunk, event
-from tests.providers.asking import seen, told
+from tests.providers.asking import content_of, comparable
 from tests.providers.quirks import TOOLS
 from tests.providers.test_provider_quirks import read
 
@@ -50,7 +50,7 @@ def chunks(noise: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, An
 def check(stream: list[dict[str, Any]]) -> None:
     deltas, outcome = read(b"".join(event(json.dumps(value)) for value in stream) + event("[DONE]"), [])
     if isinstance(outcome, Reply):
-        assert seen(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
+        assert content_of(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
         assert outcome.text.strip() or outcome.tool_calls or outcome.finish_reason not in ("stop", "tool_calls")
         assert all(call.name and call.arguments for call in outcome.tool_calls)
         assert encode(outcome)
@@ -73,9 +73,9 @@ def test_any_bytes_give_a_typed_error_or_a_reply(pieces: list[bytes]) -> None:
 
 def check_cuts(body: bytes) -> None:
     """It makes no difference where the socket cuts the bytes."""
-    whole = told(*read(body, []))
+    whole = comparable(*read(body, []))
     for place in range(1, len(body)):
-        assert told(*read(body, [place])) == whole
+        assert comparable(*read(body, [place])) == whole
 
 
 @settings(max_examples=15)
