@@ -16,7 +16,7 @@ from assistant.core.values.messages import Reply
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.sse import EventReader
 from tests.fake_provider import FakeProvider
-from tests.providers.asking import ask, content_of, comparable
+from tests.providers.asking import ask, comparable, content_of
 from tests.providers.quirks import QUIRKS, TOOLS, Quirk
 
 TABLE = Path(__file__).parents[2] / "docs" / "provider-quirks.md"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assistant.core.values.events import encode
 from assistant.core.values.messages import Reply
 from tests.fake_answers import chunk, event
-from tests.providers.asking import content_of, comparable
+from tests.providers.asking import comparable, content_of
 from tests.providers.quirks import TOOLS
 from tests.providers.test_provider_quirks import read
 
