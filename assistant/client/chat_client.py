@@ -40,17 +40,14 @@ Resolver = Registry | Callable[[str], Tool | None]
 class CallSettings(TypedDict, total=False):
     """The settings of one call.
 
+    `tools`, `system` and `limits` replace the client's; `context` and `options` are merged over the client's.
+
     Attributes:
-        tools: used instead of the client's.
-        context: merged over the client's.
         history: the conversation so far, such as `reply.messages` of an earlier call.
         conversation: the conversation's key in the client's store.
         execute_tools: whether tools are run; if not, the calls are left to the caller.
         decisions: a person's decisions on calls that wait for approval, by call id.
         client_tools: tools that the model may call and that the caller runs.
-        system: the system prompt, used instead of the client's.
-        options: parameters for the provider, merged over the client's.
-        limits: used instead of the client's.
         on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
     """
 
