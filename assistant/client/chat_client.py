@@ -38,9 +38,7 @@ Resolver = Registry | Callable[[str], Tool | None]
 
 
 class CallSettings(TypedDict, total=False):
-    """The settings of one call.
-
-    `tools`, `system` and `limits` replace the client's; `context` and `options` are merged over the client's.
+    """Settings of one call. `tools`, `system` and `limits` replace the client's; `context` and `options` are merged.
 
     Attributes:
         history: the conversation so far, such as `reply.messages` of an earlier call.
