@@ -9,31 +9,35 @@ REASONING_SUFFIX = "-reasoning"
 
 
 class Draft:
-    """An assistant's message that is being streamed; `open` counts its parts (text, reasoning, calls) still open."""
+    """An assistant's message that is being streamed.
 
-    __slots__ = ("_whole", "calls", "id", "is_cut", "open", "reasoning", "text")
+    `open` counts its parts (text, reasoning, calls) that have started and not ended.
+    """
 
-    def __init__(self, message_id: str) -> None:
+    __slots__ = ("_complete", "calls", "id", "is_cut", "open", "reasoning", "sources", "text")
+
+    def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
         self.id = message_id
+        self.sources = sources
         self.text: list[str] = []
         self.reasoning: list[str] = []
         self.calls: list[CallDraft] = []
         self.open = 0
         self.is_cut = False
-        self._whole: Message | None = None
+        self._complete: Message | None = None
 
     def begin(self) -> None:
         """Open a part of the message."""
         self.open += 1
-        self._whole = None
+        self._complete = None
 
     def message(self) -> Message:
-        """The message so far. Once it is complete, each call returns the same object."""
-        if self._whole is None or self.open or self.is_cut:
-            made = self._make()
-            self._whole = None if self.open or self.is_cut else made
-            return made
-        return self._whole
+        """Return the message so far. Once it is complete, each call returns the same object."""
+        if self._complete is None or self.open or self.is_cut:
+            message = self._make()
+            self._complete = None if self.open or self.is_cut else message
+            return message
+        return self._complete
 
     def _make(self) -> Message:
         return Message(
@@ -43,15 +47,17 @@ class Draft:
             tool_calls=tuple(call.tool_call() for call in self.calls),
             reasoning="".join(self.reasoning),
             is_partial=self.is_cut or self.open > 0,
+            sources=self.sources,
         )
 
     def restore(self, message: Message) -> None:
         """Continue from a message that `message` returned."""
-        self._whole = None
+        self._complete = None
         self.text = [message.content]
         self.reasoning = [message.reasoning]
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]
         self.is_cut = message.is_partial
+        self.sources = message.sources
 
 
 class CallDraft:

@@ -18,7 +18,7 @@ from assistant.toolkit.guards.tenant_paths import MAX_HOPS, Way, concrete, gener
 MAX_DEPTH = 30
 # Keys in one query.
 _ROWS_PER_QUERY = 500
-# Types that contain no rows, and code.
+# Types that are not examined: they contain no rows, or are code.
 _OPAQUE = (str, bytes, int, float, type(None), type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 
 
@@ -35,11 +35,11 @@ class Tripwire:
     `check_pending`, with one query per model.
 
     Args:
-        wait: called before a row or a queryset is examined, which can query the database.
+        before_query: called before a row or a queryset is examined, which can query the database; may raise.
     """
 
-    def __init__(self, wait: Callable[[], None] = lambda: None) -> None:
-        self._wait = wait
+    def __init__(self, before_query: Callable[[], None] = lambda: None) -> None:
+        self._before_query = before_query
         # Keeps the values alive: the id of a freed object can be reused.
         self._seen: dict[int, Any] = {}
         self._pending: dict[tuple[Any, str, Any], dict[str, Any]] = {}
@@ -64,7 +64,7 @@ class Tripwire:
             return
         self._seen[id(value)] = value
         if is_row(value):
-            self._wait()
+            self._before_query()
             self.check_row(value)
             return
         for item in self._contents(value):
@@ -190,7 +190,7 @@ class Tripwire:
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
             value = value.get_queryset()
         if hasattr(value, "_iterable_class"):
-            self._wait()
+            self._before_query()
             yield from value
         elif isinstance(value, list | tuple | AnySet | deque | ValuesView):
             yield from value
