@@ -10,8 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from django.apps import apps
 from django.db import connection
 
+from assistant import urls
 from tests import live
 from tests.host_project.installed import installed, run
 
@@ -79,3 +81,14 @@ def test_postgresql_alone_keeps_the_hosts_tables_apart(
 @pytest.mark.parametrize("host", ["organisations"], indirect=True)
 def test_a_hosts_people_and_tenants_are_deleted_only_by_the_host(host: tuple[Path, dict[str, str]]) -> None:
     assert shell(host, "privacy_proof") == "done"
+
+
+@pytest.mark.once
+def test_everything_that_is_installed_bears_the_name_of_the_package(environment: dict[str, str]) -> None:
+    site = Path(environment["PYTHONPATH"])
+    assert {path.name for path in site.iterdir() if path.suffix != ".dist-info"} == {"assistant"}
+    for folder in ("templates", "templates/admin", "static"):
+        assert {path.name for path in (site / "assistant" / folder).iterdir()} <= {"assistant", "admin"}
+    tables = [model._meta.db_table for model in apps.get_app_config("assistant").get_models(include_auto_created=True)]
+    assert len(tables) > 25 and all(table.startswith("assistant_") for table in tables)
+    assert urls.app_name == "assistant"
