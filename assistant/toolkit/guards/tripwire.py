@@ -92,7 +92,8 @@ class Tripwire:
                 keys = list(rows)
                 for start in range(0, len(keys), _ROWS_PER_QUERY):
                     asked = {f"{column}__in": keys[start : start + _ROWS_PER_QUERY]}
-                    self._check_ways(model, column, model._base_manager.using(database).filter(**asked), rows)
+                    tenants_of = model._base_manager.using(database).filter(**asked)
+                    self._check_ways(model, column, tenants_of, rows)
 
     def _check_ways(self, model: Any, column: str, found: Any, rows: Mapping[str, Any]) -> None:
         ways = self._models.ways(model)
