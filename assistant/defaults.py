@@ -53,6 +53,11 @@ WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
+# Limits of reading one uploaded PDF, in a process of its own, and how many of these a server process has at once.
+FILE_READ_SECONDS = _env.number("FILE_READ_SECONDS", 30, least=1)
+FILE_READ_MEMORY_MB = _env.number("FILE_READ_MEMORY_MB", 512, least=128)
+FILE_READ_PROCESSES = _env.number("FILE_READ_PROCESSES", 2, least=1)
+
 # Limits by name for tenants, and for each of their members, without limits of their own.
 TENANT_LIMITS = _env.limits("TENANT_LIMITS")
 MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
@@ -88,6 +93,9 @@ __all__ = [
     "ENVIRONMENT_PROBLEMS",
     "FAST_PATHS",
     "FIELD_ENCRYPTION_KEYS",
+    "FILE_READ_MEMORY_MB",
+    "FILE_READ_PROCESSES",
+    "FILE_READ_SECONDS",
     "INTERNAL_HOSTS",
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",

@@ -8,8 +8,9 @@ from django.core.files.base import ContentFile
 from assistant.library.knowledge import search_docs
 from assistant.models import Tenant
 from assistant.models.knowledge import Document, Passage
-from assistant.services.knowledge import documents
-from assistant.services.knowledge.documents import DocumentError, add_document, store_document
+from assistant.services.knowledge import files
+from assistant.services.knowledge.documents import add_document, store_document
+from assistant.services.knowledge.files import DocumentError
 from assistant.services.knowledge.passages import MAX_PASSAGE_CHARACTERS, split
 from assistant.toolkit import ToolContext
 from tests.base import Cast
@@ -45,8 +46,8 @@ def test_a_text_file_is_taken_by_its_name(acme: Tenant, name: str, kind: str) ->
         ("a.docx", b"PK\x03\x04", "Only PDF"),
         ("a.txt", "Grüße".encode("latin-1"), "The file is not UTF-8 text"),
         ("a.txt", b" \n ", "The document has no text"),
-        ("a.txt", b"x" * (documents.MAX_CHARACTERS + 1), "longer than 2,000,000 characters"),
-        ("a.txt", b"x" * (documents.MAX_FILE_BYTES + 1), "larger than 20 MB"),
+        ("a.txt", b"x" * (files.MAX_CHARACTERS + 1), "longer than 2,000,000 characters"),
+        ("a.txt", b"x" * (files.MAX_FILE_BYTES + 1), "larger than 20 MB"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
