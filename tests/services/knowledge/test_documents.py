@@ -103,3 +103,25 @@ def test_a_text_without_any_break_is_cut_all_the_same() -> None:
     pieces = split("x" * 5000, kind="text")
     assert "".join(piece.text for piece in pieces) == "x" * 5000
     assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a" + " " * 1_000_000 + "b\n\nText.",
+        "# " + "x" * 1_000_000 + "\n## y\n\nText.\n\n" * 100_000,
+        "x-" * 500_000,
+        ("word " * 20_000 + "\n") * 10,
+    ],
+    ids=["blanks", "headings", "hyphens", "words"],
+)
+def test_the_time_for_a_long_text_is_no_square_of_its_length(text: str) -> None:
+    pieces = split(text, kind="markdown")
+    assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE_CHARACTERS
+    told = "".join("".join(piece.text.split()) for piece in pieces)
+    assert told == "".join(line for line in "".join(text.split(" ")).split("\n") if not line.startswith("#"))
+
+
+def test_marks_that_close_a_heading_are_no_part_of_it() -> None:
+    pieces = split("# One ##\n\na\n\n# C# #\n\nb\n\n# #\n\nc", kind="markdown")
+    assert [(piece.heading, piece.text) for piece in pieces] == [("One", "a"), ("C#", "b"), ("", "c")]
