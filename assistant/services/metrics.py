@@ -57,6 +57,7 @@ _tool_calls = Counter("assistant_tool_calls", "Tool calls that have ended.", ["t
 _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls.", ["tool"], buckets=_SECONDS)
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 _answers = Counter("assistant_http_answers", "Answered requests and websocket handshakes.", ["method", "status"])
+_unstored_runs = Counter("assistant_unstored_runs", "Runs whose end the database could not store.", ["reason"])
 _files = Counter("assistant_files_read", "Uploaded PDFs that were read or refused.", ["outcome"])
 _sweep_seconds = Gauge("assistant_presence_sweep_seconds", "How long the last look at open connections took.")
 _held_seconds = Histogram(
@@ -122,6 +123,11 @@ def count_response(method: str, status: int) -> None:
 def count_delivery(outcome: str) -> None:
     """Count an attempt to deliver a webhook event: `delivered`, `pending` (to be retried) or `failed`."""
     _deliveries.labels(outcome).inc()
+
+
+def count_unstored_run(reason: str) -> None:
+    """Count a run whose end could not be stored: `disk full`, `read-only` or `unreachable`."""
+    _unstored_runs.labels(reason).inc()
 
 
 def count_file(outcome: str) -> None:

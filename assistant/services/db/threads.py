@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
 
 from assistant.services import metrics
-from assistant.services.errors import DATABASE_ERRORS
+from assistant.services.errors import DATABASE_ERRORS, storage_problem
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,7 +76,7 @@ async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **k
     A call whose connection broke may have been committed, so `function` must allow for being called twice.
 
     Raises:
-        OperationalError, InterfaceError: the database could not be reached for `MAX_RETRY_SECONDS`.
+        OperationalError, InterfaceError: the database could not be reached for `MAX_RETRY_SECONDS`, or its disk is full.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + MAX_RETRY_SECONDS
@@ -84,7 +84,7 @@ async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **k
         try:
             return await in_database(function, *args, **kwargs)
         except DATABASE_ERRORS as exc:
-            if loop.time() > deadline:
+            if loop.time() > deadline or storage_problem(exc):
                 raise
             logger.warning("The database cannot be reached; trying again: %s", exc)
             await asyncio.sleep(RETRY_INTERVAL_SECONDS)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import Any
 
 from django.db import DatabaseError, DataError, InterfaceError
 
@@ -22,16 +21,15 @@ from assistant.core.values.events import (
     TextMessageStart,
     ToolCallStart,
 )
-from assistant.models import Run
 from assistant.services import metrics
 from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.errors import log_failure
-from assistant.services.eventlog.frames import FrameEncoder, as_mapping
+from assistant.services.errors import log_failure, storage_problem
+from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter
-from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.closing import Ending, close_run, ending_of
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.toolcalls.tracing import fail, run_span
 from assistant.toolkit.logs import run_log_context
@@ -90,11 +88,12 @@ class RunTask:
         self._is_ending = False
         self._failure = ""
         self._is_storable = True
+        self._is_stored = False
 
     @property
     def is_finished(self) -> bool:
         """Whether the run has ended without an error or cancellation, and is stored."""
-        return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled
+        return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
 
     async def summarise(self) -> None:
         """Summarise the conversation after the run, if it has grown long."""
@@ -214,17 +213,33 @@ class RunTask:
             await self._end(RunError(failure.message, code="internal_error"), checkpoints)
 
     async def _end(self, event: RunFinished | RunError, checkpoints: asyncio.Task[None]) -> None:
-        """Store the run, and then write its last event, so that a client that sees it can start the next run."""
+        """Store the run, and then write its last event, so that a client that sees it can start the next run.
+
+        If the database cannot store it, clients get an error as its end. The recovery of runs stores it with that end
+        once its lease has expired and the database can be written again.
+        """
         self._is_ending = True
         self._failure = event.code or "" if isinstance(event, RunError) else ""
         checkpoints.cancel()
         await asyncio.gather(checkpoints, return_exceptions=True)
         await self._flush()
-        ending = ending_of(event)
-        await self._close(ending)
+        try:
+            await self._close(ending_of(event))
+            self._is_stored = True
+        except (DatabaseError, InterfaceError) as exc:
+            if isinstance(exc, DataError) and self._is_storable:
+                raise
+            event = self._unstored(exc)
         self._emit(event)
-        self._report(ending)
+        self._report(ending_of(event))
         await self._flush()
+
+    def _unstored(self, exc: Exception) -> RunError:
+        failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)
+        metrics.count_unstored_run(storage_problem(exc) or "unreachable")
+        self._writer.keep_events()
+        self._failure = "internal_error"
+        return RunError(failure.message, code="internal_error", usage=self._transcript.token_usage() or None)
 
     def _report(self, ending: Ending) -> None:
         """Record the end in metrics and log."""
@@ -282,14 +297,3 @@ class RunTask:
 def checkpoint_pause(characters: int) -> float:
     """Return the seconds until the next checkpoint of an answer, where the log survives the end of a process."""
     return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS)
-
-
-def ending_of(event: RunFinished | RunError) -> Ending:
-    """Return the ending to store for a run's last event."""
-    stored: dict[str, Any] = as_mapping(event)
-    if isinstance(event, RunError):
-        status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED
-        return Ending(status, stored, event.code or "", event.message)
-    outcome = stored.get("outcome", {}).get("type", "success")
-    status = {"cancelled": Run.Status.CANCELLED, "interrupt": Run.Status.WAITING}.get(outcome, Run.Status.FINISHED)
-    return Ending(status, stored)
