@@ -94,10 +94,11 @@ def read_file(file: File[bytes]) -> Content:
 
 
 def _read_pdf(content: bytes) -> str:
+    size = len(content)
     outcome, text = _outcome(content)
     metrics.count_file(outcome)
     if outcome != pdf_worker.TEXT:
-        logger.warning("A PDF of %d bytes was not read: %s", len(content), outcome)
+        logger.warning("A PDF of %d bytes was not read: %s", size, outcome)
         raise DocumentError(_REASONS[outcome])
     return text
 
