@@ -28,9 +28,8 @@ def block_storage(problem: StorageProblem) -> None:
             return
         cursor.execute(_REFUSE.format(state=_SQLSTATES[problem]))
         for table in _TABLES:
-            cursor.execute(
-                f"CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION refuse_to_store()"
-            )
+            when = f"BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW"
+            cursor.execute(f"CREATE TRIGGER refuse {when} EXECUTE FUNCTION refuse_to_store()")
 
 
 def unblock_storage() -> None:

@@ -80,7 +80,7 @@ class DocumentAdmin(TenantScopedAdmin):
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change, **kwargs)
+        form: Any = super().get_form(request, obj, change, **kwargs)
         form.content = getattr(request, "_document_content", None)
         return form
 

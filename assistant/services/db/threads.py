@@ -76,7 +76,7 @@ async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **k
     A call whose connection broke may have been committed, so `function` must allow for being called twice.
 
     Raises:
-        OperationalError, InterfaceError: the database could not be reached for `MAX_RETRY_SECONDS`, or its disk is full.
+        OperationalError, InterfaceError: the database was away for `MAX_RETRY_SECONDS`, or its disk is full.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + MAX_RETRY_SECONDS

@@ -88,7 +88,9 @@ def forms() -> bytes:
     """Forms that show another one twice, twelve times over."""
     made: dict[str, str | bytes] = {}
     for number in range(10, 22):
-        entries = f"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F1 5 0 R>>/XObject<</N {number + 1} 0 R>>>>"
+        entries = (
+            f"/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F1 5 0 R>>/XObject<</N {number + 1} 0 R>>>>"
+        )
         made[f"o{number}"] = stream(b"/N Do " * 2 + TEXT * 50, entries)
     made["o22"] = stream(TEXT * 50, "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F1 5 0 R>>>>")
     return one_page(stream(b"/N Do"), more="/XObject<</N 10 0 R>>", **made)
@@ -96,7 +98,10 @@ def forms() -> bytes:
 
 def character_map() -> bytes:
     """A font whose map of characters has a range of four billion."""
-    table = b"1 begincodespacerange <00000000> <ffffffff> endcodespacerange 1 beginbfrange <00000000> <ffffffff> <0041> endbfrange"
+    table = (
+        b"1 begincodespacerange <00000000> <ffffffff> endcodespacerange "
+        b"1 beginbfrange <00000000> <ffffffff> <0041> endbfrange"
+    )
     font = "<</Type/Font/Subtype/Type0/BaseFont/H/Encoding/Identity-H/ToUnicode 9 0 R>>"
     return pdf({1: CATALOG, 2: PAGES, 3: page(), 4: stream(TEXT), FONT: font, 9: stream(table)})
 

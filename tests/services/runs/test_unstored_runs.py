@@ -5,12 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from asgiref.sync import sync_to_async
-from django.db import connection
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
@@ -18,7 +15,6 @@ from assistant.models import Message, Provider, Run
 from assistant.services.db.threads import in_database
 from assistant.services.errors import StorageProblem, storage_problem
 from assistant.services.eventlog.configured import configured_log
-from assistant.services.eventlog.file import FileLog
 from assistant.services.eventlog.log import Entry, Position
 from assistant.services.runs import manager as runs
 from assistant.services.runs.manager import Runs
@@ -65,7 +61,9 @@ async def end_unstored(
 
 
 @pytest.mark.parametrize(
-    ("problem", "reason"), [("disk full", "disk is full"), ("read-only", "storage is read-only")], ids=["full", "read-only"]
+    ("problem", "reason"),
+    [("disk full", "disk is full"), ("read-only", "storage is read-only")],
+    ids=["full", "read-only"],
 )
 async def test_clients_get_the_end_and_its_reason_and_the_run_is_stored_later(
     alice_member: Member,
