@@ -52,6 +52,10 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     key = run.key
     thread_log = await log.open_for_recovery(key.thread, key.number)
     transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
+    audited = await in_database(audited_calls, key=key)
+    for one in audited:
+        # The log's events do not have them.
+        transcript.mark_result(one.call.id, one.sources)
     seq, end = run.checkpoint_seq, None
     # The log may have events after the checkpoint, which clients have seen.
     for entry in thread_log.read(Position(key.number, seq)):
@@ -75,7 +79,7 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
     opening = [] if is_started else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
-    closing = [*opening, *reconcile(transcript, await in_database(audited_calls, key=key)), ending]
+    closing = [*opening, *reconcile(transcript, audited), ending]
     entries = [Entry(key.number, seq + n, encoder.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
     await _store(run, transcript, ending, entries[-1].seq)
     writer = log.writer(key.thread, lambda: None)

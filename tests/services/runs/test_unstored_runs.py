@@ -8,19 +8,34 @@ from datetime import timedelta
 
 import pytest
 import pytest_asyncio
+from asgiref.sync import sync_to_async
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
-from assistant.models import Message, Provider, Run
+from assistant.core.values.events import (
+    PROTOCOL_VERSION,
+    Event,
+    RunError,
+    RunStarted,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+)
+from assistant.models import Message, Provider, Run, ToolCall
 from assistant.services.db.threads import in_database
 from assistant.services.errors import StorageProblem, storage_problem
 from assistant.services.eventlog.configured import configured_log
+from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, Position
+from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.runs import manager as runs
 from assistant.services.runs.manager import Runs
 from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.recovery import recover_dead_runs
 from assistant.services.tenancy.members import Member
+from tests.base import Cast
+from tests.factories import make_conversation, make_run
 from tests.fake_provider import FakeProvider
 from tests.services.runs.test_opening import given
 from tests.storage import block_storage, more_than_is_free, unblock_storage
@@ -118,3 +133,37 @@ async def test_storage_that_is_read_only_is_the_reason_why_a_run_is_not_begun(
     with pytest.raises(Exception) as caught:
         await here.open(member=alice_member, assistant_slug="support", given=given(uuid.uuid4()))
     assert storage_problem(caught.value) == "read-only"
+
+
+@pytest.mark.parametrize("has_end", [True, False])
+async def test_what_a_recovered_run_has_read_from_outside_is_stored_with_it(cast: Cast, has_end: bool) -> None:
+    run = await sync_to_async(_dead_run)(cast)
+    log = MemoryLog()
+    events: list[Event] = [
+        RunStarted(str(run.conversation_id), run.run_id, PROTOCOL_VERSION),
+        ToolCallStart("c1", "search_docs", "m1"),
+        ToolCallArgs("c1", "{}"),
+        ToolCallEnd("c1"),
+        ToolCallResult("r1", "c1", "Found.", role="tool"),
+        *([RunError("Nothing can be stored.", code="internal_error")] if has_end else []),
+    ]
+    encoder = FrameEncoder(run_id=run.run_id, thread=str(run.conversation_id))
+    entries = [Entry(run.number, seq, encoder.frame(event, seq)) for seq, event in enumerate(events, start=1)]
+    log.thread(str(run.conversation_id)).append(entries)
+    assert await recover_dead_runs(log=log, owner="heir") == 1
+    assert (await Message.objects.aget(role="tool")).sources == ["documents"]
+
+
+def _dead_run(cast: Cast) -> Run:
+    conversation = make_conversation(cast.alice, cast.support)
+    lapsed = timezone.now() - timedelta(minutes=1)
+    run = make_run(conversation, status=Run.Status.RUNNING, lease_owner="dead", lease_until=lapsed)
+    ToolCall.objects.create(
+        tenant_id=run.tenant_id,
+        run=run,
+        call_id="c1",
+        name="search_docs",
+        status=ToolCall.Status.OK,
+        sources=["documents"],
+    )
+    return run
