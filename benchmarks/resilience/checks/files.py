@@ -46,7 +46,7 @@ def read_in_the_server() -> None:
     """The server's own process reads the files."""
     from assistant.services.knowledge import files, pdf_worker
 
-    files.run_in_child_and_wait = lambda worker, task, limits: pdf_worker.work(task)
+    files.run_in_child_and_wait = lambda worker, task, limits: pdf_worker.work(task)  # type: ignore[attr-defined]
 
 
 def read_without_limits() -> None:
@@ -54,8 +54,8 @@ def read_without_limits() -> None:
     from assistant.services.knowledge import files
     from assistant.toolkit.processes.child import ChildLimits
 
-    run = files.run_in_child_and_wait
-    files.run_in_child_and_wait = lambda worker, task, limits: run(worker, task, ChildLimits(60, 2**36, 2**30))
+    run, limitless = files.run_in_child_and_wait, ChildLimits(60, 2**36, 2**30)  # type: ignore[attr-defined]
+    files.run_in_child_and_wait = lambda worker, task, limits: run(worker, task, limitless)  # type: ignore[attr-defined]
 
 
 def read_within_the_transaction() -> None:
