@@ -1,4 +1,4 @@
-"""What providers have been seen to send, as bytes, and what must come of it. docs/provider-quirks.md describes each."""
+"""Responses that providers have sent, as bytes, with the expected outcome. docs/provider-quirks.md describes each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOOLS = ("get_customer", "get_time", "get_weather", "get", "_time", "getget")
 
 @dataclass(frozen=True)
 class Quirk:
-    """One body; either a reply is expected of it, or an error with this in its sentence."""
+    """A response body, and the expected reply or a part of the expected error's message."""
 
     name: str
     body: bytes
@@ -42,7 +42,7 @@ def nested(levels: int) -> Any:
 
 
 def deep(levels: int) -> bytes:
-    """An event with a field of so many levels, one below the event's own."""
+    """Return an event with a field of this many levels."""
     return b'data: {"x": ' + b"[" * levels + b"]" * levels + b"}\n\n"
 
 

@@ -1,4 +1,4 @@
-"""Builds messages from a run's events: for the loop, for checkpoints and for snapshots of a thread."""
+"""Builds messages from a run's events, for the loop, for checkpoints and for snapshots of a thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assistant.toolkit import Media
 
 CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
 
-# What the model reads as the result of a call that has none, by the reason.
+# By reason, what the model reads in place of the result of a call that has none.
 NO_RESULT: Mapping[str, str] = {
     "cancelled": "Cancelled by the user before there was a result.",
     "interrupted": "Interrupted before there was a result; whether the tool took effect is not known.",
@@ -30,17 +30,17 @@ NO_RESULT: Mapping[str, str] = {
 
 
 def result_id(call_id: str) -> str:
-    """The id of the message that holds a call's result; one call has one."""
+    """Return the id of the message that holds a call's result; one call has one."""
     return f"{call_id}-result"
 
 
 def cut_message(message_id: str, reason: str) -> events.Custom:
-    """The event that marks an ended message as incomplete, or as not of the requested type."""
+    """Return the event that marks an ended message as incomplete, or as not of the requested type."""
     return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
 
 
 class Transcript:
-    """What a run has produced so far; mutable, and cheap per delta.
+    """The messages that a run has produced so far, updated with every event.
 
     Args:
         messages: what the run had already produced, if it continues.
@@ -67,7 +67,7 @@ class Transcript:
         self._calls: dict[str, CallDraft] = {}
         self._open: dict[tuple[str, str], Start] = {}
         self._awaited: dict[str, None] = {}
-        self._known: dict[str, str] = {}
+        self._recorded_results: dict[str, str] = {}
         self._sources: dict[str, tuple[str, ...]] = {}
         for message in messages:
             self._add(message)
@@ -78,7 +78,7 @@ class Transcript:
         return tuple([entry.message() if isinstance(entry, Draft) else entry for entry in self._entries])
 
     def with_images(self) -> list[Message]:
-        """The messages with the images of this run's tool results, for the model; `messages` itself holds none."""
+        """Return the messages with the images of this run's tool results, which `messages` does not contain."""
         return [
             replace(message, media=self.images[message.tool_call_id])
             if message.tool_call_id in self.images
@@ -157,7 +157,7 @@ class Transcript:
         self._awaited[event.tool_call_id] = None
 
     def _add(self, message: Message) -> None:
-        """Add a whole message; a partial one can continue."""
+        """Add a message of an earlier part of the run; if it is partial, further events can continue it."""
         if message.role != "assistant":
             self._awaited.pop(message.tool_call_id, None)
             self._entries.append(message)
@@ -169,7 +169,7 @@ class Transcript:
             self._awaited[call.id] = None
 
     def expect_results(self, calls: Iterable[ToolCall]) -> None:
-        """Declare that this run works on calls of an earlier one, so that `close` gives them results, too."""
+        """Declare that this run handles calls of an earlier one, so that `close` gives these results too."""
         self._awaited.update(dict.fromkeys(call.id for call in calls))
 
     def record_result(self, call_id: str, content: str, sources: tuple[str, ...] = ()) -> None:
@@ -178,7 +178,7 @@ class Transcript:
         Args:
             sources: where untrusted text in it came from.
         """
-        self._known[call_id] = content
+        self._recorded_results[call_id] = content
         self.mark_result(call_id, sources)
 
     def mark_result(self, call_id: str, sources: tuple[str, ...]) -> None:
@@ -196,22 +196,22 @@ class Transcript:
         self.usage[key] = self.usage.get(key, Usage()) + usage
 
     def token_usage(self) -> list[TokenUsage]:
-        """The usage in AG-UI's form: one entry per model."""
+        """Return the usage in AG-UI's form: one entry per model."""
         return [
             TokenUsage(
                 provider=provider or None,
                 model=model or None,
-                input_tokens=spent.input_tokens,
-                output_tokens=spent.output_tokens,
-                total_tokens=spent.total_tokens,
-                reasoning_tokens=spent.reasoning_tokens or None,
-                cached_input_tokens=spent.cached_input_tokens or None,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                total_tokens=usage.total_tokens,
+                reasoning_tokens=usage.reasoning_tokens or None,
+                cached_input_tokens=usage.cached_input_tokens or None,
             )
-            for (provider, model), spent in self.usage.items()
+            for (provider, model), usage in self.usage.items()
         ]
 
     def open_events(self) -> list[Event]:
-        """The events that open again what is open now, with the same ids, for a client that attaches."""
+        """Return the start events of everything that is open, for a client that attaches now."""
         return list(self._open.values())
 
     def close(self, reason: CloseReason) -> list[Event]:
@@ -223,14 +223,14 @@ class Transcript:
                 closing.append(events.ToolCallArgs(start.tool_call_id, rest, start.subagent_run_id))
             closing.append(end_of(start, NO_RESULT[reason], reason))
         for call_id in self._awaited:
-            content = self._known.get(call_id, NO_RESULT[reason])
+            content = self._recorded_results.get(call_id, NO_RESULT[reason])
             closing.append(events.ToolCallResult(result_id(call_id), call_id, content, role="tool"))
         for event in closing:
             self.apply(event)
         return closing
 
     def _arguments_of(self, start: events.ToolCallStart) -> str:
-        """The arguments of a call that have been sent so far."""
+        """Return the arguments of a call that have been sent so far."""
         transcript = self if start.subagent_run_id is None else self.sub_agents.transcript_of(start.subagent_run_id)
         draft = transcript._calls.get(start.tool_call_id) if transcript is not None else None
         return "" if draft is None else draft.tool_call().arguments
@@ -242,13 +242,13 @@ class Transcript:
         self.sub_agents.cut()
 
     def to_state(self) -> dict[str, Any]:
-        """The whole state as JSON values, for a checkpoint."""
+        """Return the whole state as JSON values, for a checkpoint."""
         return {
             "messages": msgspec.to_builtins(self.messages),
             "cut": [draft.id for draft in self._drafts.values() if draft.is_cut],
             "open": msgspec.to_builtins(list(self._open.values())),
             "awaited": list(self._awaited),
-            "known": dict(self._known),
+            "known": dict(self._recorded_results),
             "sources": msgspec.to_builtins(self._sources),
             "read": list(self.read.sources),
             "asked": self.sub_agents.to_state(),
@@ -266,10 +266,10 @@ class Transcript:
         transcript.sub_agents = SubAgentTranscripts(Transcript)
         transcript.sub_agents.restore(state.get("asked", ()), cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
-        transcript._known = dict(state["known"])
+        transcript._recorded_results = dict(state["known"])
         transcript._sources = {call_id: tuple(names) for call_id, names in state.get("sources", {}).items()}
         transcript.read = ReadText(tuple(state.get("read", ())))
         transcript.usage = {
-            (provider, model): msgspec.convert(spent, Usage) for provider, model, spent in state["usage"]
+            (provider, model): msgspec.convert(usage, Usage) for provider, model, usage in state["usage"]
         }
         return transcript

@@ -33,7 +33,7 @@ class TurnFailed(Exception):
 
 
 def ask_approval(call: ToolCall, seconds: float, warning: str = "") -> events.Interrupt:
-    """The interrupt that asks a person to approve a call.
+    """Return the interrupt that asks a person to approve a call.
 
     Args:
         seconds: until it expires; 0 for never.
@@ -51,7 +51,7 @@ def ask_approval(call: ToolCall, seconds: float, warning: str = "") -> events.In
 
 
 def cut_short(reply: Reply, message_id: str) -> Event | None:
-    """The `message.cut` event of an answer that was cut short; None for a complete one.
+    """Return the `message.cut` event of an answer that was cut short; None for a complete one.
 
     Raises:
         TurnFailed: the model reached its token limit before it wrote any text.

@@ -1,4 +1,4 @@
-"""Decides whether a call may run now; if not, makes the outcome that the model and the audit get instead."""
+"""Decides whether a call may run now; if not, makes the outcome for the model and the audit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def check_call(
 
 
 def check_client_call(call: ToolCall, admission: Admission) -> ToolOutcome | None:
-    """The outcome of a client's call whose arguments are not a JSON object; else None: the client checks the rest."""
+    """Return an error outcome for a client's call whose arguments are not a JSON object; None for any other.
+
+    The client checks everything else.
+    """
     try:
         parse_arguments(call.arguments)
     except InvalidArguments as exc:
@@ -61,17 +64,16 @@ def _check(
 ) -> PlannedCall | ToolOutcome:
     tool = admission.tool
     if decision is not None and not decision.approved:
-        return _not_run(call, "declined", _declined(decision), admission)
+        return _not_run(call, "declined", _declined_sentence(decision), admission)
     refusal = limiter.admit(call, tool) if decision is None else None
     if refusal is not None:
         return _not_run(call, "refused", refusal, admission)
     if tool is None:
-        return _not_run(
-            call, "refused", f"There is no tool named {call.name!r}.{_alternatives(admission, context)}", admission
-        )
+        sentence = f"There is no tool named {call.name!r}.{_alternatives_sentence(admission, context)}"
+        return _not_run(call, "refused", sentence, admission)
     if admission.policy == "off" or not is_available(tool, context):
         why = f" {admission.outage}" if admission.outage else ""
-        sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives(admission, context)}"
+        sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
     if decision is not None and decision.response is not None:
         return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")
@@ -96,7 +98,7 @@ def _not_run(call: ToolCall, status: Status, sentence: str, admission: Admission
     return ToolOutcome(call, status, sentence, error=sentence, rule=admission.rule)
 
 
-def _alternatives(admission: Admission, context: ToolContext) -> str:
+def _alternatives_sentence(admission: Admission, context: ToolContext) -> str:
     names = ", ".join(name for name in admission.callable_names if _may_be_called(admission.tools.get(name), context))
     return f" Tools that may be called now: {names}." if names else " No tools may be called now."
 
@@ -111,7 +113,7 @@ def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
         return False
 
 
-def _declined(decision: Decision) -> str:
+def _declined_sentence(decision: Decision) -> str:
     reason = decision.reason.strip().rstrip(".")
     return f"Not run: the user declined this call{f' ({reason})' if reason else ''}. Do not call it again unasked."
 

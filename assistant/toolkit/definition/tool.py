@@ -72,16 +72,17 @@ class Tool:
         handler: takes the arguments as keywords (with a hand-written schema, also as one mapping), and the context in a
             parameter annotated `ToolContext`, if it has one.
         output_schema: a JSON Schema of the return value, if known.
-        return_direct: its result is the answer of the run, without another model request.
+        return_direct: whether its result is the answer of the run, without another model request.
         requires_approval: whether a person has to approve a call; or a function of the arguments and the context.
         timeout: in seconds; None leaves it to the run.
         result_converter: converts the return value for the model.
         config: a pydantic model of the tenant's settings, available as `context.config`.
         permission: the Django permission ("app.codename") that the user needs.
-        read_only: it changes nothing. idempotent: a repeated call with the same arguments has no further effect.
+        read_only: whether it changes nothing.
+        idempotent: whether a repeated call with the same arguments has no further effect.
         title: a name for people.
-        destructive: whether it can delete or overwrite data. open_world: whether it accesses external systems. None:
-            unknown.
+        destructive: whether it can delete or overwrite data; None if unknown.
+        open_world: whether it accesses external systems; None if unknown.
         untrusted: whether its results contain text that outsiders wrote, such as e-mails or web pages. In a run that
             has read such text, tools that are not `read_only` follow the tenant's rule: by default a person is asked.
         destinations: parameters that decide where something goes: addresses, accounts, URLs. In such a run only a call
@@ -92,10 +93,11 @@ class Tool:
         secrets: names of the tenant's secrets, read with `context.secret(name)`.
         needs_context: keys that `context.extra` must have for it to be offered.
         atomic: whether a sync function runs in a database transaction.
-        barrier: it runs after all earlier calls of the same reply, and before all later ones.
+        barrier: whether it runs after all earlier calls of the same reply, and before all later ones.
         on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
-        available: whether it is offered, given the context. describe: its description, given the context.
-        is_client_side: whether the client runs it; it is only offered here.
+        available: a function of the context: whether the tool is offered.
+        describe: a function of the context: the description for the model.
+        is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
     """
 
     name: str
@@ -148,7 +150,7 @@ class Tool:
             and self.signature.is_open
             and (mistake := schema_error(self.parameters))
         ):
-            # Its nested objects are held to the schema as well as to their types.
+            # Arguments are also checked against this schema, since some of their types accept unknown keys.
             raise InvalidTool(f"Tool {self.name!r} cannot be checked by its JSON Schema: {mistake}.")
         for example in self.examples:
             try:
@@ -204,7 +206,7 @@ class Tool:
 
     @classmethod
     def client_side(cls, *, name: str, description: str, parameters: JsonSchema) -> Tool:
-        """Make a tool that the client runs; it is only offered here."""
+        """Make a tool that the client runs; it is offered to the model, but cannot be called here."""
         return cls(name=name, description=description, parameters=parameters, is_client_side=True)
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
