@@ -67,7 +67,7 @@ def test_the_reason_is_logged(client: Client, caplog: pytest.LogCaptureFixture) 
     assert "The database cannot be written" in caplog.text
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="a setting of PostgreSQL")
+@pytest.mark.services  # a setting of PostgreSQL
 def test_a_server_that_takes_only_reads_is_read_only(client: Client) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")

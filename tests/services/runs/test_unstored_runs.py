@@ -107,11 +107,10 @@ async def test_clients_get_the_end_and_its_reason_and_the_run_is_stored_later(
     assert log.read(Position(1, 0)) == events
 
 
+@pytest.mark.services  # without Redis the tests' log is in the memory of one process
 async def test_another_process_finds_the_end_in_the_log(
     alice_member: Member, provider: Provider, fake_provider: FakeProvider, here: Runs
 ) -> None:
-    if not here.log.survives_process:
-        pytest.skip("the log is in the memory of one process")
     _, events, answer = await end_unstored(alice_member, here, fake_provider, "disk full")
     await here.stop()
     await in_database(unblock_storage)
