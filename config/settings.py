@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.environment import Environment, local_secret
 from config import csp
 from config.csp import NONE, SELF
@@ -66,6 +67,8 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
+# For `runserver`; other servers have options.
+DAPHNE_WEBSOCKET_MAX_MESSAGE_SIZE = DAPHNE_WEBSOCKET_MAX_FRAME_SIZE = MAX_SERVER_FRAME
 
 TEMPLATES = [
     {

@@ -9,7 +9,9 @@ import sys
 
 import pytest
 import yaml
+from django.conf import settings
 
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.toolkit.logs import JsonLines
 from tests.docs.snippets import ROOT
 
@@ -30,6 +32,19 @@ def test_every_file_starts_the_server_as_the_document_does() -> None:
     (unit,) = re.findall(r"^ExecStart=\S+(.*)$", UNIT, re.MULTILINE)
     container = " ".join(json.loads(re.findall(r"^CMD (.*)$", DOCKERFILE, re.MULTILINE)[-1]))
     assert flags(told) == flags(unit) == flags(container)
+
+
+def test_every_command_bounds_the_frames_that_the_server_takes() -> None:
+    places = [ROOT / "docs/production.md", ROOT / "docs/saas.md", ROOT / "README.md", *DEPLOY.iterdir()]
+    texts = [re.sub(r'", ?"', " ", path.read_text()) for path in places]
+    commands = [line for text in texts for line in re.findall(r"uvicorn \w+\.asgi:application.*", text)]
+    assert len(commands) == 4
+    assert all(re.search(rf"--ws-max-size {MAX_SERVER_FRAME}\b", command) for command in commands)
+
+
+def test_the_development_server_has_the_same_bound() -> None:
+    sizes = {settings.DAPHNE_WEBSOCKET_MAX_MESSAGE_SIZE, settings.DAPHNE_WEBSOCKET_MAX_FRAME_SIZE}
+    assert sizes == {MAX_SERVER_FRAME}
 
 
 def test_the_container_is_given_all_that_the_site_needs() -> None:
