@@ -89,6 +89,15 @@ class Environment:
     def words(self, name: str, default: tuple[str, ...] = ()) -> list[str]:
         return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
 
+    def paths(self, name: str) -> list[str]:
+        """Beginnings of URL paths."""
+        values = self.words(name)
+        for value in values:
+            if not value.startswith("/"):
+                self.problems.append((name, f"{value!r} must be a path like /uploads/"))
+                return []
+        return values
+
     def hosts(self, name: str, default: tuple[str, ...]) -> list[str]:
         """Host names in the format of ALLOWED_HOSTS."""
         values = self.words(name, default)

@@ -20,6 +20,8 @@ WRONG = {
     "MCP_STDIO_COMMANDS": "[1]",
     "INTERNAL_HOSTS": "vllm.internal,0.0.0.0/0",
     "ALLOWED_HOSTS": "https://example.com",
+    "UPLOAD_PATHS": "uploads",
+    "MIN_BODY_RATE": "0",
     "LOCAL_MODEL_PATH": "/nowhere/model.gguf",
 }
 

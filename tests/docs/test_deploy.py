@@ -10,6 +10,7 @@ import sys
 import pytest
 import yaml
 from django.conf import settings
+from django.urls import reverse
 
 from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.toolkit.logs import JsonLines
@@ -56,6 +57,21 @@ def test_the_container_is_given_all_that_the_site_needs() -> None:
 def test_proxies_keep_inside_what_is_for_machines(name: str) -> None:
     text = (DEPLOY / name).read_text()
     assert "/metrics" in text and "/readyz" in text
+
+
+UNITS = {"k": 1024, "KiB": 1024, "m": 1024**2, "MiB": 1024**2}
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("nginx.conf", r"client_max_body_size (\d+)(\w+);"), ("Caddyfile", r"max_size (\d+)(\w+)\n")]
+)
+def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
+    text = (DEPLOY / name).read_text()
+    sizes = {int(number) * UNITS[unit] for number, unit in re.findall(size, text)}
+    assert sizes == {settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES}
+    assert reverse("admin:assistant_document_add").startswith("/admin/assistant/document/")
+    assert "/admin/assistant/document/" in text
+    assert name == "Caddyfile" or f"client_body_timeout  {settings.BODY_TIMEOUT_SECONDS}s;" in text
 
 
 @pytest.mark.parametrize(
