@@ -32,6 +32,7 @@ from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.thread_snapshot import ThreadState, build_snapshot, stored_thread
 from assistant.services.tenancy.members import Member
+from assistant.services.token_bucket import Bucket
 from assistant.websocket import follower as following
 from assistant.websocket.followed_threads import FollowedThreads
 from assistant.websocket.follower import Follower
@@ -154,6 +155,7 @@ async def test_who_follows_a_thread_is_told_its_stored_end(key: RunKey, monkeypa
         settle=settle,
         summary=no_summary,
         gate=asyncio.Semaphore(),
+        bucket=Bucket(1, 1.0),
         renders=False,
         knows_outcomes=True,
     )
@@ -454,6 +456,7 @@ async def test_a_picture_that_cannot_be_made_in_time_is_a_failure_of_ours(
         settle=never,
         summary=never,
         gate=asyncio.Semaphore(),
+        bucket=Bucket(1, 1.0),
         renders=False,
         knows_outcomes=True,
     )
