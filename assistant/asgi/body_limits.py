@@ -17,8 +17,6 @@ from assistant.api.parsers import MAX_BODY
 from assistant.asgi.body_sizes import MAX_BUFFERED_BYTES, least_bound, size_bound
 from assistant.asgi.refusals import Application, Message, Receive, Send, drain, refuse
 
-# Where a request without these headers has no body.
-_HTTP_1 = frozenset({"1.0", "1.1"})
 _CLOSE = (b"connection", b"close")
 
 
@@ -101,7 +99,7 @@ class _Body:
             return
         if message["type"] == "http.response.start":
             self._is_response_begun = True
-            if not self._is_complete:
+            if not self._is_complete and _is_http_1(self._scope):
                 message = {**message, "headers": [*message.get("headers", ()), _CLOSE]}
         is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
         if is_last and not self._is_complete and not self._is_ended:
@@ -112,12 +110,15 @@ class _Body:
 
 
 def _has_body(scope: Mapping[str, Any]) -> bool:
-    if scope.get("http_version", "1.1") not in _HTTP_1:
-        return True
-    return any(
+    return not _is_http_1(scope) or any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
         for name, value in scope["headers"]
     )
+
+
+def _is_http_1(scope: Mapping[str, Any]) -> bool:
+    """Return whether a request without those headers has no body, and connections are closed by a header."""
+    return scope.get("http_version", "1.1") in {"1.0", "1.1"}
 
 
 def _declared_length(scope: Mapping[str, Any]) -> int:

@@ -6,12 +6,15 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
 
+from assistant.asgi.body_limits import with_bounded_bodies
 from assistant.asgi.body_sizes import size_bound
 from assistant.services.tenancy.members import create_api_key
 from tests.base import Cast
@@ -89,6 +92,26 @@ def test_more_is_read_where_files_are_uploaded(is_declared: bool, uvicorn_server
 def test_files_are_uploaded_at_few_addresses(path: str, bound: str, settings: pytest.Settings) -> None:
     settings.UPLOAD_PATHS = ["/uploads/"]
     assert size_bound(scope(path)) == getattr(settings, bound)
+
+
+@pytest.mark.parametrize(
+    ("version", "length", "is_closed"), [("1.1", b"5", True), ("1.1", b"0", False), ("2", b"5", False)]
+)
+async def test_an_early_response_closes_connections_of_http_1(version: str, length: bytes, is_closed: bool) -> None:
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"x", b"y")]})
+        await send({"type": "http.response.body", "body": b"no"})
+
+    given = {**scope("/"), "http_version": version, "headers": [(b"content-length", length)]}
+    talk = ApplicationCommunicator(with_bounded_bodies(early), given)
+    await talk.send_input({"type": "http.request", "body": b"x" * int(length)})
+    start = await talk.receive_output()
+    assert ((b"connection", b"close") in start["headers"]) is is_closed
+    parts = [await talk.receive_output()]
+    while parts[-1].get("more_body"):
+        parts.append(await talk.receive_output())
+    await talk.wait()
+    assert b"".join(part["body"] for part in parts) == b"no"
 
 
 class Connection:
