@@ -1,4 +1,4 @@
-"""Reads environment variables strictly. Wrong values are collected, and a system check reports them at the start."""
+"""Reads environment variables. Wrong values are collected, and a system check reports them at start-up."""
 
 from __future__ import annotations
 
@@ -28,13 +28,17 @@ PRIVATE_DOMAINS = (".localhost", ".local", ".test", ".internal", ".home.arpa")
 
 
 class Environment:
-    """The environment of the process. `problems` collects wrong values as (variable, what is wrong)."""
+    """The environment of the process. Each method returns a variable's value, or the default if it is unset or wrong.
+
+    `problems` collects the wrong ones as (variable, what is wrong).
+    """
 
     def __init__(self) -> None:
         self._env = environ.Env()
         self.problems: list[tuple[str, str]] = []
 
     def read_file(self, path: Path) -> None:
+        """Read variables that the environment does not have from a `.env` file, if it exists."""
         if path.is_file():
             self._env.read_env(str(path))
 
@@ -80,7 +84,7 @@ class Environment:
         return self._read(name, default, parse)
 
     def key(self, name: str) -> str:
-        """A secret for an HTTP header. Error messages do not contain it."""
+        """Return a secret that can be sent in an HTTP header. Error messages do not contain it."""
 
         def parse(text: str) -> str:
             if not re.fullmatch(r"[!-~]+", text):
@@ -102,7 +106,7 @@ class Environment:
         return values
 
     def hosts(self, name: str, default: tuple[str, ...]) -> list[str]:
-        """Host names in the format of ALLOWED_HOSTS."""
+        """Return host names in the format of ALLOWED_HOSTS."""
         values = self.words(name, default)
         for value in values:
             if not re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", value):
@@ -152,7 +156,7 @@ class Environment:
         return self._read(name, None, parse)
 
     def commands(self, name: str) -> dict[str, list[str]]:
-        """Command lines by name, from a JSON object. Returns each as a list of arguments."""
+        """Return command lines by name, each as a list of arguments, from a JSON object of strings."""
 
         def parse(text: str) -> dict[str, list[str]]:
             found = json.loads(text)
@@ -172,7 +176,7 @@ class Environment:
         return self._read(name, {}, checked)
 
     def limits(self, name: str, default: Mapping[str, float] | None = None) -> dict[str, float]:
-        """Limits by name, such as `messages_per_day=200,cost_per_month=50`. Others have their default."""
+        """Return limits by name, from text such as `messages_per_day=200,cost_per_month=50`, added to the defaults."""
 
         def parse(text: str) -> dict[str, float]:
             given = dict(part.split("=", 1) for part in text.replace(" ", "").split(",") if part)
@@ -193,7 +197,7 @@ class Environment:
         return self._read(name, dict(default or {}), checked)
 
     def prices(self, name: str) -> dict[str, dict[str, float]]:
-        """Prices of a million tokens by model, from a JSON object of objects."""
+        """Return prices of a million tokens by model, from a JSON object of objects."""
 
         def parse(text: str) -> dict[str, dict[str, float]]:
             found = json.loads(text)
@@ -210,6 +214,7 @@ class Environment:
         return self._read(name, {}, checked)
 
     def fernet_keys(self, name: str) -> list[str]:
+        """Return Fernet keys. Error messages do not contain them."""
         keys = self.words(name)
         for key in keys:
             try:
@@ -221,6 +226,7 @@ class Environment:
         return keys
 
     def database(self, name: str, default: str) -> dict[str, Any]:
+        """Return an entry of Django's DATABASES, from a URL."""
         text = self._env.str(name, default="").strip() or default
         try:
             parsed = dict(self._env.db_url_config(text))
@@ -255,7 +261,7 @@ def _is_public(host: str) -> bool:
 
 
 def local_secret(path: Path) -> str:
-    """Return a SECRET_KEY that is generated once and stored in a file that only its owner can read."""
+    """Return the SECRET_KEY in a file, which is generated at first and which only its owner can read."""
     try:
         return path.read_text().strip()
     except FileNotFoundError:

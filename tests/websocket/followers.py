@@ -1,4 +1,4 @@
-"""Followers of a log that ask for nothing but what is in it, or for snapshots that a test has made."""
+"""Followers of a log for tests, with snapshots made by the test."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from assistant.core.toolcalls.protocols import Admission, Decision, Journal, Pla
 from assistant.core.toolcalls.run_call import CallEnvironment, run_call
 from assistant.core.values.events import Custom, Event, ToolCallResult
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit.logs import log_extra, log_operation
 from assistant.toolkit.text import clean_text
 
@@ -36,7 +37,7 @@ class Batch:
         decisions: a person's decisions on calls that waited for approval, by call id; None if none was requested.
         undecided: the decision on calls that waited and have none; None to leave them waiting.
         is_rest: other calls of the reply already have results.
-        read: the sources of untrusted text that the model has read.
+        read: the untrusted text that the model has read.
     """
 
     calls: Sequence[ToolCall]
@@ -44,7 +45,7 @@ class Batch:
     decisions: Mapping[str, Decision] | None = None
     undecided: Decision | None = NO_DECISION
     is_rest: bool = False
-    read: tuple[str, ...] = ()
+    read: ReadText = NOTHING_READ
     outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
     client_calls: list[ToolCall] = field(default_factory=list)
 
@@ -57,9 +58,9 @@ class Batch:
         self._is_recorded = False
 
     @property
-    def awaiting(self) -> list[ToolCall]:
-        """The calls that a person must approve."""
-        return [outcome.call for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
+    def awaiting(self) -> list[ToolOutcome]:
+        """The outcomes of calls that a person must approve."""
+        return [outcome for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
 
     @property
     def direct(self) -> list[str] | None:

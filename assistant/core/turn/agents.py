@@ -136,7 +136,7 @@ class Agent:
 
     async def _answer(self, task: str, context: ToolContext, parent: ParentRun, run_id: str) -> Any:
         # The task was written by a model that has read what its run has read.
-        messages = [Message("user", task, sources=parent.environment.transcript.read)]
+        messages = [Message("user", task, sources=parent.environment.transcript.read.sources)]
         if self.system:
             messages.insert(0, Message("system", self.system))
         return await self._run_turn(self._plan(messages, context, parent), parent, run_id, context.tool_call_id)
@@ -190,7 +190,7 @@ class Agent:
                 parent.emit(_attributed(event, run_id))
             raise
         finally:
-            parent.environment.transcript.mark_result(call_id, transcript.read)
+            parent.environment.transcript.mark_result(call_id, transcript.read.sources)
             for (provider, model), spent in transcript.usage.items():
                 parent.environment.transcript.add_usage(provider, model, spent)
         if isinstance(transcript.ending, RunError):

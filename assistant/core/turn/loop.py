@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_approval, cut_short
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
 from assistant.core.llm.usage_estimate import usage_of, usage_of_cut
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
+from assistant.core.toolcalls.admission import as_offered
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.turn.plan import Plan
@@ -23,9 +24,15 @@ from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
-from assistant.core.values.untrusted import for_model, sources_of
-from assistant.toolkit import Tool, ToolContext
+from assistant.core.values.messages import (
+    Reply,
+    ToolCall,
+    Usage,
+    current_turn_messages,
+    last_calls,
+    unanswered_calls,
+)
+from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit.logs import log_extra, log_operation
 
 __all__ = ["Limits", "Plan", "run_turn"]
@@ -128,7 +135,7 @@ class _Turn:
         if len({call.id for call in calls}) < len(calls):
             raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
         self._transcript.expect_results(calls)
-        self._transcript.read = sources_of(plan.messages)
+        self._transcript.read = ReadText.of(plan.messages)
         while True:
             if not calls:
                 try:
@@ -185,7 +192,8 @@ class _Turn:
             self._count_cut(request, reply, writer.length, exc)
             raise
         finally:
-            await _close(stream)
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
         for event in writer.finish(reply):
             yield event
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
@@ -200,20 +208,18 @@ class _Turn:
         rounds = self._settings.limits.rounds
         if rounds and self._rounds > rounds:
             raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
-        offered = [_as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
+        offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
         tools = [tool for tool in offered if tool is not None]
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
+        settings = self._settings
         sent = trim(
-            conversation,
-            tokens=self._settings.history_tokens,
-            estimates=self._estimates,
-            count=self._settings.history_messages,
+            conversation, tokens=settings.history_tokens, estimates=self._estimates, count=settings.history_messages
         )
-        self._transcript.read = sources_of(sent)
+        self._transcript.read = ReadText.of(sent)
         request = ModelRequest(
             messages=for_model(sent),
             tools=tools,
@@ -263,7 +269,7 @@ class _Turn:
         if batch.awaiting:
             yield self._finished(
                 events.Interrupted(
-                    [ask_approval(call, self._plan.approval_seconds, batch.read) for call in batch.awaiting]
+                    [ask_approval(one.call, self._plan.approval_seconds, one.warning) for one in batch.awaiting]
                 )
             )
         elif pending:
@@ -289,16 +295,3 @@ class _Turn:
         call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{self._plan.new_id()}"
         self._call_ids.add(call_id)
         return call_id
-
-
-async def _close(stream: AsyncIterator[Delta | Reply]) -> None:
-    if isinstance(stream, AsyncGenerator):
-        await stream.aclose()
-
-
-def _as_offered(tool: Tool, context: ToolContext) -> Tool | None:
-    try:
-        return tool.for_context(context)
-    except Exception:
-        logger.exception("Tool %s could not say whether it is available", tool.name, extra=log_extra(context))
-        return None

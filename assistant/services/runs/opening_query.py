@@ -24,7 +24,7 @@ class OpeningState:
     """An active assistant, and what a new run needs to know of its member and conversation.
 
     Attributes:
-        standing: the member's rights and the switches of tools.
+        switches: the member's rights and the switches of tools.
         has_webhooks: whether the tenant has active webhooks.
         key_limits: the current limits of the member's API key; None without limits.
         conversation: None if the member has no such conversation with this assistant.
