@@ -63,6 +63,14 @@ TENANT_LIMITS = _env.limits("TENANT_LIMITS")
 MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
+# Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
+# paths that begin with one of these. The APIs have a bound of their own.
+MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
+MAX_UPLOAD_BYTES = _env.number("MAX_UPLOAD_BYTES", 24 * 1024 * 1024, least=1)
+UPLOAD_PATHS = _env.paths("UPLOAD_PATHS")
+# A body ends after so many seconds without a byte, or if it comes more slowly than so many bytes a second.
+BODY_TIMEOUT_SECONDS = _env.number("BODY_TIMEOUT_SECONDS", 15, least=1)
+MIN_BODY_RATE = _env.number("MIN_BODY_RATE", 1_000, least=1)
 # Prices of a million tokens of the deployment's provider, by model.
 MODEL_PRICES = _env.prices("MODEL_PRICES")
 
@@ -90,6 +98,7 @@ ENVIRONMENT_PROBLEMS = _env.problems
 __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
+    "BODY_TIMEOUT_SECONDS",
     "ENVIRONMENT_PROBLEMS",
     "FAST_PATHS",
     "FIELD_ENCRYPTION_KEYS",
@@ -100,12 +109,15 @@ __all__ = [
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",
     "LOOP_WATCH",
+    "MAX_BODY_BYTES",
     "MAX_CONNECTIONS",
+    "MAX_UPLOAD_BYTES",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
     "MEMBER_LIMITS",
     "METRICS_TENANTS",
     "METRICS_TOKEN",
+    "MIN_BODY_RATE",
     "MODEL_INTERCEPTORS",
     "MODEL_PRICES",
     "OPENAI_API_KEY",
@@ -119,6 +131,7 @@ __all__ = [
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",
+    "UPLOAD_PATHS",
     "WEATHER_BASE_URL",
     "WEATHER_GEOCODING_URL",
     "WEBHOOKS_FROM_SERVER",

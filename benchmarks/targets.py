@@ -30,8 +30,8 @@ PRODUCT, NAIVE, CHAINLIT, RELAY, PROVIDER = (
 )
 # The options of docs/production.md, for every server that uvicorn runs.
 UVICORN = (
-    "uvicorn", "--host", "127.0.0.1", "--ws", "websockets-sansio", "--ws-per-message-deflate", "false",
-    "--ws-ping-interval", "45",
+    "uvicorn", "--host", "127.0.0.1", "--ws", "websockets-sansio", "--ws-max-size", "327680",
+    "--ws-per-message-deflate", "false", "--ws-ping-interval", "45",
 )  # fmt: skip
 # The models can be imported only once Django is set up.
 BUILD = "import django; django.setup(); from benchmarks.site import main; main()"

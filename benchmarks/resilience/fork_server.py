@@ -14,6 +14,8 @@ import sys
 
 import uvicorn
 
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -38,6 +40,7 @@ def _serve(application: object, port: int) -> None:
         host="127.0.0.1",
         port=port,
         ws="websockets-sansio",
+        ws_max_size=MAX_SERVER_FRAME,
         ws_per_message_deflate=False,
         access_log=False,
         log_level="warning",
