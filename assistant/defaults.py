@@ -53,9 +53,14 @@ WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
-# Limits by name for tenants, and for each of their members, without limits of their own.
-TENANT_LIMITS = _env.limits("TENANT_LIMITS")
-MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
+# Limits by name for tenants, for each of their members and for each of their end users, without limits of their own.
+TENANT_LIMITS = _env.limits("TENANT_LIMITS", {"connections": 5000, "runs": 100})
+MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000, "runs": 50})
+END_USER_LIMITS = _env.limits("END_USER_LIMITS", {"messages_per_minute": 30, "connections": 20, "runs": 5})
+# Runs of all tenants at once in one server process; 0: no limit.
+MAX_RUNS = _env.number("MAX_RUNS", 200)
+# How long a run above a limit of runs at once waits for its turn; 0: it is refused at once.
+RUN_QUEUE_SECONDS = _env.number("RUN_QUEUE_SECONDS", 60)
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 # Prices of a million tokens of the deployment's provider, by model.
@@ -85,6 +90,7 @@ ENVIRONMENT_PROBLEMS = _env.problems
 __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
+    "END_USER_LIMITS",
     "ENVIRONMENT_PROBLEMS",
     "FAST_PATHS",
     "FIELD_ENCRYPTION_KEYS",
@@ -93,6 +99,7 @@ __all__ = [
     "LOCAL_MODEL_URL",
     "LOOP_WATCH",
     "MAX_CONNECTIONS",
+    "MAX_RUNS",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
     "MEMBER_LIMITS",
@@ -107,6 +114,7 @@ __all__ = [
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
+    "RUN_QUEUE_SECONDS",
     "SECRET_KEY_IS_LOCAL",
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",

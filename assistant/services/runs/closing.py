@@ -11,11 +11,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from assistant.core.values.events import RunError, RunFinished
 from assistant.core.values.messages import Message, Usage
-from assistant.models import Conversation
+from assistant.models import Conversation, Run
 from assistant.models import Message as MessageRow
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
+from assistant.services.eventlog.frames import as_mapping
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
@@ -30,6 +32,17 @@ class Ending:
     event: Mapping[str, Any]
     error_code: str = ""
     error_message: str = ""
+
+
+def ending_of(event: RunFinished | RunError) -> Ending:
+    """Return the ending to store for a run's last event."""
+    stored: dict[str, Any] = as_mapping(event)
+    if isinstance(event, RunError):
+        status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED
+        return Ending(status, stored, event.code or "", event.message)
+    outcome = stored.get("outcome", {}).get("type", "success")
+    status = {"cancelled": Run.Status.CANCELLED, "interrupt": Run.Status.WAITING}.get(outcome, Run.Status.FINISHED)
+    return Ending(status, stored)
 
 
 def _conversation(*, pk: uuid.UUID, tenant_id: int) -> QuerySet[Conversation]:

@@ -12,10 +12,10 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.frames import FrameEncoder, decode_event
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position
-from assistant.services.runs.closing import close_run
+from assistant.services.runs.closing import close_run, ending_of
 from assistant.services.runs.leases import DeadRun, LostRun, take_over_dead_runs
 from assistant.services.runs.recovered_calls import audited_calls, reconcile
-from assistant.services.runs.run_task import INTERRUPTED, ending_of
+from assistant.services.runs.run_task import INTERRUPTED
 from assistant.services.toolcalls.run_journal import record_delegations
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import Any
+from collections.abc import Callable
 
 from django.db import DatabaseError, DataError, InterfaceError
 
@@ -15,23 +15,26 @@ from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import (
     Cancelled,
+    Custom,
     Event,
     ReasoningMessageStart,
     RunError,
     RunFinished,
+    RunStarted,
     TextMessageStart,
     ToolCallStart,
 )
-from assistant.models import Run
 from assistant.services import metrics
 from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
 from assistant.services.errors import log_failure
-from assistant.services.eventlog.frames import FrameEncoder, as_mapping
+from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
+from assistant.services.limits.run_queue import Place
+from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
 from assistant.services.runs.checkpoints import CheckpointWriter
-from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.closing import Ending, close_run, ending_of
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.toolcalls.tracing import fail, run_span
 from assistant.toolkit.logs import run_log_context
@@ -55,26 +58,30 @@ class RunTask:
     """The task of one run, which does not depend on any connection.
 
     Args:
+        make_plan: returns the run's plan, whose deadline counts from then on.
         position: the position in the conversation of the first message that the run adds.
         has_webhooks: whether the tenant has webhooks, as for `close_run`.
         is_stateless: whether the caller keeps the history, so that the conversation is not summarised.
+        place: its place in the queue; None if it runs at once.
     """
 
     def __init__(
         self,
         key: RunKey,
-        plan: Plan,
+        make_plan: Callable[[], Plan],
         log: EventLog,
         checkpoints: CheckpointWriter,
         *,
         position: int,
         has_webhooks: bool,
         is_stateless: bool = False,
+        place: Place | None = None,
     ) -> None:
         self.key = key
         self._checkpoints = checkpoints
         self._is_stateless = is_stateless
-        self._plan = plan
+        self._make_plan, self._plan = make_plan, make_plan()
+        self._place = place
         self._position = position
         self._has_webhooks = has_webhooks
         self._transcript = Transcript()
@@ -85,9 +92,7 @@ class RunTask:
         self._log = log
         self._writer = log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
-        self._is_cancelled = False
-        self._is_lost = False
-        self._is_ending = False
+        self._is_cancelled = self._is_lost = self._is_ending = False
         self._failure = ""
         self._is_storable = True
 
@@ -165,12 +170,16 @@ class RunTask:
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._store_checkpoints(), name=f"checkpoints-{self.key.pk}")
         try:
+            if self._place is not None:
+                await self._wait_for_turn(self._place)
             async with contextlib.aclosing(run_turn(self._plan, self._transcript, self._emit)) as turn:
                 async for event in turn:
                     if isinstance(event, RunFinished | RunError):
                         await self._end(event, checkpoints)
-                    else:
+                    elif self._place is None or not isinstance(event, RunStarted):
                         self._emit(event)
+        except TooManyRuns as refusal:
+            await self._end(RunError(str(refusal), code=refusal.code), checkpoints)
         except asyncio.CancelledError:
             await self._stop(checkpoints)
         except (LostRun, Fenced):
@@ -179,6 +188,13 @@ class RunTask:
             await self._fail(exc, checkpoints)
         finally:
             checkpoints.cancel()
+
+    async def _wait_for_turn(self, place: Place) -> None:
+        """Write the events of a queued run, and wait until it is started. Raises `TooManyRuns`."""
+        self._emit(RunStarted(self._plan.thread_id, self._plan.run_id, self._plan.protocol_version))
+        self._emit(Custom("run.queued", place.as_value()))
+        await place.wait()
+        self._plan = self._make_plan()
 
     def _emit(self, event: Event) -> None:
         self._seq += 1
@@ -282,14 +298,3 @@ class RunTask:
 def checkpoint_pause(characters: int) -> float:
     """Return the seconds until the next checkpoint of an answer, where the log survives the end of a process."""
     return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS)
-
-
-def ending_of(event: RunFinished | RunError) -> Ending:
-    """Return the ending to store for a run's last event."""
-    stored: dict[str, Any] = as_mapping(event)
-    if isinstance(event, RunError):
-        status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED
-        return Ending(status, stored, event.code or "", event.message)
-    outcome = stored.get("outcome", {}).get("type", "success")
-    status = {"cancelled": Run.Status.CANCELLED, "interrupt": Run.Status.WAITING}.get(outcome, Run.Status.FINISHED)
-    return Ending(status, stored)

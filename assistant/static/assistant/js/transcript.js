@@ -17,6 +17,8 @@ const RETRYABLE = new Set([
   "limit_reached", "quota_exceeded", "protocol_error",
 ]);
 const SPOKEN = 400;
+// The remark on a run that waits for its turn; it goes with the run's next event.
+const QUEUED = "queued";
 // The answers of a turn, without those of assistants that were asked within it.
 const OWN_ANSWERS = ":scope > .items > .answer";
 // Turns lie in groups, and a group out of sight costs no layout: a long history must not slow a new answer.
@@ -144,6 +146,7 @@ export class Transcript {
   }
 
   event(event) {
+    if (this.#turn && event.type !== "CUSTOM") this.#unremark(this.#turn, QUEUED);
     if (event.subagentRunId) this.#subagentEvent(event);
     else (HANDLERS[event.type] ?? ignore).call(this, event);
   }
@@ -230,6 +233,8 @@ export class Transcript {
         } else if (name === "tool.finished") {
           card?.settle();
           card?.finish(value);
+        } else if (name === "run.queued") {
+          this.#remark(`Waiting: too many answers at once. ${value.ahead} come first.`, QUEUED);
         } else if (name === "message.cut") {
           this.#remark(CUT[value.reason] ?? CUT.length);
         }
@@ -251,6 +256,7 @@ export class Transcript {
 
   /** How the run ended; `isNews` is false for an ending that was there before the page came. */
   ended(event, isNews) {
+    this.#unremark(this.#openTurn(), QUEUED);
     const outcome = event.outcome?.type;
     for (const element of this.#openTurn().querySelectorAll(".answer")) this.#unremark(this.#turn, element.dataset.id);
     if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code);
