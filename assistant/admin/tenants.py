@@ -76,6 +76,8 @@ class TenantAdmin(TenantScopedAdmin):
         "is_active",
         "default_provider",
         "ends_runs_on_tool_failure",
+        "after_untrusted",
+        "trusts_documents",
         "switchboard",
         "used",
         "created_at",

@@ -143,6 +143,7 @@ class ToolCall(models.Model):
     told = models.TextField(blank=True, help_text="What the model read, if not the whole result.")
     display = models.JSONField(null=True, help_text="What the page shows in place of the result.")
     asked = models.JSONField(null=True, help_text="What the assistants said that it asked.")
+    sources = models.JSONField(default=list, blank=True, help_text="Where untrusted text in the result came from.")
     error = models.TextField(blank=True)
     error_id = models.CharField(max_length=32, blank=True)
     duration_ms = models.PositiveIntegerField(null=True)

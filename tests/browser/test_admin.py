@@ -17,7 +17,7 @@ from tests.base import PASSWORD, Cast
 from tests.browser.conftest import Visitor
 from tests.live import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 BOARD = "/admin/assistant/toolsetting/switchboard/acme/"
 

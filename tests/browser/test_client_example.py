@@ -18,7 +18,7 @@ from tests.docs.snippets import ROOT, blocks
 from tests.fake_provider import FakeProvider
 from tests.line import Line
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 CALL = """async ([source, ...given]) => {
   const client = await import("data:text/javascript," + encodeURIComponent(source));
   return client.ask(...given);

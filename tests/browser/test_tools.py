@@ -15,7 +15,7 @@ from tests.fake_provider import FakeProvider
 from tests.live import serve
 from tests.services.runs.test_delegation import summarising
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest.fixture

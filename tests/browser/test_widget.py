@@ -31,7 +31,7 @@ from tests.live import free_port
 from tests.slow_tool.tools import PIXEL
 from tests.vectors.streaming import stream_all
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.once, pytest.mark.asyncio(loop_scope="session")]
 PANEL = "tenant-assistant section"
 
 

@@ -14,6 +14,7 @@ from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
 from assistant.core.values.messages import Message, ToolCall, Usage
+from assistant.core.values.untrusted import bounded_sources
 from assistant.toolkit import Media
 
 CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
@@ -56,6 +57,7 @@ class Transcript:
         result: the same as JSON values.
         images: images of tool results, by call id.
         sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
+        read: the sources of untrusted text that the model has read; messages that it writes have them too.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -66,12 +68,14 @@ class Transcript:
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
         self.sub_agents = SubAgentTranscripts(Transcript)
+        self.read: tuple[str, ...] = ()
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}
         self._open: dict[tuple[str, str], _Start] = {}
         self._awaited: dict[str, None] = {}
         self._known: dict[str, str] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}
         for message in messages:
             self._add(message)
 
@@ -125,7 +129,13 @@ class Transcript:
             case events.ToolCallResult() if is_own:
                 self._awaited.pop(event.tool_call_id, None)
                 self._entries.append(
-                    Message("tool", event.content, id=event.message_id, tool_call_id=event.tool_call_id)
+                    Message(
+                        "tool",
+                        event.content,
+                        id=event.message_id,
+                        tool_call_id=event.tool_call_id,
+                        sources=self._sources.get(event.tool_call_id, ()),
+                    )
                 )
             case events.SubagentStarted():
                 self._open[event.type, event.subagent_run_id] = event
@@ -140,7 +150,7 @@ class Transcript:
         message_id = message_id.removesuffix(REASONING_SUFFIX)
         draft = self._drafts.get(message_id)
         if draft is None:
-            draft = self._drafts[message_id] = Draft(message_id)
+            draft = self._drafts[message_id] = Draft(message_id, self.read)
             self._entries.append(draft)
         return draft
 
@@ -169,9 +179,23 @@ class Transcript:
         """Declare that this run works on calls of an earlier one, so that `close` gives them results, too."""
         self._awaited.update(dict.fromkeys(call.id for call in calls))
 
-    def record_result(self, call_id: str, content: str) -> None:
-        """Record a result whose event has not been sent yet; `close` sends it if no event does."""
+    def record_result(self, call_id: str, content: str, sources: tuple[str, ...] = ()) -> None:
+        """Record a result whose event has not been sent yet; `close` sends it if no event does.
+
+        Args:
+            sources: where untrusted text in it came from.
+        """
         self._known[call_id] = content
+        self.mark_result(call_id, sources)
+
+    def mark_result(self, call_id: str, sources: tuple[str, ...]) -> None:
+        """Declare where untrusted text in the result of a call comes from, before its event is applied."""
+        if sources:
+            self._sources[call_id] = bounded_sources((*self._sources.get(call_id, ()), *sources))
+
+    def sources_of_result(self, call_id: str) -> tuple[str, ...]:
+        """Where untrusted text in the result of a call comes from, as declared so far."""
+        return self._sources.get(call_id, ())
 
     def add_usage(self, provider: str, model: str, usage: Usage) -> None:
         """Count the tokens of one model call."""
@@ -232,6 +256,8 @@ class Transcript:
             "open": msgspec.to_builtins(list(self._open.values())),
             "awaited": list(self._awaited),
             "known": dict(self._known),
+            "sources": msgspec.to_builtins(self._sources),
+            "read": list(self.read),
             "asked": self.sub_agents.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
         }
@@ -248,6 +274,8 @@ class Transcript:
         transcript.sub_agents.restore(state.get("asked", ()), cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
         transcript._known = dict(state["known"])
+        transcript._sources = {call_id: tuple(names) for call_id, names in state.get("sources", {}).items()}
+        transcript.read = tuple(state.get("read", ()))
         transcript.usage = {
             (provider, model): msgspec.convert(spent, Usage) for provider, model, spent in state["usage"]
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from assistant.core.llm.protocol import ModelError
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply, ToolCall
+from assistant.core.values.untrusted import named
 
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -32,17 +34,19 @@ class TurnFailed(Exception):
         self.code = code
 
 
-def ask_approval(call: ToolCall, seconds: float) -> events.Interrupt:
+def ask_approval(call: ToolCall, seconds: float, read: Sequence[str] = ()) -> events.Interrupt:
     """The interrupt that asks a person to approve a call.
 
     Args:
         seconds: until it expires; 0 for never.
+        read: the sources of untrusted text that the model has read.
     """
+    warning = f" This conversation has read {named(read)}." if read else ""
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
         reason="tool_approval",
-        message=f"The assistant wants to call {call.name}. Is that all right?",
+        message=f"The assistant wants to call {call.name}.{warning} Is that all right?",
         tool_call_id=call.id,
         response_schema=APPROVAL_SCHEMA,
         expires_at=expires_at.isoformat(timespec="seconds") if expires_at else None,

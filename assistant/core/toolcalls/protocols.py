@@ -103,6 +103,7 @@ class ToolOutcome:
         agent: the sub-agent that made the call; empty for the run's own assistant.
         sub_agents: the runs of sub-agents that the call started.
         quota: why the call was not run, if a quota is used up; this ends the run.
+        sources: where untrusted text in `content` came from.
     """
 
     call: ToolCall
@@ -122,6 +123,7 @@ class ToolOutcome:
     agent: str = ""
     sub_agents: tuple[SubAgentRun, ...] = field(default=(), repr=False)
     quota: str = ""
+    sources: tuple[str, ...] = ()
 
 
 class Toolset(Protocol):
@@ -130,8 +132,12 @@ class Toolset(Protocol):
     async def offered(self) -> Sequence[Tool]:
         """The tools to offer; called before every request to the model."""
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        """The policy for each call, in their order; called for every batch."""
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+        """The policy for each call, in their order; called for every batch.
+
+        Args:
+            read: the sources of untrusted text that the model has read.
+        """
 
 
 class Journal(Protocol):
@@ -194,7 +200,7 @@ class FixedToolset:
     async def offered(self) -> Sequence[Tool]:
         return list(self._tools.values())
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
         return [self._admission(self._tools.get(call.name)) for call in calls]
 
     def _admission(self, tool: Tool | None) -> Admission:

@@ -56,8 +56,8 @@ class SearchingToolset:
             self._search = self._search_tool()
         return [self._search, *(tool for tool in self._catalogue if tool.name in self._shown)]
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        admissions = await self._toolset.admit(calls)
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+        admissions = await self._toolset.admit(calls, read)
         search = self._search
         return [
             Admission(search, rule="Finds tools.") if search and call.name == search.name else admission

@@ -24,6 +24,7 @@ from assistant.core.values.events import Event, RunError, RunFinished, RunStarte
 from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
 from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
+from assistant.core.values.untrusted import for_model, sources_of
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.logs import log_extra, log_operation
 
@@ -127,6 +128,7 @@ class _Turn:
         if len({call.id for call in calls}) < len(calls):
             raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
         self._transcript.expect_results(calls)
+        self._transcript.read = sources_of(plan.messages)
         while True:
             if not calls:
                 try:
@@ -147,7 +149,7 @@ class _Turn:
                 if not calls or not plan.execute_tools:
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
-            batch = Batch(calls, self._environment, decisions, is_rest=is_rest)
+            batch = Batch(calls, self._environment, decisions, is_rest=is_rest, read=self._transcript.read)
             async with aclosing(batch.run()) as ran:
                 async for event in ran:
                     yield event
@@ -205,13 +207,15 @@ class _Turn:
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
+        sent = trim(
+            conversation,
+            tokens=self._settings.history_tokens,
+            estimates=self._estimates,
+            count=self._settings.history_messages,
+        )
+        self._transcript.read = sources_of(sent)
         request = ModelRequest(
-            messages=trim(
-                conversation,
-                tokens=self._settings.history_tokens,
-                estimates=self._estimates,
-                count=self._settings.history_messages,
-            ),
+            messages=for_model(sent),
             tools=tools,
             options=self._settings.options,
             tool_choice=plan.tool_choice,
@@ -258,7 +262,9 @@ class _Turn:
         pending = [call.id for call in batch.client_calls]
         if batch.awaiting:
             yield self._finished(
-                events.Interrupted([ask_approval(call, self._plan.approval_seconds) for call in batch.awaiting])
+                events.Interrupted(
+                    [ask_approval(call, self._plan.approval_seconds, batch.read) for call in batch.awaiting]
+                )
             )
         elif pending:
             yield self._finished(events.Success(pending_tool_call_ids=pending))

@@ -147,8 +147,8 @@ class ToolsetWithTool:
     async def offered(self) -> Sequence[Tool]:
         return await self._toolset.offered()
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        admissions = await self._toolset.admit(calls)
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+        admissions = await self._toolset.admit(calls, read)
         return [
             Admission(self._tool, rule="Gives the answer.") if call.name == self._tool.name else admission
             for call, admission in zip(calls, admissions, strict=True)

@@ -97,9 +97,9 @@ class DelegatingToolset:
         agents = [self._agent(row).as_tool() for row in await self._delegates()]
         return [*own, *(agent for agent in agents if agent.name not in taken)]
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
         delegates = {row.tool_name: row for row in await self._delegates()}
-        admissions = await self._toolset.admit(calls)
+        admissions = await self._toolset.admit(calls, read)
         return [
             self._admission(delegates[call.name], admission)
             if admission.tool is None and call.name in delegates

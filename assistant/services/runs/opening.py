@@ -228,6 +228,7 @@ def begin_run(
         decisions={},
         has_delegates=getattr(assistant, "has_delegates"),  # noqa: B009 - an annotation, as above
         summary=conversation.summary,
+        summary_sources=conversation.summary_sources,
         position=conversation.message_count + len(new),
         has_webhooks=state.has_webhooks,
         quotas=quotas,

@@ -68,7 +68,8 @@ def read_opening_state(
     )
     if row is None or row.is_superuser is None:
         return None
-    switches = MemberSwitches(row.is_superuser, read_switches(*(getattr(row, name) for name in COLUMNS)))
+    stored = read_switches(*(getattr(row, name) for name in COLUMNS))
+    switches = MemberSwitches(row.is_superuser, stored, row.tenant.after_untrusted)
     limits = KeyLimits(row.key_per_minute, row.key_per_day)
     state = OpeningState(
         row,

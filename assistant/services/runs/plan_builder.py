@@ -40,7 +40,11 @@ def plan_of(*, key: RunKey, setup: RunSetup, member: Member) -> Plan:
     model = with_interceptors(model_of(setup.provider), tenant=member.tenant.slug)
     return Plan(
         model=model,
-        messages=(Message("system", setup.system_prompt), *summary_message(setup.summary), *setup.history),
+        messages=(
+            Message("system", setup.system_prompt),
+            *summary_message(setup.summary, setup.summary_sources),
+            *setup.history,
+        ),
         toolset=SearchingToolset(toolset),
         context=ToolContext(
             tenant=member.tenant,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ class RunSetup:
         has_delegates: whether the assistant may call others as tools.
         queued: the run's row in the queue; None if it runs at once.
         summary: of the older part of the conversation, "" if there is none.
+        summary_sources: where untrusted text in that part came from.
         position: the position in the conversation of the first message that the run adds.
         has_webhooks: whether the tenant has active webhooks.
         quotas: of the tenant and the member.
@@ -46,6 +47,7 @@ class RunSetup:
     decisions: Mapping[str, Decision]
     has_delegates: bool
     summary: str
+    summary_sources: Sequence[str]
     position: int
     has_webhooks: bool
     quotas: Quotas

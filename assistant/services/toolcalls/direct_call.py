@@ -61,8 +61,8 @@ class _RecordingToolset(TenantToolset):
     tool: Tool | None = None
     outage: str = ""
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
-        admissions = await super().admit(calls)
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+        admissions = await super().admit(calls, read)
         self.tool = next((admission.tool for admission in admissions if admission.policy != "off"), None)
         self.outage = next((admission.outage for admission in admissions), "")
         return admissions

@@ -34,7 +34,18 @@ _NOT_BEGUN = frozenset({ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPRO
 _INTERRUPTED = frozenset({ToolCall.Status.RUNNING, ToolCall.Status.INTERRUPTED, ToolCall.Status.CANCELLED})
 
 _CALLS = PreparedInsert(ToolCall)
-_OUTCOME_COLUMNS = ("status", "rule", "result", "told", "display", "asked", "error", "error_id", "duration_ms")
+_OUTCOME_COLUMNS = (
+    "status",
+    "rule",
+    "result",
+    "told",
+    "display",
+    "asked",
+    "sources",
+    "error",
+    "error_id",
+    "duration_ms",
+)
 
 
 def _call(*, pk: int, tenant_id: int) -> QuerySet[ToolCall]:
@@ -166,6 +177,7 @@ def _outcome_of(row: ToolCall, work: PlannedCall) -> ToolOutcome | None:
         full=row.result if row.told else "",
         agent=row.agent,
         return_direct=work.tool.return_direct,
+        sources=tuple(row.sources),
     )
 
 
@@ -219,6 +231,7 @@ def outcome_columns(outcome: ToolOutcome) -> dict[str, Any]:
         "status": outcome.status,
         "rule": outcome.rule[:300],
         "result": (outcome.full or outcome.content)[:MAX_STORED_CHARACTERS],
+        "sources": list(outcome.sources),
         "error": outcome.error,
         "error_id": outcome.error_id,
         "duration_ms": outcome.duration_ms,

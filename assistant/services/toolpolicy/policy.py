@@ -12,6 +12,7 @@ from django.db.models import Exists, Q, QuerySet
 
 from assistant.core.toolcalls.protocols import Admission, Policy
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import named
 from assistant.models import Assistant, Membership
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
 from assistant.services.db.threads import in_database_with_retry
@@ -23,7 +24,7 @@ from assistant.services.toolpolicy.tool_settings import read_config, read_secret
 from assistant.toolkit import Tool
 from assistant.toolkit.context import UserId
 
-Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server"]
+Layer = Literal["catalogue", "member", "tenant", "assistant", "tool", "user", "client", "settings", "server", "content"]
 
 _SEVERITY: Mapping[Policy, int] = {"on": 0, "ask": 1, "off": 2}
 _WORDS: Mapping[Policy, str] = {"on": "Switched on", "ask": "Set to ask first", "off": "Switched off"}
@@ -67,6 +68,8 @@ def decide(
     has_permission: bool = True,
     narrowing: Collection[str] | None = None,
     refusal: str | None = None,
+    read: Sequence[str] = (),
+    after_untrusted: Policy = "ask",
 ) -> PolicyDecision:
     """Combine the policies of all layers for a tool: off beats ask beats on.
 
@@ -77,6 +80,8 @@ def decide(
         has_permission: Whether the user has the permission that the tool requires, if any.
         narrowing: The names of the tools that the client allows; None for all.
         refusal: Why an outside server's tool cannot be used now, or "" if it can; None for other tools.
+        read: The sources of untrusted text that the model has read in this run.
+        after_untrusted: The tenant's rule for tools that are not read-only in such a run.
     """
     if tool is None:
         return PolicyDecision("off", "Not in this deployment's catalogue.", "catalogue")
@@ -93,6 +98,11 @@ def decide(
         decisions.append(PolicyDecision("off", f"The user lacks the permission {tool.permission}.", "user"))
     if narrowing is not None and tool.name not in narrowing:
         decisions.append(PolicyDecision("off", "Left out by the client.", "client"))
+    if read and not tool.read_only and after_untrusted != "on":
+        verb = "Asks first" if after_untrusted == "ask" else "Off"
+        decisions.append(
+            PolicyDecision(after_untrusted, f"{verb}: this conversation has read {named(read)}.", "content")
+        )
     decision = _strictest(decisions)
     if decision.policy == "off":
         return decision
@@ -127,10 +137,14 @@ def _strictest(decisions: list[PolicyDecision]) -> PolicyDecision:
 
 @dataclass(frozen=True, slots=True)
 class MemberSwitches:
-    """What is stored about a member's tools: whether the user is a superuser, and the switches."""
+    """What is stored about a member's tools.
+
+    Whether the user is a superuser, the switches, and the tenant's rule for runs that have read untrusted text.
+    """
 
     is_superuser: bool
     stored: StoredSwitches
+    after_untrusted: Policy = "ask"
 
 
 def effective_tools(
@@ -140,6 +154,7 @@ def effective_tools(
     assistant_id: int | None,
     narrowing: Collection[str] | None = None,
     switches: MemberSwitches | None = None,
+    read: Sequence[str] = (),
 ) -> list[EffectiveTool]:
     """Return every tool of the catalogue, in its order, and of the tenant's outside servers with its current policy.
 
@@ -150,6 +165,7 @@ def effective_tools(
         assistant_id: The assistant whose switches count, or None for the tenant's alone.
         narrowing: The names of the tools that the client allows; None for all.
         switches: Saves a query if the caller has just read them, for an active member and assistant.
+        read: The sources of untrusted text that the model has read in this run.
     """
     tools = list(catalogue.registry())
     if switches is None:
@@ -175,6 +191,8 @@ def effective_tools(
             assistant=pair[1],
             has_permission=tool.permission in held,
             narrowing=narrowing,
+            read=read,
+            after_untrusted=switches.after_untrusted,
         )
         entry = remote.get(tool.name)
         refusal = entry.refusal if entry else None
@@ -199,7 +217,7 @@ def _membership(*, tenant_id: int, user_id: UserId, assistant_id: int) -> QueryS
     return (
         Membership.objects.filter(tenant_id=tenant_id, user_id=user_id, tenant__is_active=True, user__is_active=True)
         .annotate(has_assistant=Exists(assistants), **switch_columns(tenant_id=tenant_id, assistant=assistant_id))
-        .values_list("user__is_superuser", "has_assistant", *COLUMNS)
+        .values_list("user__is_superuser", "has_assistant", "tenant__after_untrusted", *COLUMNS)
     )
 
 
@@ -211,10 +229,10 @@ def _member_switches(tenant_id: int, user_id: UserId, assistant_id: int | None) 
     row = _MEMBERSHIP.first(tenant_id=tenant_id, user_id=user_id, assistant_id=assistant_id or 0)
     if row is None:
         return PolicyDecision("off", "The user is not a member of an active tenant.", "member")
-    is_superuser, has_assistant, *stored = row
+    is_superuser, has_assistant, after_untrusted, *stored = row
     if assistant_id is not None and not has_assistant:
         return PolicyDecision("off", "The assistant is not active.", "assistant")
-    return MemberSwitches(is_superuser, read_switches(*stored))
+    return MemberSwitches(is_superuser, read_switches(*stored), after_untrusted)
 
 
 def _permissions(user_id: UserId, needed: set[str]) -> set[str]:
@@ -256,9 +274,9 @@ class TenantToolset:
             refresh_stale_listings(self._tenant_id)
         return [entry.tool for entry in found if entry.policy != "off"]
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
         """Return the current policy for each call; switches changed since the offer count."""
-        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._read)}
+        found = {entry.tool.name: entry for entry in await in_database_with_retry(self._read, read=read)}
         tools = {name: entry.tool for name, entry in found.items() if entry.policy != "off"}
         return [_admission(found.get(call.name), tools) for call in calls]
 

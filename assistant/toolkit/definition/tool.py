@@ -45,6 +45,7 @@ class ToolOptions(TypedDict, total=False):
     title: str
     destructive: bool | None
     open_world: bool | None
+    untrusted: bool
     enabled_by_default: bool
     examples: Sequence[Example]
     max_calls: int | None
@@ -80,6 +81,8 @@ class Tool:
         title: a name for people.
         destructive: whether it can delete or overwrite data. open_world: whether it accesses external systems. None:
             unknown.
+        untrusted: whether its results contain text that outsiders wrote, such as e-mails or web pages. In a run that
+            has read such text, tools that are not `read_only` follow the tenant's rule: by default a person is asked.
         max_calls: how often one run may call it.
         retries: how often it is retried after an exception in `retry_on`, first after about `retry_delay` seconds, then
             after twice that, and so on.
@@ -109,6 +112,7 @@ class Tool:
     title: str = ""
     destructive: bool | None = None
     open_world: bool | None = None
+    untrusted: bool = False
     enabled_by_default: bool = False
     examples: Sequence[Example] = ()
     max_calls: int | None = None

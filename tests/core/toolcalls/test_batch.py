@@ -51,7 +51,7 @@ class Switched(FixedToolset):
         super().__init__(tools)
         self.policies = policies
 
-    async def admit(self, calls: Sequence[ToolCall]) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
         return [
             Admission(a.tool, self.policies.get(c.name, "on"), "Because.", callable_names=("other",))
             for c, a in zip(calls, await super().admit(calls), strict=True)
