@@ -146,7 +146,7 @@ class RunQueue:
         self._active.update(keys)
         return place
 
-    def learn(self, place: Place, quotas: Quotas) -> None:
+    def update_limits(self, place: Place, quotas: Quotas) -> None:
         """Take over the limits that a run was opened with: those of a connection's member are as old as it is."""
         self._quotas[place.tenant_id, place.member.is_end_user] = quotas
 

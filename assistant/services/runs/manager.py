@@ -145,7 +145,7 @@ class Runs:
 
     async def _begin(self, key: RunKey, setup: RunSetup, place: Place) -> None:
         self._starting.add(key.pk)
-        self._queue.learn(place, setup.quotas)
+        self._queue.update_limits(place, setup.quotas)
         try:
             await prepare_log(key=key, log=self.log)
             if setup.queued is not None:
