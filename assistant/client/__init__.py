@@ -1,4 +1,4 @@
-"""Chat with tools from a program, without a database: `ChatClient`, and what it takes and gives.
+"""Chat with tools from a program, without a database: `ChatClient`, and the types of its arguments and results.
 
 These are the public names of the core. Import them from here; the modules behind them may move.
 """

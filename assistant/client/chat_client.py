@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 _spans = LazyModule("assistant.spans")
 
-# Fits most models. Without a limit the prompt would grow until the provider refuses it.
+# Fits the context of most models. Without a limit the prompt would grow until the provider refuses it.
 HISTORY_TOKENS = 100_000
 AnyTool = Tool | Callable[..., Any] | str
 Prompt = str | Sequence[Message | Mapping[str, Any]] | None
@@ -39,12 +39,15 @@ Resolver = Registry | Callable[[str], Tool | None]
 
 
 class CallSettings(TypedDict, total=False):
-    """The settings of one call.
+    """Settings of one call. `tools`, `system` and `limits` replace the client's; `context` and `options` are merged.
 
-    `tools` replace the client's; `context` is merged over the client's. `history` is the conversation so far, as
-    `reply.messages` gives it; `conversation` is its key in the client's store. With `execute_tools=False` calls are
-    left to the caller. `decisions` answer calls that wait for approval, by call id. With
-    `on_error="raise"` an unexpected failure of any tool ends the turn.
+    Attributes:
+        history: the conversation so far, such as `reply.messages` of an earlier call.
+        conversation: the conversation's key in the client's store.
+        execute_tools: whether tools are run; if not, the calls are left to the caller.
+        decisions: a person's decisions on calls that wait for approval, by call id.
+        client_tools: tools that the model may call and that the caller runs.
+        on_error: "raise" ends the turn if a tool fails unexpectedly; "model" reports the failure to the model.
     """
 
     tools: Iterable[AnyTool] | None
@@ -71,8 +74,8 @@ class ChatClient:
             anything else, which tools find in `context.extra`. Each call gets copies of dicts, lists and sets.
         limits: how much one turn may use.
         options: more parameters for the provider, such as `temperature`.
-        history_tokens: how many tokens of the conversation the model gets, as estimated; 0 for all.
-        history_messages: how many messages of the conversation the model gets; 0 for all.
+        history_tokens: how many tokens of the conversation are sent to the model, as estimated; 0 for all.
+        history_messages: how many messages of it are sent; 0 for all.
         configs: settings of tools, by tool name: values of their `config`, or mappings of its fields.
         secrets: secrets of tools, by tool name and then by secret name; each gets those that it declares.
         resolvers: look up tools that are given by name, in this order.
@@ -158,10 +161,10 @@ class ChatClient:
         output_mode: Mode | None = None,
         **settings: Unpack[CallSettings],
     ) -> ReplyStream:
-        """Like `call`, but yields events. A failure is not raised, but is the last event, `RUN_ERROR`.
+        """Like `call`, but return a stream of events. A failure is not raised: it is the last event, `RUN_ERROR`.
 
         With an `output_type` there are `output.partial` events while the answer grows, and the `result` of
-        `RUN_FINISHED` is its value as JSON.
+        `RUN_FINISHED` is the answer as JSON values.
         """
         output = None if output_type is None else output_of(output_type)
         return ReplyStream(lambda: self._turn(message, settings, output, output_mode))
@@ -174,7 +177,7 @@ class ChatClient:
         output_mode: Mode | None = None,
         **settings: Unpack[CallSettings],
     ) -> AsyncGenerator[T, None]:
-        """Yield the answer as it grows, whenever its parts so far fit `output_type`, and last the complete one.
+        """Yield partial values of the answer while it grows, if they fit `output_type`, and then the whole value.
 
         If the answer does not fit, the model is asked again as in `call`, and the values start over.
 
@@ -218,8 +221,8 @@ class ChatClient:
     ) -> Turn:
         if unknown := settings.keys() - CallSettings.__annotations__.keys():
             raise TypeError(f"A call has no settings named {', '.join(sorted(unknown))}.")
-        chosen = settings.get("tools")
-        tools = self._tools if chosen is None else self._resolve(chosen)
+        own_tools = settings.get("tools")
+        tools = self._tools if own_tools is None else self._resolve(own_tools)
         conversation = settings.get("conversation", "")
         if conversation and self._store is None:
             raise ValueError("Give the client a store to keep conversations in.")
@@ -263,8 +266,7 @@ class ChatClient:
         return SearchingToolset(toolset, threshold=self._search_over) if self._search_over else toolset
 
     def _with_system(self, messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
-        first = messages[0]
-        if not system or (first.role == "system" and not first.content.startswith(HEADING)):
+        if not system or (messages[0].role == "system" and not messages[0].content.startswith(HEADING)):
             return messages
         return (Message("system", system), *messages)
 

@@ -1,1 +1,1 @@
-"""The tools that ship with the product, each family on by `ASSISTANT_LIBRARY`."""
+"""The tools that ship with the product. `ASSISTANT_LIBRARY` says which families of them are switched on."""

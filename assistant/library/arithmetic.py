@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 
-# Of a numerator or denominator: about 1,200 decimal digits.
+# Size of a numerator or denominator, about 1,200 decimal digits.
 MAX_BITS = 4096
 # Significant digits of results without a finite decimal form, such as 1/3 or sqrt(2).
 PRECISION_DIGITS = 28
@@ -23,7 +23,12 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value; `exact` is False if a root or a fractional power in it was rounded."""
+    """A value.
+
+    Attributes:
+        exact: False if a root or a fractional power was rounded to compute it.
+        is_percent: whether it was written with a percent sign; `value` is then already divided by 100.
+    """
 
     value: Fraction
     exact: bool = True
@@ -31,7 +36,7 @@ class Number:
 
 
 def bounded(value: Fraction, exact: bool, position: int, is_percent: bool = False) -> Number:
-    """Return a number. Raises `ExpressionError` if it is larger than `MAX_BITS`."""
+    """Return a number. Raises `ExpressionError`, which names `position`, if it needs more than `MAX_BITS`."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
         raise ExpressionError("The number is too large", position)
     return Number(value, exact, is_percent)
@@ -105,6 +110,7 @@ FUNCTIONS: dict[str, Callable[[Sequence[Number], int], Number]] = {
     "max": _largest,
     "abs": _absolute,
 }
+# Operators with the precedence of a product.
 PRODUCTS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "*": lambda left, right: left * right,
     "of": lambda left, right: left * right,

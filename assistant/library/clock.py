@@ -23,7 +23,7 @@ class ZonedTime:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedTime:
-    """A time in two time zones; `note` says if it occurs twice in the first, when clocks are set back."""
+    """A time in two time zones; `note` says if it occurs twice in the first, because its clocks are set back."""
 
     source: ZonedTime
     target: ZonedTime

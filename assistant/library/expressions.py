@@ -78,7 +78,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 class _Parser:
-    """Recursive descent: sum > product > unary > power > percent > atom."""
+    """A recursive descent parser; from the lowest precedence: sum, product, unary, power, percent, atom."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens

@@ -48,14 +48,16 @@ def parse_zone(text: str) -> zoneinfo.ZoneInfo:
         ToolError: there is no such zone; the message suggests similar ones.
     """
     names = _zone_names()
-    wanted = " ".join(text.replace("_", " ").lower().split())
-    if wanted in {"z", "utc", "gmt"}:
+    name_or_city = " ".join(text.replace("_", " ").lower().split())
+    if name_or_city in {"z", "utc", "gmt"}:
         return zoneinfo.ZoneInfo("UTC")
-    if wanted in names:
-        return zoneinfo.ZoneInfo(names[wanted])
-    inside = [name for key, name in names.items() if wanted and wanted in key]
-    alike = inside or [names[key] for key in difflib.get_close_matches(wanted, names, n=5, cutoff=0.6)]
-    hint = f"Did you mean {', '.join(dict.fromkeys(alike[:5]))}?" if alike else "Use an IANA name like Europe/Vienna."
+    if name_or_city in names:
+        return zoneinfo.ZoneInfo(names[name_or_city])
+    containing = [name for key, name in names.items() if name_or_city and name_or_city in key]
+    similar = containing or [names[key] for key in difflib.get_close_matches(name_or_city, names, n=5, cutoff=0.6)]
+    hint = (
+        f"Did you mean {', '.join(dict.fromkeys(similar[:5]))}?" if similar else "Use an IANA name like Europe/Vienna."
+    )
     raise ToolError(f"There is no time zone {text!r}. {hint}")
 
 
@@ -65,17 +67,17 @@ def parse_time(text: str, zone: zoneinfo.ZoneInfo, now: datetime) -> ParsedTime:
     Raises:
         ToolError: it is none of these; the message gives examples.
     """
-    written = " ".join(text.split())
-    moment = _read_moment(written)
+    normalised = " ".join(text.split())
+    moment = _read_moment(normalised)
     if moment is not None:
         _check_year(moment)
-    # Not a date alone, which would be parsed as midnight.
-    if moment is not None and len(written) > len("2026-11-21"):
+    # A date alone is no time, although `fromisoformat` parses it as midnight.
+    if moment is not None and len(normalised) > len("2026-11-21"):
         clock = moment.time()
         return ParsedTime(clock, moment.date(), moment if moment.tzinfo is not None else None)
-    dated = _DAY.fullmatch(written)
+    dated = _DAY.fullmatch(normalised)
     day = _read_day(dated["day"].lower(), zone, now) if dated else None
-    clock_text = dated["clock"].strip() if dated else written
+    clock_text = dated["clock"].strip() if dated else normalised
     found = _CLOCK.fullmatch(_NAMED.get(clock_text.lower(), clock_text))
     if found is None or (found["minute"] is None and found["half"] is None):
         raise ToolError(f"{text!r} is not a time. Write it like 10:42 or 2026-11-21T10:42.")
@@ -124,13 +126,13 @@ def _read_clock(found: re.Match[str], text: str) -> time:
 
 
 def datetimes_of(day: date, clock: time, zone: zoneinfo.ZoneInfo) -> list[datetime]:
-    """Return the times at which a zone's clocks show this: one, or two if they are set back over it.
+    """Return the moments at which a zone's clocks show this time: one, or two where the clocks are set back.
 
     Raises:
-        ToolError: the clocks never show it, because they are set forward over it.
+        ToolError: the clocks never show this time, because they are set forward past it.
     """
     naive = datetime.combine(day, clock.replace(tzinfo=None, fold=0))
-    # A time that the clocks skip is converted from UTC to another one.
+    # A time that the clocks skip becomes another time when it is converted to UTC and back.
     shown = [naive.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)]
     real = [moment for moment in shown if moment.astimezone(zone).replace(tzinfo=None, fold=0) == naive]
     if not real:

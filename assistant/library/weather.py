@@ -148,7 +148,7 @@ async def get_weather(
 ) -> WeatherReport:
     """Tell the weather in a city: now, and the forecast."""
     config = context.config if isinstance(context.config, WeatherSettings) else WeatherSettings()
-    # The configured addresses may be internal; redirects from them may not.
+    # The configured addresses may be internal; addresses that they redirect to may not.
     guard = UrlGuard(trusted=(settings.WEATHER_BASE_URL, settings.WEATHER_GEOCODING_URL))
     async with guarded_client(guard, timeout=_timeout(context)) as client:
         if latitude is not None and longitude is not None and not city:
@@ -168,11 +168,11 @@ async def _locate(client: httpx2.AsyncClient, city: str) -> _Place:
     if not places.results:
         raise ToolError(f"There is no city called {name!r}. Check how it is spelled.")
     for part in filter(None, (part.strip() for part in region.split(","))):
-        fitting = [place for place in places.results if place.is_in(part)]
-        if not fitting:
+        matching = [place for place in places.results if place.is_in(part)]
+        if not matching:
             known = "; ".join(place.full_name for place in places.results[:5])
             raise ToolError(f"There is no {name} in {part}. There are: {known}.")
-        places = _Places(results=fitting)
+        places = _Places(results=matching)
     return places.results[0]
 
 
@@ -218,7 +218,7 @@ async def _forecast(client: httpx2.AsyncClient, place: _Place, days: int, config
 
 
 def _timeout(context: ToolContext) -> float:
-    """Return the timeout of a request, early enough for an error message before the call's deadline."""
+    """Return the timeout of a request in seconds: up to half of the remaining time, since a call can send two."""
     if context.deadline is None:
         return MAX_REQUEST_SECONDS
     return max(0.1, min(MAX_REQUEST_SECONDS, (context.deadline - datetime.now(UTC)).total_seconds() / 2))

@@ -219,7 +219,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _switches(plan: DemoTenant, tenant: Tenant, assistants: dict[str, Assistant]) -> None:
-    """Switch all tools on or to approval for the tenant, and some off for single assistants."""
+    """Switch every tool on or to "ask first" for the tenant, and some off for single assistants."""
     known = [tool.name for tool in catalogue.registry()]
     for name in known:
         policy = ToolSetting.Policy.ASK if name in plan.asking else ToolSetting.Policy.ON

@@ -29,7 +29,8 @@ from assistant.markdown.line_patterns import (
 
 # An indentation that no line reaches.
 _UNREACHABLE_INDENT = 1_000_000
-# A block is parsed this often, and after that only when it has doubled in size.
+# How often a block is parsed; after that, if it has not doubled in size since the last time, the rest of the
+# text becomes one block.
 _FREE_PARSES = 8
 _LOOK_AHEAD_CHARACTERS = 64
 
@@ -55,27 +56,27 @@ class BlockSplitter:
         self._pieces: list[str] = []
         self._carriage_return = ""
         self._closed: list[str] = []
-        self._is_decided = False  # whether the incomplete line closes the open block is known
+        self._is_decided = False  # it is known whether the incomplete line closes the open block
         self._start([])
 
     def feed(self, delta: str) -> list[str]:
         """Add text; return the blocks that it closes."""
         delta = self._carriage_return + delta
         self._carriage_return = "\r" if delta.endswith("\r") else ""
-        self._take(delta.removesuffix("\r") if self._carriage_return else delta)
-        return self._drain()
+        self._add_text(delta.removesuffix("\r") if self._carriage_return else delta)
+        return self._take_closed()
 
     def finish(self) -> list[str]:
         """End the text; return the remaining blocks."""
-        self._take("\n" if self._carriage_return else "")
+        self._add_text("\n" if self._carriage_return else "")
         self._carriage_return = ""
         if rest := "".join(self._pieces):
             self._pieces = []
-            self._line(rest)
+            self._add_line(rest)
         self._close()
-        return self._drain()
+        return self._take_closed()
 
-    def _take(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         if "\n" not in text:
@@ -88,7 +89,7 @@ class BlockSplitter:
         last = lines.pop()
         self._pieces = [last] if last else []
         for line in lines:
-            self._line(line + "\n")
+            self._add_line(line + "\n")
         self._look_ahead()
 
     def _look_ahead(self) -> None:
@@ -106,7 +107,7 @@ class BlockSplitter:
         ):
             self._close()
 
-    def _drain(self) -> list[str]:
+    def _take_closed(self) -> list[str]:
         closed, self._closed = self._closed, []
         return closed
 
@@ -128,7 +129,7 @@ class BlockSplitter:
             self._closed.append(block)
             self._start([])
 
-    def _line(self, line: str) -> None:
+    def _add_line(self, line: str) -> None:
         self._is_decided = False
         text = line.rstrip("\n")
         if self._open is _Open.FENCE:
@@ -136,9 +137,9 @@ class BlockSplitter:
         elif self._open is _Open.REST:
             self._lines.append(line)
         elif not text.strip(" \t"):
-            self._blank(line)
+            self._add_blank(line)
         else:
-            self._filled(line, text)
+            self._add_nonblank(line, text)
             self._is_after_blank = False
 
     def _in_fence(self, line: str, text: str) -> None:
@@ -147,7 +148,7 @@ class BlockSplitter:
         if mark.startswith(self._fence) and not mark.strip(self._fence[0]) and indentation(text) < CODE_INDENT:
             self._close()
 
-    def _blank(self, line: str) -> None:
+    def _add_blank(self, line: str) -> None:
         self._lines.append(line)
         self._is_after_blank = True
         self._is_text = False
@@ -156,7 +157,7 @@ class BlockSplitter:
         if self._open in {_Open.PARAGRAPH, _Open.QUOTE}:
             self._close()
 
-    def _filled(self, line: str, text: str) -> None:
+    def _add_nonblank(self, line: str, text: str) -> None:
         if self._open is _Open.PARAGRAPH:
             self._in_paragraph(line, text)
         elif self._open is _Open.QUOTE:

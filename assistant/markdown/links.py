@@ -14,7 +14,7 @@ _TRAILING = ".,:;!?*_~'\""
 
 
 def safe_href(href: str) -> str:
-    """Return the address if it is http, https or mailto, else an empty string."""
+    """Return the address if its scheme is http, https or mailto, else an empty string."""
     lowered = href.lower()
     if lowered.startswith("mailto:"):
         return href
@@ -58,7 +58,7 @@ def link_tokens(children: list[Token]) -> list[Token]:
                 opened = [child]
         elif child.type == "link_close":
             if opened:
-                found += [child, *_destination(found, opened[0])]
+                found += [child, *_host_note(found, opened[0])]
             is_open = False
         elif child.type == "text" and not is_open:
             found += _linkify(child.content)
@@ -71,12 +71,13 @@ def _attributes(href: str) -> dict[str, str | int | float]:
     return {"href": href, "title": href, "target": "_blank"}
 
 
-def _destination(tokens: list[Token], opening: Token) -> list[Token]:
+def _host_note(tokens: list[Token], opening: Token) -> list[Token]:
+    """Return tokens that show the host of a link, unless its text already begins with the host."""
     host = link_host(str(opening.attrs["href"]))
     start = max(index for index, token in enumerate(tokens) if token is opening)
     text = "".join(token.content for token in tokens[start:] if token.type in {"text", "code_inline"}).strip()
-    bare = re.sub(r"^(https?://|mailto:)", "", text, flags=re.IGNORECASE).lower()
-    if bare == host or bare.startswith((f"{host}/", f"{host}?", f"{host}#")):
+    shown_address = re.sub(r"^(https?://|mailto:)", "", text, flags=re.IGNORECASE).lower()
+    if shown_address == host or shown_address.startswith((f"{host}/", f"{host}?", f"{host}#")):
         return []
     return [
         Token("text", "", 0, content=" "),

@@ -23,7 +23,7 @@ MAX_CODE_BLOCK_CHARACTERS = 100_000
 MAX_BRACKETS = 1_000
 MAX_CELLS = 5_000
 MAX_HIGHLIGHTED_CHARACTERS = 4_000
-# Processor time: a machine that is busy with other things removes no colours.
+# Processor time, so that code keeps its colours on a busy machine.
 HIGHLIGHT_SECONDS = 0.05
 MAX_LANGUAGE_CHARACTERS = 30
 CODE_CLASS_PREFIX = "hl-"
@@ -36,7 +36,7 @@ LANGUAGES = frozenset(
     tsx typescript xml yaml yml zsh""".split()  # noqa: SIM905 - a list literal of these would fill a screen
 )
 
-# Some lexers take the cube of this many characters for one step, during which no other thread runs.
+# Text on which some lexers take time with the cube of its length, in one step during which no other thread runs.
 _NO_CODE = re.compile(r"[\w\s*]{300}")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TASKS = {"[ ] ": "\N{BALLOT BOX} ", "[x] ": "\N{BALLOT BOX WITH CHECK} ", "[X] ": "\N{BALLOT BOX WITH CHECK} "}
@@ -147,7 +147,7 @@ def _align(token: Token) -> None:
 
 
 def _with_breaks(children: list[Token]) -> list[Token]:
-    """Turn `<br>`, the only HTML tag that tables need, into a line break."""
+    """Turn `<br>` into a line break; it is the only HTML tag that models need, in cells of tables."""
     if not any("<br" in child.content.lower() for child in children if child.type == "text"):
         return children
     found: list[Token] = []
@@ -195,7 +195,7 @@ def _indented(_self: object, tokens: list[Token], index: int, _options: object, 
 
 
 def _image(_self: object, tokens: list[Token], index: int, _options: object, _env: object) -> str:
-    """Render an image as a link, because pages load nothing that a model names."""
+    """Render an image as a link, because pages must not load addresses that a model wrote."""
     token = tokens[index]
     text = html.escape(token.content or "image")
     href = safe_href(str(token.attrs.get("src", "")))

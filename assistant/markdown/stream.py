@@ -15,9 +15,9 @@ from assistant.markdown.render import render_block
 _render = lru_cache(maxsize=4096)(render_block)
 # Longer blocks may take tens of milliseconds and are rendered in a thread.
 THREAD_BLOCK_CHARACTERS = 2_000
-# So many characters are split at once, and short blocks are rendered for so many seconds, before other tasks run.
+# Other tasks of the event loop can run after this many characters were split, and after this time of rendering.
 PIECE_CHARACTERS = 8_000
-TURN_SECONDS = 0.01
+RENDER_SECONDS = 0.01
 
 
 class BlockRenderer:
@@ -53,7 +53,7 @@ class BlockRenderer:
         found: list[Event] = []
         began = time.monotonic()
         for source in sources:
-            if time.monotonic() - began > TURN_SECONDS:
+            if time.monotonic() - began > RENDER_SECONDS:
                 await asyncio.sleep(0)
                 began = time.monotonic()
             index = self._counts.get(message_id, 0)

@@ -32,6 +32,6 @@ async def connect(
     Raises:
         RemoteFailure: the session cannot be opened, or failed while it was used.
     """
-    home = await sessions.get()
-    async with home.open_session(endpoint, on_tools=on_tools, elicitation=elicitation) as session:
+    session_module = await sessions.get()
+    async with session_module.open_session(endpoint, on_tools=on_tools, elicitation=elicitation) as session:
         yield session

@@ -21,7 +21,7 @@ MAX_TOOLS = 200
 MAX_NAME = 128
 MAX_DESCRIPTION = 4_000
 MAX_SCHEMA = 32_000
-# How many unusable tools an operator is shown with their reasons.
+# How many unusable tools are shown to an operator with their reasons.
 MAX_REASONS = 10
 _EMPTY = {"type": "object", "properties": {}}
 # Characters that people do not see but models read: controls, directions, fillers, tags, variation selectors.
@@ -33,16 +33,16 @@ _INVISIBLE = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text without characters that only a model would see."""
+    """Return the text without characters that only a model would see."""
     return _INVISIBLE.sub("", unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode()))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as its server describes it, as far as models and operators rely on it.
+    """The parts of a server's tool description that models and operators rely on.
 
-    Any change results in another `digest`. `is_destructive` and `is_open_world` are part of it only where the server
-    sets them, so that definitions accepted before these hints were read stay accepted.
+    Any change of them results in another `digest`. `is_destructive` and `is_open_world` are part of it only if the
+    server sets them, so that definitions that were accepted before these hints were read stay accepted.
     """
 
     name: str
@@ -60,14 +60,14 @@ class ToolDefinition:
         return hashlib.sha256(_canonical(self.to_state()).encode()).hexdigest()
 
     def to_state(self) -> dict[str, Any]:
-        """The definition as JSON values, for the database."""
+        """Return the definition as JSON values, for the database."""
         state = asdict(self)
         unset = [name for name in ("is_destructive", "is_open_world") if state[name] is None]
         return {name: value for name, value in state.items() if name not in unset}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> ToolDefinition:
-        """The definition that `to_state` returned."""
+        """Return the definition that `to_state` returned."""
         return cls(**state)
 
 
@@ -77,7 +77,7 @@ OnTools = Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A server's listing: the usable tools, and for each other tool, by name, the reason."""
+    """A server's listing: the usable tools, and by name the reason why each other tool cannot be used."""
 
     tools: tuple[ToolDefinition, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Listing:
 
 
 def read_listing(listed: Iterable[ListedTool]) -> Listing:
-    """The usable tools of a listing, at most `MAX_TOOLS`; of two with the same name the first."""
+    """Return the usable tools of a listing, at most `MAX_TOOLS`; of two with the same name the first."""
     found: dict[str, ToolDefinition] = {}
     left_out: dict[str, str] = {}
     for tool in listed:
@@ -107,7 +107,7 @@ def read_listing(listed: Iterable[ListedTool]) -> Listing:
 
 
 def _read(tool: ListedTool) -> ToolDefinition:
-    """One tool's definition. Raises `ValueError` if it could never be called, or is too long."""
+    """Return one tool's definition. Raises `ValueError` if it could never be called, or is too long."""
     if not 0 < len(tool.name) <= MAX_NAME or visible(tool.name) != tool.name:
         raise ValueError(f"its name must have 1 to {MAX_NAME} visible characters")
     _check_schemas(tool)
@@ -139,7 +139,7 @@ def _check_schemas(tool: ListedTool) -> None:
 
 
 def visible_within(value: Any) -> Any:
-    """Apply `visible` to every string in a JSON value: models read the descriptions in schemas, too."""
+    """Apply `visible` to every string in a JSON value, since models also read the descriptions in schemas."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -150,7 +150,7 @@ def visible_within(value: Any) -> Any:
 
 
 def difference(accepted: ToolDefinition, current: ToolDefinition) -> str:
-    """A unified diff of both definitions as indented JSON; empty if they are equal."""
+    """Return a unified diff of both definitions as indented JSON; empty if they are equal."""
     before, now = (
         json.dumps(one.to_state(), indent=2, sort_keys=True, ensure_ascii=False).splitlines()
         for one in (accepted, current)

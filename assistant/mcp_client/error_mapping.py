@@ -11,17 +11,17 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
 from assistant.mcp_client.errors import FailureKind, RemoteFailure
-from assistant.toolkit.guards.guarded_http import AnswerTooLong
+from assistant.toolkit.guards.guarded_http import ResponseTooLong
 from assistant.toolkit.guards.url_guard import UnsafeUrl
 
 # The SDK's message for a stateful session that the server has dropped; the call was not run then.
 _SESSION_DROPPED = "Session terminated"
-# Its messages for answers above `MAX_ANSWER_BYTES`, whose original exceptions it drops.
+# The SDK's messages for responses above the limits of `transport`; it does not keep the original exceptions.
 _TOO_LONG = re.compile(r"response is longer than [\d,]+ (?:bytes|values)|event exceeded the \d+ byte limit")
 
 
 def failure_of(exc: BaseException) -> RemoteFailure:
-    """The `RemoteFailure` for an exception of the SDK or of its HTTP client."""
+    """Return the `RemoteFailure` for an exception of the SDK or of its HTTP client."""
     leaves = list(_leaves(exc))
     for leaf in leaves:
         if isinstance(leaf, RemoteFailure):
@@ -47,7 +47,7 @@ def _classify(exc: BaseException) -> RemoteFailure:
         cause = cause.__cause__
     match exc:
         case httpx2.HTTPStatusError():
-            # The exception's own text has a second line with a link.
+            # Not the text of the exception, which has a second line with a link.
             kind: FailureKind = "unauthorized" if exc.response.status_code in {401, 403} else "failing"
             return RemoteFailure(kind, f"HTTP {exc.response.status_code} {exc.response.reason_phrase}".strip())
         case OAuthFlowError():
@@ -58,7 +58,7 @@ def _classify(exc: BaseException) -> RemoteFailure:
             return RemoteFailure("timeout", detail)
         case httpx2.ConnectError() | OSError():
             return RemoteFailure("unreachable", detail)
-        case MCPError() | AnswerTooLong() if _TOO_LONG.search(str(exc)):
+        case MCPError() | ResponseTooLong() if _TOO_LONG.search(str(exc)):
             return RemoteFailure("too long", detail)
         case MCPError() if exc.message == _SESSION_DROPPED:
             return RemoteFailure("ended", detail, was_not_run=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assistant.mcp_client.session import RemoteSession
 
 IDLE_SECONDS = 300.0
-# Open at once in one event loop; the least recently used is closed first.
+# Sessions that are open at once in one event loop; beyond it, the least recently used is closed.
 MAX_SESSIONS = 200
 
 
@@ -34,7 +34,7 @@ class SessionPool:
         self._sessions = _Sessions(max_sessions)
 
     async def session(self, key: Hashable, endpoint: Endpoint, on_tools: OnTools | None = None) -> RemoteSession:
-        """The open session of this key, or a new one. Raises `RemoteFailure`."""
+        """Return the open session of this key, or a new one. Raises `RemoteFailure`."""
         pooled = self._sessions.get(key)
         if pooled is None or pooled.task.done():
             pooled = self._sessions[key] = self._open(key, endpoint, on_tools)
@@ -66,7 +66,7 @@ class SessionPool:
 
 
 class _Sessions(LRUCache[Hashable, "_PooledSession"]):
-    """Closes the sessions that it drops."""
+    """A cache of sessions that closes those that it drops."""
 
     def popitem(self) -> tuple[Hashable, _PooledSession]:
         key, pooled = super().popitem()

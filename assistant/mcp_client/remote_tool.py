@@ -13,28 +13,28 @@ from assistant.toolkit.definition.handwritten import HandWritten
 
 MAX_TOOL_NAME = 64
 SEPARATOR = "__"
-_UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
 
 CallRemote = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
 
 
 def prefixed(prefix: str, name: str) -> str:
-    """The name of a server's tool for models: `prefix__name`, shortened to what every provider accepts.
+    """Return the name of a server's tool for models: `prefix__name`, shortened to what every provider accepts.
 
     A name that had to be changed ends in a part of its hash, so that no two names become equal.
     """
-    fit = _UNFIT.sub("_", name)
-    whole = f"{prefix}{SEPARATOR}{fit}"
-    if fit == name and len(whole) <= MAX_TOOL_NAME:
-        return whole
-    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{whole[: MAX_TOOL_NAME - len(mark) - 1]}_{mark}"
+    cleaned = _NOT_IN_NAMES.sub("_", name)
+    prefixed_name = f"{prefix}{SEPARATOR}{cleaned}"
+    if cleaned == name and len(prefixed_name) <= MAX_TOOL_NAME:
+        return prefixed_name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{prefixed_name[: MAX_TOOL_NAME - len(digest) - 1]}_{digest}"
 
 
 def remote_tool(
     *, name: str, definition: ToolDefinition, call: CallRemote, timeout: float, requires_approval: bool
 ) -> Tool:
-    """A tool that is run by `call`. Raises `InvalidTool` for an input schema that cannot be checked."""
+    """Return a tool that is run by `call`. Raises `InvalidTool` for an input schema that cannot be checked."""
 
     async def handler(arguments: dict[str, Any], /, context: ToolContext) -> ToolResult:
         return await call(arguments, context)
@@ -43,7 +43,7 @@ def remote_tool(
     offered = Tool.client_side(name=name, description=described, parameters=dict(definition.input_schema))
     return offered.replace(
         is_client_side=False,
-        # Not derived from the handler: a server's own parameters may have the names of the handler's.
+        # Not derived from the handler, since a server's parameter may be named `context` too.
         signature=HandWritten(offered.parameters, contexts=("context",), takes_mapping=True),
         output_schema=dict(definition.output_schema) if definition.output_schema is not None else None,
         handler=handler,

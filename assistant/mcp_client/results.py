@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import Any
 
 from mcp_types import (
     AudioContent,
@@ -24,12 +23,12 @@ from assistant.toolkit.media import MAX_BYTES, MAX_BYTES_TOGETHER, MAX_FILES, Me
 
 MAX_BLOCKS = 100
 MAX_TEXT = 200_000
-# For errors that the server does not explain.
+# The text of an error that the server does not explain.
 FAILED = "The tool failed, and said nothing of why."
 
 
 def convert_result(result: CallToolResult) -> ToolResult:
-    """The result for the model and the page. A result that the server marks as an error stays one."""
+    """Convert a result for the model and the page. A result that the server marks as an error stays an error."""
     texts: list[str] = []
     files: list[Media] = []
     for block in result.content[:MAX_BLOCKS]:
@@ -76,7 +75,7 @@ def _resource(block: EmbeddedResource) -> str | Media:
 
 
 def _file(data: str, media_type: str, name: str) -> str | Media:
-    """A file of a type that pages may show; for any other a note that it was left out."""
+    """Return the file, or a note that it was left out if its type or size is not allowed."""
     kind = visible(media_type)[:60] or "unknown type"
     if len(data) > MAX_BYTES * 4 / 3 + 4:
         return f"[A file ({kind}) that is too large was left out.]"
@@ -91,9 +90,3 @@ def _shortened(text: str) -> str:
     if len(text) <= MAX_TEXT:
         return text
     return f"{text[:MAX_TEXT]}\n[Cut here: the first {MAX_TEXT:,} of {len(text):,} characters are shown.]"
-
-
-def plain_arguments(arguments: Any) -> dict[str, Any]:
-    """Validated arguments as JSON values, as they are sent to the server."""
-    made: dict[str, Any] = json.loads(json.dumps(arguments))
-    return made

@@ -1,6 +1,6 @@
 """An open session with an outside MCP server: lists its tools and calls them.
 
-Imported on first use: importing the SDK takes a third of a process's start.
+This module is imported on first use: importing the SDK takes a third of the time that a process needs to start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assistant.mcp_client.error_mapping import failure_of
 from assistant.mcp_client.errors import RemoteFailure
 from assistant.mcp_client.progress import throttled
 from assistant.mcp_client.results import convert_result
-from assistant.mcp_client.transport import open_wire
+from assistant.mcp_client.transport import open_transport
 from assistant.toolkit import ToolResult
 from assistant.toolkit.schema.process import fits
 
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 OPEN_SECONDS = 10.0
 # Additional time for a program to start.
 START_SECONDS = 20.0
-# Between two listings after change notifications; further ones in this time result in one more listing at its end.
+# Pause between two listings after change notifications; all notifications in a pause result in one listing at its end.
 ANNOUNCED_SECONDS = 10.0
 MAX_PAGES = 50
 CLIENT_INFO = types.Implementation(name="tenant-assistant", version="1")
@@ -92,10 +92,10 @@ class RemoteSession:
             await self._on_tools(tuple(self.tools.values()))
 
     async def listed(self, name: str, *, no_older_than: float) -> ToolDefinition | None:
-        """The tool from a listing of at most `no_older_than` seconds ago; None if it was not listed.
+        """Return a tool from the listing; None if it is not listed.
 
-        An older listing is refreshed first, which finds changes that the server did not announce. Raises
-        `RemoteFailure`.
+        A listing that is older than `no_older_than` seconds is refreshed first, which finds changes that the server did
+        not announce. Raises `RemoteFailure`.
         """
         if asyncio.get_running_loop().time() - self._listed_at > no_older_than:
             await self.refresh()
@@ -119,7 +119,7 @@ class RemoteSession:
         try:
             result = await self._client.call_tool(name, arguments, progress_callback=listener, meta=sent)
         except asyncio.CancelledError:
-            # A slow tool or a hanging server? The next call lists the tools first, which finds out.
+            # The server may hang: this makes the next call list the tools first, which fails then.
             self._listed_at = -math.inf
             raise
         except Exception as exc:
@@ -155,7 +155,7 @@ class RemoteSession:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _listen(self) -> None:
-        """Subscribe to changes, if the protocol version has subscriptions; servers with older versions just notify."""
+        """Subscribe to changes, if the protocol version has subscriptions; older servers notify without one."""
         capability = self._client.server_capabilities.tools
         if capability is None or not capability.list_changed:
             return
@@ -171,14 +171,14 @@ class RemoteSession:
 
 
 async def _skip_validation(name: str, result: types.CallToolResult) -> None:
-    """Replaces the SDK's own validation, in which a server's schema could use up the processor with its patterns."""
+    """Replace the SDK's validation of results, in which the patterns of a server's schema could take unlimited time."""
 
 
 @asynccontextmanager
 async def open_session(
     endpoint: Endpoint, *, on_tools: OnTools | None, elicitation: ElicitationFnT | None
 ) -> AsyncGenerator[RemoteSession]:
-    """Implements `connect`; opens within `OPEN_SECONDS`, for a program `START_SECONDS` more."""
+    """Open a session for `connect`, within `OPEN_SECONDS`; a program may take `START_SECONDS` more."""
     sessions: list[RemoteSession] = []
 
     async def on_message(message: IncomingMessage) -> None:
@@ -189,9 +189,9 @@ async def open_session(
     try:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(seconds):
-                wire = await stack.enter_async_context(open_wire(endpoint))
+                transport = await stack.enter_async_context(open_transport(endpoint))
                 client = Client(
-                    cast(Any, wire),
+                    cast(Any, transport),
                     client_info=CLIENT_INFO,
                     cache=None,
                     message_handler=on_message,

@@ -16,9 +16,9 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from assistant.mcp_client.endpoint import Endpoint
 from assistant.toolkit.guards.guarded_http import guarded_client
 
-# In seconds. A stream may be silent while a tool works; the call's own timeout is shorter.
-CONNECT_TIMEOUT = 5.0
-READ_TIMEOUT = 300.0
+CONNECT_SECONDS = 5.0
+# A stream may be silent while a tool works; the timeout of the call itself is shorter.
+READ_SECONDS = 300.0
 MAX_ANSWER_BYTES = 4 * 2**20
 # JSON values of one response or event, which the SDK parses on the event loop.
 MAX_ANSWER_VALUES = 250_000
@@ -28,13 +28,13 @@ STREAM_SECONDS = 60.0
 
 
 @asynccontextmanager
-async def open_wire(endpoint: Endpoint) -> AsyncGenerator[object]:
-    """The transport to an endpoint, for the SDK's client; its HTTP client is closed afterwards."""
+async def open_transport(endpoint: Endpoint) -> AsyncGenerator[object]:
+    """Open the transport to an endpoint, for the SDK's client; the HTTP client is closed after the block."""
     if endpoint.command is not None:
         parameters = StdioServerParameters(command=endpoint.command.program, args=list(endpoint.command.arguments))
         yield stdio_client(parameters)
         return
-    timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=READ_TIMEOUT)
+    timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
     async with guarded_client(
         endpoint.guard,
         max_bytes=MAX_ANSWER_BYTES,
@@ -57,10 +57,10 @@ class _StreamThrottle:
         if request.method != "GET":
             return
         now = asyncio.get_running_loop().time()
-        at = max(now, self._latest[0] + STREAM_SECONDS) if len(self._latest) == MAX_STREAMS else now
-        self._latest.append(at)
-        if at > now:
-            await asyncio.sleep(at - now)
+        start_at = max(now, self._latest[0] + STREAM_SECONDS) if len(self._latest) == MAX_STREAMS else now
+        self._latest.append(start_at)
+        if start_at > now:
+            await asyncio.sleep(start_at - now)
 
 
 async def _raise_refusals(response: httpx2.Response) -> None:
@@ -74,7 +74,7 @@ def _auth(endpoint: Endpoint) -> httpx2.Auth | None:
         return None
     return ClientCredentialsOAuthProvider(
         server_url=endpoint.url,
-        storage=_TokensOfOneSession(),
+        storage=_SessionTokens(),
         client_id=endpoint.oauth.client_id,
         client_secret=endpoint.oauth.client_secret,
         scope=endpoint.oauth.scope or None,
@@ -82,7 +82,7 @@ def _auth(endpoint: Endpoint) -> httpx2.Auth | None:
     )
 
 
-class _TokensOfOneSession:
+class _SessionTokens:
     """Keeps OAuth tokens in memory for one session."""
 
     def __init__(self) -> None:

@@ -20,6 +20,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     """Conversations are personal, so every query names the tenant and the user."""
 
     def visible_to(self, *, tenant_id: int, user_id: UserId) -> ConversationQuerySet:
+        """Return a member's own conversations, without those of stateless runs."""
         return self.filter(tenant_id=tenant_id, user_id=user_id, is_stateless=False)
 
 

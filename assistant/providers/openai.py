@@ -37,12 +37,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-
-# The module that imports the openai package; this takes a good part of a second.
+# The module that imports the openai package, which takes a large part of a second.
 http_clients = LazyModule("assistant.providers.openai_wire.http_clients")
-# Servers (by address and key: a gateway may route each key elsewhere) that refused `stream_options`.
+# Servers that refused `stream_options`, by address and key, since a gateway may route each key to another server.
 _without_usage: set[tuple[str, str]] = set()
-# Servers (by address and model) that refused structured output.
+# Servers that refused structured output, by address and model.
 _without_format: set[tuple[str, str]] = set()
 # Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/
 _WELL_KNOWN = {
@@ -78,7 +77,7 @@ class OpenAIModel:
         strict: request strict schemas for arguments; default for OpenAI's own address only.
         guard: checks the address and what it resolves to, for addresses that tenants have set.
         sees_images: send the model images that tools return; else it reads only their names and descriptions.
-        http_client: use this client and leave it open; default one for each address and key, in each event loop.
+        http_client: a client to use; it is not closed. Default: one for each address and key, in each event loop.
     """
 
     def __init__(
@@ -128,7 +127,7 @@ class OpenAIModel:
         return self._stream(request, None)
 
     def stream_to(self, on_text: Callable[[str], bool], request: ModelRequest) -> AsyncIterator[Delta | Reply]:
-        """See `DirectModel.stream_to`. Uses `stream` where that was replaced, as it may change the deltas."""
+        """See `DirectModel.stream_to`. If `stream` was overridden, uses that, since it may change the deltas."""
         is_ours = getattr(self.stream, "__func__", None) is _STREAM
         return self._stream(request, on_text) if is_ours else self.stream(request)
 
@@ -151,7 +150,7 @@ class OpenAIModel:
                         for delta in deltas:
                             yield delta
                         if on_text is not None and deltas and isinstance(deltas[-1], TextDelta):
-                            for delta in await body.flow(on_text):
+                            for delta in await body.pass_text(on_text):
                                 yield delta
                 finally:
                     await body.close()
@@ -161,7 +160,7 @@ class OpenAIModel:
             self._warn(error)
             for delta in assembler.take():
                 yield delta
-            if isinstance(exc, ModelError) or not assembler.is_ended:  # a reply that had ended is complete all the same
+            if isinstance(exc, ModelError) or not assembler.is_ended:  # the reply is complete if it had already ended
                 raise error from None
         try:
             reply = assembler.finish(is_closed=reader.is_done)
@@ -212,7 +211,7 @@ _STREAM = OpenAIModel.stream
 
 
 def _request_id_header() -> dict[str, str]:
-    """A header with the request's id, so that the provider's log and this one can be compared.
+    """Return a header with the request's id, so that the provider's log and this one can be compared.
 
     Source: https://platform.openai.com/docs/api-reference/debugging-requests
     """
@@ -221,7 +220,7 @@ def _request_id_header() -> dict[str, str]:
 
 
 def _as_model_error(exc: Exception) -> ModelError:
-    """The `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
+    """Return the `ModelError` for an exception, without its message: that can contain addresses, prompts and keys."""
     if isinstance(exc, ModelError):
         return exc
     causes = list(_causes(exc))

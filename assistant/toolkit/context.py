@@ -16,11 +16,9 @@ from assistant.toolkit.errors import MissingSecret, ToolError
 from assistant.toolkit.thread_context import propagate_to_threads
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
-# In a sync tool's thread: the event loop that waits for it.
+# In the thread of a sync tool: the event loop that waits for the tool.
 home_loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("home_loop")
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
-
-
 _MEMBERS_ONLY = "This tool works for a tenant's members only."
 
 # The primary key of a user: an int, str or UUID, depending on the project's user model.
@@ -31,7 +29,7 @@ UserId: TypeAlias = Any
 class TenantInfo:
     """The tenant a tool acts for; `timezone` is an IANA name.
 
-    `external_id` is the primary key, as text, of the project's own tenant that it follows (docs/saas.md).
+    `external_id` is the primary key, as text, of the project's own tenant that this one mirrors (docs/saas.md).
     """
 
     id: int | str | None = None
@@ -192,7 +190,8 @@ def use_context(context: ToolContext) -> Iterator[None]:
 
 
 @contextmanager
-def _share(call: _Call) -> Iterator[None]:
+def _enter(call: _Call) -> Iterator[None]:
+    """Make a running call the current one in another thread. Unlike `use_context`, this does not end the call."""
     token = _current.set(call)
     try:
         yield
@@ -202,7 +201,7 @@ def _share(call: _Call) -> Iterator[None]:
 
 def _capture_context() -> AbstractContextManager[None] | None:
     call = _current.get(None)
-    return None if call is None else _share(call)
+    return None if call is None else _enter(call)
 
 
 propagate_to_threads(_capture_context)

@@ -1,8 +1,8 @@
 """Which fast paths are in use.
 
 A fast path relies on the internals of another package to save time. Each is in a folder named `fast_paths` next to its
-plain implementation, documents what it saves, and calls `is_used`, which is false if the setting `FAST_PATHS` is false
-or the installed version of the package is untested; the latter is logged once.
+plain implementation, documents what it saves, and asks `is_used` before it does anything. That is false if the setting
+`FAST_PATHS` is false, or if the installed version of the package is untested, which is logged once.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def is_used(name: str) -> bool:
 
 @cache
 def _is_tested(name: str) -> bool:
-    package, tried = TESTED_VERSIONS[name]
+    package, tested = TESTED_VERSIONS[name]
     installed = platform.python_version() if package == PYTHON else version(package)
-    if ".".join(installed.split(".")[:2]) in tried:
+    if ".".join(installed.split(".")[:2]) in tested:
         return True
     logger.warning(
         "The fast path %r is not tested with %s %s; the slower plain path is used.", name, package, installed

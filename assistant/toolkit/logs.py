@@ -53,12 +53,12 @@ def run_log_context(context: ToolContext) -> Iterator[None]:
 
 
 def begin_request(request: Request) -> Token[Request | None]:
-    """Add the request's id to all records from here on, also in tasks and runs that the request starts."""
+    """Add the request's id to all further log records, also in tasks and runs that the request starts."""
     return _request.set(request)
 
 
 def end_request(token: Token[Request | None]) -> None:
-    """Restore the request before `begin_request`."""
+    """Restore the request that was current before `begin_request`, which returned the token."""
     _request.reset(token)
 
 
@@ -78,7 +78,7 @@ def set_request_tenant(slug: str) -> None:
 class ContextFilter(logging.Filter):
     """A filter for handlers that sets `tenant`, `run` and `request` of records; empty if unknown.
 
-    It also sets `labels`, all of them for a format string: " [acme run-1 4f2c…]", or nothing.
+    It also sets `labels`, which joins the three for a format string: " [acme run-1 4f2c…]"; empty if all are.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -89,8 +89,8 @@ class ContextFilter(logging.Filter):
         fields.setdefault("run", run)
         # Django sets `request` to the request object on some records.
         fields["request"] = request.id if request else ""
-        known = " ".join(filter(None, (fields["tenant"], fields["run"], fields["request"])))
-        fields["labels"] = f" [{known}]" if known else ""
+        labels = " ".join(filter(None, (fields["tenant"], fields["run"], fields["request"])))
+        fields["labels"] = f" [{labels}]" if labels else ""
         return True
 
 

@@ -14,7 +14,7 @@ MAX_BYTES = 5 * 1024 * 1024
 MAX_BYTES_TOGETHER = 10 * 1024 * 1024
 MAX_NAME = 100
 
-# Types that pages show as images, and how such files begin. Not SVG, which can contain scripts.
+# Types that pages show as images, and the first bytes of such files. SVG is left out: it can contain scripts.
 IMAGE_STARTS: dict[str, re.Pattern[bytes]] = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
@@ -80,12 +80,12 @@ class Media:
 def checked(media: Iterable[Media]) -> tuple[Media, ...]:
     """Return the files of one result. Raises `ToolError` if they are not files, too many or too large together."""
     files = tuple(media)
-    if not all(isinstance(one, Media) for one in files):
+    if not all(isinstance(file, Media) for file in files):
         raise ToolError("The tool's media are no Media values.")
-    together = sum(len(one.data) for one in files)
-    if len(files) > MAX_FILES or together > MAX_BYTES_TOGETHER:
+    total = sum(len(file.data) for file in files)
+    if len(files) > MAX_FILES or total > MAX_BYTES_TOGETHER:
         raise ToolError(
-            f"The tool returned {len(files)} files of {together:,} bytes; "
+            f"The tool returned {len(files)} files of {total:,} bytes; "
             f"allowed are {MAX_FILES} of {MAX_BYTES_TOGETHER:,} bytes together."
         )
     return files
@@ -95,6 +95,6 @@ def media_in(value: object) -> tuple[Media, ...]:
     """Return the files if a value is a file or a list of files, else an empty tuple."""
     if isinstance(value, Media):
         return checked([value])
-    if isinstance(value, list | tuple) and value and all(isinstance(one, Media) for one in value):
+    if isinstance(value, list | tuple) and value and all(isinstance(item, Media) for item in value):
         return checked(value)
     return ()

@@ -28,8 +28,8 @@ class Registry:
         if not isinstance(tool, Tool):
             raise InvalidTool(f"{tool!r} is not a tool: decorate it with @tool, or use Tool.from_function().")
         if tool.name in self._tools:
-            places = " and ".join(_place(one) for one in (self._tools[tool.name], tool))
-            raise InvalidTool(f"There are two tools named {tool.name!r}: {places}.")
+            locations = " and ".join(_location(one) for one in (self._tools[tool.name], tool))
+            raise InvalidTool(f"There are two tools named {tool.name!r}: {locations}.")
         self._tools[tool.name] = tool
 
     def get(self, name: str) -> Tool:
@@ -63,8 +63,8 @@ def discover(module_names: Iterable[str]) -> list[Tool]:
     for name in module_names:
         for module in _modules(name):
             for value in vars(module).values():
-                several = value if isinstance(value, list | tuple) else (value,)
-                found.update((id(one), one) for one in several if isinstance(one, Tool))
+                candidates = value if isinstance(value, list | tuple) else (value,)
+                found.update((id(candidate), candidate) for candidate in candidates if isinstance(candidate, Tool))
     return list(found.values())
 
 
@@ -82,12 +82,12 @@ def _exists(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError as exc:
-        # The parent is not a package or does not exist; other failed imports are errors.
+        # The module's parent does not exist or is not a package. Any other failed import is an error.
         if exc.name is not None and (name == exc.name or name.startswith(f"{exc.name}.")):
             return False
         raise
 
 
-def _place(tool: Tool) -> str:
+def _location(tool: Tool) -> str:
     handler = tool.handler
     return f"{getattr(handler, '__module__', '?')}.{getattr(handler, '__qualname__', tool.name)}"

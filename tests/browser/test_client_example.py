@@ -1,4 +1,4 @@
-"""The JavaScript client of docs/websocket.md, in a real browser, on a line that breaks."""
+"""The JavaScript client of docs/websocket.md, in a real browser, with a connection that breaks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALL = """async ([source, ...given]) => {
 
 
 async def ask(page: Page, line: Line, key: str, **options: int) -> str:
-    """Have the document's client ask, in a page of the server."""
+    """Run the document's client in a page of the server."""
     block = next(one for one in blocks(ROOT / "docs/websocket.md", "js") if "function ask(" in one.text)
     await page.goto(f"{line.origin}/healthz")  # randomUUID wants a secure context, which no blank page is
     socket = f"{line.origin.replace('http', 'ws')}/ws/acme/support/"

@@ -23,7 +23,7 @@ USER = Message("user", "Hello", id="u1")
 
 
 class MemoryJournal:
-    """Records calls and outcomes, and has the outcomes of calls that ran before."""
+    """A journal that records calls and outcomes, and knows the outcomes of earlier calls."""
 
     def __init__(self, known: Mapping[str, ToolOutcome] | None = None) -> None:
         self.started: list[str] = []
@@ -86,7 +86,7 @@ class TurnResult:
 
 
 def streamed_arguments(turn: TurnResult) -> str:
-    """The arguments of the only call, as they were streamed to clients."""
+    """Return the arguments of the only call, as they were streamed to clients."""
     return "".join(event.delta for event in turn.events if isinstance(event, ToolCallArgs))
 
 
@@ -112,7 +112,7 @@ async def run_script(turns: Sequence[Turn], *tools: Tool, **given: Any) -> TurnR
 
 
 def frames(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """Events as clients get them."""
+    """Return events as clients get them."""
     run = {"id": "r", "thread": "t"}
     return [
         msgspec.json.decode(encode(event)) | {"metadata": {"run": run | {"seq": seq}}}
@@ -125,7 +125,7 @@ def pending(turn: TurnResult) -> set[str]:
     outcome: Any = getattr(turn.ending, "outcome", None)
     waiting = {interrupt.tool_call_id for interrupt in getattr(outcome, "interrupts", ())}
     waiting |= set(getattr(outcome, "pending_tool_call_ids", None) or ())
-    # A client's calls beside some that need approval are not named by the outcome.
+    # If other calls need approval, the outcome does not list the client's calls.
     return waiting | {
         call.id for message in turn.messages for call in message.tool_calls if waiting and call.name == "locate"
     }

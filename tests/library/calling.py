@@ -21,7 +21,7 @@ def context_of(tenant: Tenant, user: User, **fields: Any) -> ToolContext:
 
 
 def call(tool: Tool, context: ToolContext | None = None, **arguments: Any) -> Any:
-    """What the model would read, as data. Raises what the tool raises."""
+    """Return the result that the model would read, parsed. Raises what the tool raises."""
     keywords = tool.check(arguments)
     if tool.signature is not None and tool.signature.contexts:
         keywords["context"] = context

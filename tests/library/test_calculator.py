@@ -1,4 +1,4 @@
-"""The calculator: exact, forgiving in writing, strict in meaning, bounded."""
+"""The calculator: exact results, accepted notations, errors and limits."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_results_are_exact(expression: str, result: str) -> None:
         ("10 % -3", "-2"),
     ],
 )
-def test_percent_means_what_people_mean(expression: str, result: str) -> None:
+def test_percentages_work_as_on_a_pocket_calculator(expression: str, result: str) -> None:
     assert call(calculate, expression=expression)["result"] == result
 
 
@@ -99,7 +99,7 @@ def test_endless_digits_are_rounded_and_it_says_so() -> None:
         (" ", "The expression is empty."),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(expression: str, problem: str) -> None:
+def test_errors_name_the_position(expression: str, problem: str) -> None:
     with pytest.raises(ToolError) as caught:
         call(calculate, expression=expression)
     assert str(caught.value).startswith(problem)
@@ -107,7 +107,7 @@ def test_what_is_wrong_is_said_with_its_place(expression: str, problem: str) -> 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet="0123456789.,+-*/%^()e xofmdsqrtabinu√'=", max_size=60))
-def test_any_text_is_worked_out_or_refused(text: str) -> None:
+def test_any_text_is_evaluated_or_refused(text: str) -> None:
     try:
         digits, _ = format_number(evaluate(text))
     except ExpressionError:

@@ -1,4 +1,4 @@
-"""The clock: the tenant's zone, other zones, and the hours that clocks skip or show twice."""
+"""The clock: the tenant's zone, other zones, and times that clocks skip or show twice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_zone_goes_by_its_name_or_its_city(name: str) -> None:
     assert call(current_time, IN_VIENNA, timezone=name)["timezone"] == "Asia/Tokyo"
 
 
-def test_an_unknown_zone_names_those_that_are_alike() -> None:
+def test_an_unknown_zone_suggests_similar_ones() -> None:
     with pytest.raises(ToolError, match=r"There is no time zone 'Europe/Viena'\. Did you mean Europe/Vienna"):
         call(current_time, IN_VIENNA, timezone="Europe/Viena")
 
@@ -62,6 +62,6 @@ def test_an_hour_that_clocks_show_twice_is_named_both_times() -> None:
 @pytest.mark.parametrize(
     "time", ["25:00", "13 pm", "5", "soon", "2026-13-01 10:00", "0001-01-01T00:00", "0001-01-01 1pm"]
 )
-def test_what_is_no_time_is_refused(time: str) -> None:
+def test_invalid_times_are_refused(time: str) -> None:
     with pytest.raises(ToolError):
         call(convert_time, time=time, from_zone="Asia/Tokyo", to_zone="UTC")

@@ -1,4 +1,4 @@
-"""The documents' search: natural questions find the passage that answers, in the tenant's own documents only."""
+"""Search in documents: questions find the passage that answers them, in the tenant's own documents only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_questions_find_the_passage_that_answers(at_acme: ToolContext, question:
 
 
 @pytest.mark.usefixtures("demo")
-def test_each_tenant_hears_its_own_rules(at_acme: ToolContext, at_globex: ToolContext) -> None:
+def test_each_tenant_gets_its_own_documents(at_acme: ToolContext, at_globex: ToolContext) -> None:
     ours, theirs = (str(call(search_docs, at, query="return for a refund", limit=10)) for at in (at_acme, at_globex))
     assert "30 days" in ours
     assert "14 days" in theirs
@@ -63,7 +63,7 @@ def test_another_tenants_text_is_never_found(cast: Cast) -> None:
     assert titles(cast.acme, f"tenant_id : {cast.globex.pk} OR merger") == []
 
 
-def test_another_tenants_text_moves_no_ranking(cast: Cast) -> None:
+def test_another_tenants_text_does_not_change_the_ranking(cast: Cast) -> None:
     for number in range(6):
         add(cast.acme, f"Pumps {number}", "A pump moves water.")
     add(cast.acme, "Valves", "A valve stops the water of a pump.")
@@ -120,7 +120,7 @@ def test_a_result_can_be_cited(cast: Cast, at_acme: ToolContext) -> None:
     ]
 
 
-def test_nothing_found_is_said(at_acme: ToolContext) -> None:
+def test_a_search_without_results_says_so(at_acme: ToolContext) -> None:
     assert call(search_docs, at_acme, query="unicorns") == {
         "results": [],
         "note": "No document says anything about this.",
@@ -149,7 +149,7 @@ def test_what_is_rolled_back_is_not_in_the_index(cast: Cast) -> None:
     assert titles(cast.acme, "red colours again") == []
 
 
-def test_the_index_holds_after_changes_of_every_kind(cast: Cast) -> None:
+def test_the_index_is_correct_after_changes_of_every_kind(cast: Cast) -> None:
     documents = [add_document(tenant=cast.acme, title=f"{n}", text=f"Pump {n}. " * 200) for n in range(3)]
     documents[0].text = "Short."
     store_document(document=documents[0])

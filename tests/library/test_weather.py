@@ -1,4 +1,4 @@
-"""The weather, asked of a local server that answers as Open-Meteo does, or not at all."""
+"""The weather tool, with a local server in place of Open-Meteo."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORECAST = {
 
 
 class OpenMeteo(ThreadingHTTPServer):
-    """Answers by path; keeps the queries it was asked."""
+    """Answers by path, and records the queries."""
 
     daemon_threads = True
 
@@ -84,7 +84,7 @@ async def ask(context: ToolContext | None = None, **arguments: Any) -> Any:
     return json.loads((await get_weather.call(arguments, context or ToolContext())).content)
 
 
-async def test_a_city_is_found_and_its_weather_told(open_meteo: OpenMeteo) -> None:
+async def test_the_weather_of_a_city_is_returned(open_meteo: OpenMeteo) -> None:
     report = await ask(city="Paris", days=2)
     assert report["place"] == "Paris, Île-de-France, France"
     assert report["units"] == "°C, km/h, mm"
@@ -98,12 +98,12 @@ async def test_a_city_is_found_and_its_weather_told(open_meteo: OpenMeteo) -> No
 
 
 @pytest.mark.parametrize("city", ["Paris, Texas", "Paris, US", "Paris, texas, United States"])
-async def test_a_region_tells_cities_of_one_name_apart(open_meteo: OpenMeteo, city: str) -> None:
+async def test_a_region_distinguishes_cities_with_one_name(open_meteo: OpenMeteo, city: str) -> None:
     assert (await ask(city=city))["place"] == "Paris, Texas, United States"
     assert open_meteo.asked[0][1]["name"] == ["Paris"]
 
 
-async def test_a_region_without_such_a_city_names_those_there_are(open_meteo: OpenMeteo) -> None:
+async def test_an_unknown_region_lists_the_existing_ones(open_meteo: OpenMeteo) -> None:
     with pytest.raises(
         ToolError, match=r"There is no Paris in Spain\. There are: Paris, Île-de-France, France; Paris, T"
     ):
@@ -116,7 +116,7 @@ async def test_coordinates_need_no_city(open_meteo: OpenMeteo) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"latitude": 1.0}, {"city": " "}, {"city": "Paris", "latitude": 1.0}])
-async def test_half_a_place_is_refused(open_meteo: OpenMeteo, arguments: dict[str, Any]) -> None:
+async def test_incomplete_or_contradictory_places_are_refused(open_meteo: OpenMeteo, arguments: dict[str, Any]) -> None:
     with pytest.raises(ToolError, match="Give either a city, or latitude and longitude"):
         await ask(**arguments)
     assert open_meteo.asked == []
@@ -128,7 +128,7 @@ async def test_a_tenant_can_choose_its_units(open_meteo: OpenMeteo) -> None:
     assert open_meteo.asked[1][1]["temperature_unit"] == ["fahrenheit"]
 
 
-async def test_an_unknown_city_is_said(open_meteo: OpenMeteo) -> None:
+async def test_an_unknown_city_is_an_error_to_the_model(open_meteo: OpenMeteo) -> None:
     open_meteo.say("/v1/search", {"generationtime_ms": 0.4})
     with pytest.raises(ToolError, match="There is no city called 'Xyzzy'"):
         await ask(city="Xyzzy")
@@ -143,19 +143,21 @@ async def test_an_unknown_city_is_said(open_meteo: OpenMeteo) -> None:
         (200, {"timezone": "Europe/Paris"}, "cannot be read"),
     ],
 )
-async def test_an_answer_without_weather_is_said(open_meteo: OpenMeteo, status: int, answer: Any, problem: str) -> None:
+async def test_an_invalid_response_is_an_error_to_the_model(
+    open_meteo: OpenMeteo, status: int, answer: Any, problem: str
+) -> None:
     open_meteo.say("/v1/forecast", answer, status)
     with pytest.raises(ToolError, match=problem):
         await ask(city="Paris")
 
 
-async def test_a_service_that_is_not_there_is_said(settings: Settings) -> None:
+async def test_an_unreachable_service_is_an_error_to_the_model(settings: Settings) -> None:
     settings.WEATHER_GEOCODING_URL = "http://127.0.0.1:9"
     with pytest.raises(ToolError, match=r"The weather service cannot be reached\."):
         await ask(city="Paris")
 
 
-async def test_a_service_that_is_silent_is_given_up(open_meteo: OpenMeteo) -> None:
+async def test_a_service_that_does_not_answer_times_out(open_meteo: OpenMeteo) -> None:
     open_meteo.is_silent = True
     soon = datetime.now(UTC) + timedelta(seconds=0.5)
     with pytest.raises(ToolError, match="did not answer in time"):

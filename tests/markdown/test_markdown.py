@@ -1,4 +1,4 @@
-"""Markdown in blocks: cut the same however it arrives, rendered like the whole, and harmless."""
+"""Markdown in blocks: the same blocks for any chunks, rendered like the whole text, and safe."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def test_nothing_but_empty_lines_at_the_end_is_left_out(text: str) -> None:
         ("Text\n---\nMore", ["Text\n---\n"]),
     ],
 )
-def test_a_block_is_given_as_soon_as_it_is_closed(text: str, closed: list[str]) -> None:
+def test_a_block_is_returned_as_soon_as_it_is_closed(text: str, closed: list[str]) -> None:
     assert BlockSplitter().feed(text) == closed
 
 
 def operations(text: str) -> int:
-    """How many functions run while the text streams in pieces of ten characters."""
+    """Count the function calls while the text streams in pieces of ten characters."""
     count = 0
 
     def note(_frame: object, _event: str, _arg: object) -> None:
@@ -138,7 +138,7 @@ def test_hostile_text_becomes_only_harmless_tags(source: str) -> None:
 
 @given(st.lists(st.sampled_from([*HOSTILE, *PIECES, "\x00", "\ud800", "\u202e"]), max_size=12).map("".join))
 @settings(max_examples=300, deadline=None)
-def test_no_mixture_of_hostile_text_gets_another_tag_through(text: str) -> None:
+def test_no_combination_of_hostile_text_produces_another_tag(text: str) -> None:
     for rendered in render_blocks(text):
         assert "<" not in ALLOWED_TAG.sub("", rendered)
         rendered.encode()
@@ -158,7 +158,7 @@ def test_a_link_names_its_host_unless_its_text_does() -> None:
     assert "(evil.example:8443)" in render_block("[x](https://evil.example:8443)")
 
 
-def test_a_link_opens_apart_and_tells_nothing_about_us() -> None:
+def test_a_link_opens_in_a_new_tab_without_referrer() -> None:
     rendered = render_block("[a](https://b.example)")
     assert 'target="_blank"' in rendered
     assert 'rel="noopener noreferrer nofollow"' in rendered
@@ -192,7 +192,7 @@ def test_columns_are_aligned_by_classes() -> None:
     assert '<td class="right">2</td>' in rendered
 
 
-def test_link_definitions_alone_are_not_swallowed() -> None:
+def test_link_definitions_alone_are_shown() -> None:
     assert 'href="https://b.example/"' in render_block("[1]: https://b.example/\n")
 
 
@@ -200,12 +200,12 @@ def test_line_breaks_within_cells_are_kept() -> None:
     assert "<br>" in render_block("| a |\n|---|\n| 1<br>2 |\n")
 
 
-def test_what_would_cost_too_much_is_shown_as_plain_text() -> None:
+def test_text_that_is_too_costly_is_shown_as_plain_text() -> None:
     assert render_block("[" * 50_000).startswith('<p class="plain">[')
     assert render_block("x" * 200_000).startswith('<p class="plain">x')
 
 
-# What made a lexer take most of a second for one step, during which no other thread runs.
+# Text for which a lexer took most of a second in one step, during which no other thread runs.
 SLOW_CODE = {
     "words": "a " * 1_990,
     "a word and blanks": "\na" + " " * 3_900,
@@ -216,7 +216,7 @@ SLOW_CODE = {
 
 @pytest.mark.parametrize("code", SLOW_CODE.values(), ids=SLOW_CODE)
 @pytest.mark.parametrize("language", ["c", "cpp", "ini", "html"])
-def test_what_is_no_code_gets_no_colours_and_takes_no_time(code: str, language: str) -> None:
+def test_text_that_is_not_code_is_not_coloured_and_takes_no_time(code: str, language: str) -> None:
     with at_most(10.0):
         html = render_block(f"```{language}\n{code}\n```\n")
     assert 'class="hl-' not in html

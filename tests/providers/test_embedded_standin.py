@@ -1,4 +1,4 @@
-"""The scripted stand-in: the demo's questions by rules, and plain words about what it is."""
+"""The scripted stand-in: answers to the demo's questions by rules, and an explanation of what it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def answer(*messages: Message, tools: list[Tool] = TOOLS) -> Reply:
 
 
 def after(question: str, *calls: tuple[str, dict[str, Any], str]) -> list[Message]:
-    """The conversation once these tools have answered."""
+    """Return the conversation after these tool results."""
     messages = [Message("user", question)]
     for number, (name, arguments, result) in enumerate(calls):
         call = ToolCall(f"c{number}", name, json.dumps(arguments))
@@ -82,7 +82,7 @@ async def test_an_answer_from_documents_names_its_source() -> None:
     assert text == "> Within 30 days.\n\n(Source: Refunds)"
 
 
-async def test_a_tools_error_is_told_as_it_is() -> None:
+async def test_a_tools_error_is_the_answer() -> None:
     text = (await answer(*after("customer 9", ("get_customer", {"customer_id": 9}, "There is no customer 9.")))).text
     assert text == "There is no customer 9."
 
@@ -93,7 +93,7 @@ async def test_a_tool_that_is_switched_off_is_not_called() -> None:
 
 
 @pytest.mark.parametrize("chat", ["hello", "who are you?", "write a poem"])
-async def test_to_anything_else_it_says_what_it_is(chat: str) -> None:
+async def test_it_explains_itself_in_answer_to_anything_else(chat: str) -> None:
     text = (await answer(Message("user", chat))).text
     assert "scripted stand-in, not a language model" in text
     assert "tell me about customer 42" in text

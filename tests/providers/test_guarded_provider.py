@@ -1,4 +1,4 @@
-"""Providers whose address a tenant has set: asked through the URL guard."""
+"""Providers whose address a tenant has set are called through the URL guard."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask
 
 
-async def test_a_guarded_provider_inside_is_not_connected_to(fake_provider: FakeProvider) -> None:
+async def test_a_provider_at_an_internal_address_is_not_connected_to(fake_provider: FakeProvider) -> None:
     _, outcome = await ask(fake_provider, guard=UrlGuard())
     assert isinstance(outcome, ModelError)
     assert fake_provider.connections == 0
 
 
-async def test_a_guarded_provider_that_may_be_asked_answers(fake_provider: FakeProvider) -> None:
+async def test_an_allowed_guarded_provider_answers(fake_provider: FakeProvider) -> None:
     fake_provider.reply("Hello")
     _, outcome = await ask(fake_provider, guard=UrlGuard(allow_loopback=True))
     assert isinstance(outcome, Reply)
@@ -48,17 +48,17 @@ async def say_hi(model: Model) -> str:
         return "failed"
 
 
-def test_a_tenants_provider_cannot_lead_inside(cast: Cast, fake_provider: FakeProvider) -> None:
+def test_a_tenants_provider_cannot_have_an_internal_address(cast: Cast, fake_provider: FakeProvider) -> None:
     assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "failed"
     assert fake_provider.connections == 0
 
 
-def test_the_houses_own_provider_may_lie_inside(cast: Cast, fake_provider: FakeProvider) -> None:
+def test_the_deployments_provider_may_have_an_internal_address(cast: Cast, fake_provider: FakeProvider) -> None:
     fake_provider.reply("Hello")
     assert asyncio.run(say_hi(model_for(cast, owner=None, url=fake_provider.url))) == "Hello"
 
 
-def test_in_development_a_tenants_provider_may_be_on_the_machine(
+def test_in_development_a_tenants_provider_may_be_on_loopback(
     cast: Cast, fake_provider: FakeProvider, settings: Settings
 ) -> None:
     settings.DEBUG = True
@@ -66,7 +66,7 @@ def test_in_development_a_tenants_provider_may_be_on_the_machine(
     assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=fake_provider.url))) == "Hello"
 
 
-def test_a_provider_inside_answers_where_the_deployment_names_its_place(
+def test_a_provider_at_an_internal_host_that_is_listed_answers(
     cast: Cast, fake_provider: FakeProvider, settings: Settings
 ) -> None:
     port = urlsplit(fake_provider.url).port
@@ -76,5 +76,5 @@ def test_a_provider_inside_answers_where_the_deployment_names_its_place(
 
 
 @pytest.mark.parametrize("url", ["http://a.example/v1", "https://127.0.0.1/v1", "https://169.254.169.254/v1"])
-def test_the_guard_judges_every_kind_of_address(cast: Cast, url: str) -> None:
+def test_the_guard_checks_every_kind_of_address(cast: Cast, url: str) -> None:
     assert asyncio.run(say_hi(model_for(cast, owner=cast.acme, url=url))) == "failed"

@@ -1,4 +1,4 @@
-"""`OpenAIModel` when all goes well: what it asks, what it gives, and what it keeps to itself."""
+"""`OpenAIModel` without failures: its requests, its replies, and what it does not log."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SECRET = "sk-a-secret-key"
 
 
 async def sent(provider: FakeProvider, request: ModelRequest, **options: Any) -> Any:
-    """The JSON that the provider gets for this request."""
+    """Return the JSON that the provider gets for this request."""
     async for _ in model(provider, **options).stream(request):
         pass
     return provider.requests[-1].json
 
 
-async def test_deltas_come_while_the_provider_still_talks(fake_provider: FakeProvider) -> None:
+async def test_deltas_arrive_while_the_provider_still_sends(fake_provider: FakeProvider) -> None:
     gate = fake_provider.gate()
     fake_provider.reply(chunks=["Hel", gate, "lo"])
     stream = model(fake_provider).stream(ModelRequest([Message("user", "Hi")]))
@@ -46,7 +46,7 @@ async def test_deltas_come_while_the_provider_still_talks(fake_provider: FakePro
     await stream.aclose()
 
 
-async def test_deltas_that_arrive_together_come_joined(fake_provider: FakeProvider) -> None:
+async def test_deltas_that_arrive_together_are_joined(fake_provider: FakeProvider) -> None:
     fake_provider.raw(sse(*map(say, "Hello"), end()))
     deltas, _ = await ask(fake_provider)
     assert deltas == [TextDelta("Hello")]
@@ -70,7 +70,7 @@ async def test_tokens_are_counted_as_the_provider_counts_them(fake_provider: Fak
     assert reply.model == "fake"
 
 
-async def test_the_request_says_what_was_asked_for(fake_provider: FakeProvider) -> None:
+async def test_the_request_contains_the_options(fake_provider: FakeProvider) -> None:
     (tool,) = offered("get_time")
     request = ModelRequest([Message("user", "Hi")], [tool], {"temperature": 0.5}, "required", {"type": "json_object"})
     body = await sent(fake_provider, request)
@@ -93,7 +93,7 @@ async def test_a_tool_can_be_chosen_by_its_name(fake_provider: FakeProvider) -> 
     assert body["tool_choice"] == {"type": "function", "function": {"name": "get_time"}}
 
 
-async def test_strict_schemas_are_asked_for_where_they_can_be(fake_provider: FakeProvider) -> None:
+async def test_strict_schemas_are_requested_where_possible(fake_provider: FakeProvider) -> None:
     def look_up(city: str, days: int = 3) -> str:
         """Look the weather up."""
         return f"{city} {days}"
@@ -109,7 +109,7 @@ async def test_strict_schemas_are_asked_for_where_they_can_be(fake_provider: Fak
     assert "strict" not in str(await sent(fake_provider, request))
 
 
-async def test_typed_answers_are_asked_for_strictly_where_they_can_be(fake_provider: FakeProvider) -> None:
+async def test_strict_typed_answers_are_requested_where_possible(fake_provider: FakeProvider) -> None:
     class Inner(BaseModel):
         note: str | None = None
 
@@ -145,7 +145,7 @@ async def test_names_and_ids_that_providers_refuse_are_not_sent_back(fake_provid
     assert len(answered["tool_call_id"]) <= 40
 
 
-async def test_half_a_character_in_the_history_does_not_stop_the_request(fake_provider: FakeProvider) -> None:
+async def test_a_lone_surrogate_in_the_history_does_not_stop_the_request(fake_provider: FakeProvider) -> None:
     body = await sent(fake_provider, ModelRequest([Message("user", "a\ud83d")]))
     assert body["messages"] == [{"role": "user", "content": "a?"}]
 
@@ -204,7 +204,7 @@ async def test_neither_prompt_nor_key_is_logged(fake_provider: FakeProvider, cap
     assert SECRET not in caplog.text
 
 
-async def test_every_request_has_the_packages_head_but_for_what_it_tells_of_this_machine(
+async def test_every_request_has_the_packages_headers_except_telemetry(
     fake_provider: FakeProvider,
 ) -> None:
     async with openai.DefaultAioHttpClient() as http_client:
@@ -279,7 +279,7 @@ def test_event_loops_in_threads_do_not_share_clients(fake_provider: FakeProvider
         ("http://127.0.0.1:8000/v1", "openai"),
     ],
 )
-def test_telemetry_names_the_provider_as_everybody_does(address: str, name: str) -> None:
+def test_telemetry_uses_opentelemetrys_provider_names(address: str, name: str) -> None:
     model = OpenAIModel("m", base_url=address, provider="Our own server")
     assert model.well_known_provider == name
     assert InterceptedModel(model, []).well_known_provider == name

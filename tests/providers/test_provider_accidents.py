@@ -1,4 +1,4 @@
-"""What goes wrong around the answer: statuses, connections, silence, and a caller who goes away."""
+"""Failures around the answer: statuses, broken connections, timeouts and cancellation."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def text(outcome: Reply | ModelError) -> str:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_key_is_said_to_be_one(fake_provider: FakeProvider, status: int) -> None:
+async def test_a_refused_key_has_its_own_error(fake_provider: FakeProvider, status: int) -> None:
     fake_provider.respond(status)
     assert failed((await ask(fake_provider))[1]) == ("provider_error", "The provider refused the key.")
 
 
-async def test_an_unknown_model_is_said_to_be_one(fake_provider: FakeProvider) -> None:
+async def test_an_unknown_model_has_its_own_error(fake_provider: FakeProvider) -> None:
     fake_provider.respond(404)
     assert "does not know this model" in failed((await ask(fake_provider))[1])[1]
 
@@ -46,12 +46,12 @@ async def test_a_request_that_is_not_accepted_is_not_sent_again(fake_provider: F
     assert len(fake_provider.requests) == 1
 
 
-async def test_a_conversation_that_is_too_long_is_said_to_be(fake_provider: FakeProvider) -> None:
+async def test_a_conversation_that_is_too_long_has_its_own_error(fake_provider: FakeProvider) -> None:
     fake_provider.respond(400, {"error": {"message": "x", "code": "context_length_exceeded"}})
     assert "too long for this model" in failed((await ask(fake_provider))[1])[1]
 
 
-async def test_a_busy_provider_is_asked_again(fake_provider: FakeProvider) -> None:
+async def test_a_request_to_a_busy_provider_is_retried(fake_provider: FakeProvider) -> None:
     fake_provider.respond(429, headers=NOW)
     fake_provider.respond(503, headers=NOW)
     fake_provider.reply("Hi")
@@ -65,7 +65,7 @@ async def test_a_provider_that_stays_busy_is_a_rate_limit(fake_provider: FakePro
     assert len(fake_provider.requests) == 2
 
 
-async def test_nobody_waits_for_a_long_retry_after(fake_provider: FakeProvider) -> None:
+async def test_a_long_retry_after_is_not_waited_for(fake_provider: FakeProvider) -> None:
     fake_provider.respond(429, headers={"retry-after": "90"})
     assert failed((await ask(fake_provider, max_retries=2))[1])[0] == "provider_rate_limited"
     assert len(fake_provider.requests) == 1
@@ -80,7 +80,7 @@ async def test_a_provider_that_keeps_failing_is_a_provider_error(fake_provider: 
     )
 
 
-async def test_a_server_that_knows_no_stream_options_is_asked_without(fake_provider: FakeProvider) -> None:
+async def test_a_server_that_refuses_stream_options_is_asked_without_them(fake_provider: FakeProvider) -> None:
     fake_provider.respond(400, {"error": {"message": "Unknown parameter: 'stream_options'", "param": "stream_options"}})
     fake_provider.reply("Hi")
     assert text((await ask(fake_provider))[1]) == "Hi"
@@ -97,12 +97,12 @@ async def test_a_redirect_is_not_followed(fake_provider: FakeProvider) -> None:
         assert elsewhere.requests == []
 
 
-async def test_html_with_status_200_is_no_answer(fake_provider: FakeProvider) -> None:
+async def test_html_with_status_200_is_an_error(fake_provider: FakeProvider) -> None:
     fake_provider.respond(200, "<html><body>Log in</body></html>")
     assert "cannot be read" in failed((await ask(fake_provider))[1])[1]
 
 
-async def test_json_that_is_no_reply_is_no_answer(fake_provider: FakeProvider) -> None:
+async def test_json_that_is_no_reply_is_an_error(fake_provider: FakeProvider) -> None:
     fake_provider.respond(200, {"status": "ok"})
     assert failed((await ask(fake_provider))[1]) == ("provider_error", "The provider sent an empty answer.")
 
@@ -123,18 +123,18 @@ async def test_a_compressed_stream_is_read(fake_provider: FakeProvider) -> None:
     assert text((await ask(fake_provider))[1]) == "Hi"
 
 
-async def test_a_broken_head_is_a_provider_error(fake_provider: FakeProvider) -> None:
+async def test_a_broken_response_head_is_a_provider_error(fake_provider: FakeProvider) -> None:
     fake_provider.queue(Answer([b"x"], headers={"Content-Length": "many"}))
     assert failed((await ask(fake_provider))[1])[0] == "provider_error"
 
 
-async def test_a_server_that_is_not_there_is_a_provider_error() -> None:
+async def test_an_unreachable_server_is_a_provider_error() -> None:
     with FakeProvider() as gone:
         pass
     assert failed((await ask(gone))[1])[0] == "provider_error"
 
 
-async def test_a_connection_cut_before_the_first_byte_is_tried_again(fake_provider: FakeProvider) -> None:
+async def test_a_request_is_retried_if_the_connection_breaks_before_the_first_byte(fake_provider: FakeProvider) -> None:
     seen: list[bytes] = []
 
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -147,7 +147,7 @@ async def test_a_connection_cut_before_the_first_byte_is_tried_again(fake_provid
     assert len(seen) == 2
 
 
-async def test_a_connection_cut_in_mid_answer_is_an_error_and_not_tried_again(fake_provider: FakeProvider) -> None:
+async def test_a_connection_that_breaks_in_mid_answer_is_an_error_without_retry(fake_provider: FakeProvider) -> None:
     fake_provider.stream(say("Hal"), Cut())
     deltas, outcome = await ask(fake_provider, max_retries=2)
     assert deltas == [TextDelta("Hal")]
@@ -155,7 +155,7 @@ async def test_a_connection_cut_in_mid_answer_is_an_error_and_not_tried_again(fa
     assert len(fake_provider.requests) == 1
 
 
-async def test_a_connection_cut_after_the_end_does_no_harm(fake_provider: FakeProvider) -> None:
+async def test_a_connection_that_breaks_after_the_end_does_no_harm(fake_provider: FakeProvider) -> None:
     fake_provider.stream(say("Hi"), end(), Cut())
     assert text((await ask(fake_provider))[1]) == "Hi"
 
@@ -172,7 +172,7 @@ async def test_silence_in_mid_answer_is_a_timeout(fake_provider: FakeProvider) -
     assert failed(outcome)[0] == "provider_timeout"
 
 
-async def test_short_pauses_are_no_silence_but_the_long_one_after_them_is(
+async def test_short_pauses_are_allowed_but_a_long_one_after_them_is_a_timeout(
     fake_provider: FakeProvider,
 ) -> None:
     fake_provider.stream(*(step for piece in "Half an" for step in (say(piece), 0.1)), Silence())
@@ -194,7 +194,7 @@ async def test_a_body_that_ends_after_done_leaves_the_connection_usable(fake_pro
     assert fake_provider.connections == 1
 
 
-async def test_a_line_without_end_is_not_kept_for_ever(fake_provider: FakeProvider) -> None:
+async def test_an_endless_line_is_not_buffered_without_limit(fake_provider: FakeProvider) -> None:
     fake_provider.raw(b"data: {", *[b" " * 65536] * 80, Silence())
     assert "more at once" in failed((await ask(fake_provider))[1])[1]
 
@@ -225,7 +225,7 @@ async def test_closing_the_iterator_closes_the_connection(fake_provider: FakePro
     assert await asyncio.to_thread(fake_provider.requests[0].disconnected.wait, 10)
 
 
-async def test_a_server_without_structured_output_is_asked_for_a_typed_answer_in_another_way(
+async def test_without_structured_output_a_typed_answer_is_requested_in_another_mode(
     fake_provider: FakeProvider,
 ) -> None:
     fake_provider.respond(400, {"error": {"message": "Unknown parameter: 'response_format'."}})

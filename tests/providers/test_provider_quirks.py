@@ -16,7 +16,7 @@ from assistant.core.values.messages import Reply
 from assistant.providers.openai_wire.reply_assembler import Assembler
 from assistant.providers.openai_wire.sse import EventReader
 from tests.fake_provider import FakeProvider
-from tests.providers.asking import ask, seen, told
+from tests.providers.asking import ask, comparable, content_of
 from tests.providers.quirks import QUIRKS, TOOLS, Quirk
 
 TABLE = Path(__file__).parents[2] / "docs" / "provider-quirks.md"
@@ -44,28 +44,30 @@ def test_any_cut_of_the_bytes_gives_the_same(quirk: Quirk) -> None:
     whole = read(quirk.body, [])
     check(quirk, *whole)
     for place in range(1, len(quirk.body)):
-        assert told(*read(quirk.body, [place])) == told(*whole)
-    assert told(*read(quirk.body, list(range(1, len(quirk.body))))) == told(*whole), "a byte at a time"
+        assert comparable(*read(quirk.body, [place])) == comparable(*whole)
+    assert comparable(*read(quirk.body, list(range(1, len(quirk.body))))) == comparable(*whole), "a byte at a time"
 
 
 @given(st.data())
 def test_any_cuts_of_the_bytes_give_the_same(data: st.DataObject) -> None:
     quirk = data.draw(st.sampled_from(QUIRKS))
     places = data.draw(st.lists(st.integers(0, len(quirk.body)), max_size=40).map(sorted))
-    assert told(*read(quirk.body, places)) == told(*read(quirk.body, []))
+    assert comparable(*read(quirk.body, places)) == comparable(*read(quirk.body, []))
 
 
 def test_the_table_and_the_tests_agree() -> None:
-    rows = re.findall(r"^\|.*\| `([^`]+)` \|$", TABLE.read_text(), re.MULTILINE)
-    here = Path(__file__).parent
-    tests = {f"test_quirk[{quirk.name}]" for quirk in QUIRKS}
-    tests |= set(re.findall(r"def (test_\w+)", (here / "test_provider_accidents.py").read_text()))
-    assert set(rows) == tests
-    assert len(rows) == len(set(rows))
+    document = TABLE.read_text()
+    inputs = [
+        row.replace("`", "") for row in re.findall(r"^\| ((?!Input|-)[^|]+) \| [^|]+ \|$", document, re.MULTILINE)
+    ]
+    assert sorted(inputs) == sorted(quirk.name for quirk in QUIRKS)
+    named = re.findall(r"^\|.*\| `(test_\w+)` \|$", document, re.MULTILINE)
+    accidents = (Path(__file__).parent / "test_provider_accidents.py").read_text()
+    assert sorted(named) == sorted(re.findall(r"def (test_\w+)", accidents))
 
 
 def read(body: bytes, places: list[int]) -> tuple[list[Delta], Reply | ModelError]:
-    """The body as it would be read if the socket gave it in these pieces."""
+    """Read a body as if the socket delivered it in these pieces."""
     reader, assembler, deltas = EventReader(), Assembler(names=TOOLS), []
     arrivals = [reader.feed(body[start:stop]) for start, stop in pairwise([0, *places, len(body)])]
     try:
@@ -91,5 +93,5 @@ def check(quirk: Quirk, deltas: list[Delta], outcome: Reply | ModelError) -> Non
     assert tuple((call.name, call.arguments) for call in outcome.tool_calls) == quirk.calls
     ids = [call.id for call in outcome.tool_calls]
     assert all(ids) and len(set(ids)) == len(ids)
-    assert seen(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
+    assert content_of(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
     assert all(isinstance(delta, TextDelta | ReasoningDelta | ToolCallDelta) for delta in deltas)

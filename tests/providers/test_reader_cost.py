@@ -1,4 +1,4 @@
-"""What reading a stream costs, as a count of calls: it is the same on every machine, and times are not."""
+"""The cost of reading a stream as a number of function calls, which is the same on every machine, unlike times."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.fake_provider import FakeProvider
 from tests.providers.asking import ask
 from tests.providers.quirks import end, say, sse
 
-# Calls of functions, Python's and C's, from the bytes of an event to the delta that its text is in.
+# Calls of Python and C functions from the bytes of an event to the delta with its text.
 CALLS_PER_EVENT = 13
-# The same where every event comes in a read of its own.
+# The same if every event arrives in a read of its own.
 CALLS_PER_READ = 28
-# Of a read that does not end a line, while a long one comes in.
+# Calls for a read that does not end a line, while a long line arrives.
 CALLS_PER_PIECE = 10
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """How many functions were called to do it."""
+    """Count the function calls in the block."""
     count = 0
 
     def note(frame: FrameType, kind: str, argument: Any) -> None:
@@ -44,7 +44,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 def read(reads: Sequence[bytes]) -> str:
-    """The text of an answer that comes in these reads of the socket."""
+    """Return the text of an answer that arrives in these reads of the socket."""
     reader, assembler = EventReader(), Assembler()
     for data in reads:
         for part in reader.feed(data):
@@ -57,7 +57,7 @@ def events(count: int) -> list[bytes]:
     return [event(chunk({"content": f"word{number % 10} "})) for number in range(count)]
 
 
-def test_an_event_costs_a_handful_of_calls() -> None:
+def test_the_function_calls_for_an_event_are_bounded() -> None:
     few, many = [b"".join(events(count)) for count in (100, 1100)]
     assert (calls_of(lambda: read([many])) - calls_of(lambda: read([few]))) / 1000 <= CALLS_PER_EVENT
 
@@ -73,10 +73,10 @@ def test_a_long_line_in_small_pieces_costs_no_more_for_its_length() -> None:
     assert calls_of(lambda: read(pieces)) / len(pieces) <= CALLS_PER_PIECE
 
 
-async def test_a_plain_body_is_read_without_the_layers_before_it(
+async def test_an_uncompressed_body_is_read_directly(
     fake_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They look at private names of two packages: where these change, answers still come, and cost more."""
+    """The fast path uses private names of two packages: if these change, answers still arrive, at a higher cost."""
     passed: list[object] = []
     through = httpx2.Response.aiter_bytes
     monkeypatch.setattr(httpx2.Response, "aiter_bytes", lambda one: passed.append(one) or through(one))

@@ -1,4 +1,4 @@
-"""The reader against nonsense: whatever comes, there is a reply or a typed error, and the two views of it agree."""
+"""Fuzz tests of the reader: any input gives a reply or a typed error, and deltas and reply agree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assistant.core.values.events import encode
 from assistant.core.values.messages import Reply
 from tests.fake_answers import chunk, event
-from tests.providers.asking import seen, told
+from tests.providers.asking import comparable, content_of
 from tests.providers.quirks import TOOLS
 from tests.providers.test_provider_quirks import read
 
@@ -26,7 +26,7 @@ texts = st.text(st.characters(codec=None), max_size=4)
 
 
 def chunks(noise: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Streams whose fields are of the right kind, or noise; any field may be absent."""
+    """Streams with fields of the right type or noise; any field may be missing."""
 
     def made_of(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
         return st.fixed_dictionaries({}, optional={name: strategy | noise for name, strategy in fields.items()})
@@ -50,7 +50,7 @@ def chunks(noise: st.SearchStrategy[Any]) -> st.SearchStrategy[list[dict[str, An
 def check(stream: list[dict[str, Any]]) -> None:
     deltas, outcome = read(b"".join(event(json.dumps(value)) for value in stream) + event("[DONE]"), [])
     if isinstance(outcome, Reply):
-        assert seen(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
+        assert content_of(deltas) == (outcome.text, outcome.reasoning, list(outcome.tool_calls))
         assert outcome.text.strip() or outcome.tool_calls or outcome.finish_reason not in ("stop", "tool_calls")
         assert all(call.name and call.arguments for call in outcome.tool_calls)
         assert encode(outcome)
@@ -72,10 +72,10 @@ def test_any_bytes_give_a_typed_error_or_a_reply(pieces: list[bytes]) -> None:
 
 
 def check_cuts(body: bytes) -> None:
-    """Whatever it is, where the socket cuts it makes no difference."""
-    whole = told(*read(body, []))
+    """It makes no difference where the socket cuts the bytes."""
+    whole = comparable(*read(body, []))
     for place in range(1, len(body)):
-        assert told(*read(body, [place])) == whole
+        assert comparable(*read(body, [place])) == whole
 
 
 @settings(max_examples=15)

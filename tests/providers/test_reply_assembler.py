@@ -1,4 +1,4 @@
-"""Assembling by itself: the order and the joining of deltas. What providers do to it: tests/providers."""
+"""The assembler alone: order and joining of deltas. `test_provider_quirks` covers the responses of providers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_deltas_of_one_kind_are_joined_and_keep_their_order() -> None:
     assert assembler.take() == []
 
 
-def test_what_was_not_taken_is_in_the_reply_and_in_the_last_deltas() -> None:
+def test_deltas_that_were_not_taken_are_in_the_reply_and_the_last_deltas() -> None:
     assembler = fed(delta(content="a"))
     assert assembler.finish(is_closed=True).text == "a"
     assert assembler.take() == [TextDelta("a")]
@@ -81,13 +81,13 @@ def test_ids_of_earlier_calls_are_not_used_again() -> None:
     assert assembler.finish(is_closed=True).tool_calls[0].id not in ("", "call_0")
 
 
-def test_the_last_token_counts_hold() -> None:
+def test_the_last_token_counts_are_used() -> None:
     counts = [msgspec.convert({"choices": [], "usage": {"completion_tokens": number}}, Chunk) for number in (1, 2)]
     reply = fed(delta(content="a"), *counts).finish(is_closed=True)
     assert reply.usage == Usage(output_tokens=2)
 
 
-def test_the_log_learns_what_the_user_does_not() -> None:
+def test_the_log_has_details_that_the_user_does_not_get() -> None:
     assembler = fed(delta(content="a"), msgspec.convert({"choices": [{"finish_reason": "odd"}]}, Chunk))
     with pytest.raises(ModelError) as caught:
         assembler.finish(is_closed=True)
@@ -95,7 +95,7 @@ def test_the_log_learns_what_the_user_does_not() -> None:
     assert "odd" not in str(caught.value)
 
 
-def test_a_joiner_shows_text_as_soon_as_its_characters_are_whole() -> None:
+def test_a_joiner_returns_text_as_soon_as_its_characters_are_complete() -> None:
     joiner = SplitCharacterJoiner()
     assert [joiner.add(piece) for piece in ("a\ud83d", "\udc80b", "\udce2", "\udc82\udcac", "c")] == [
         "a", "💀b", "", "€", "c",

@@ -1,4 +1,4 @@
-"""The byte reader by itself: bounds, ends, and what it costs in operations, which do not depend on the machine."""
+"""The event reader alone: limits, line ends, and its cost in function calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.providers.quirks import end, say, sse
 
 
 def texts(reader: EventReader, *pieces: bytes) -> str:
-    """The text that can be shown once these pieces have come."""
+    """Return the text of the chunks in these pieces."""
     assembler = Assembler()
     for chunk in [chunk for piece in pieces for chunk in reader.feed(piece)]:
         assembler.feed(chunk)
@@ -39,7 +39,7 @@ def test_chunks_before_a_broken_event_are_kept() -> None:
     assert reader.failure is not None
 
 
-def test_a_line_may_be_large_but_not_endless() -> None:
+def test_the_length_of_a_line_is_limited() -> None:
     reader = EventReader()
     large = "x" * (MAX_EVENT_BYTES // 2)
     assert texts(reader, sse(say(large))) == large
@@ -49,7 +49,7 @@ def test_a_line_may_be_large_but_not_endless() -> None:
     assert reader.failure is not None
 
 
-def test_an_event_of_many_lines_is_not_endless() -> None:
+def test_the_size_of_an_event_of_many_lines_is_limited() -> None:
     reader = EventReader()
     for _ in range(5):
         reader.feed(b"data: [" + b" " * (MAX_EVENT_BYTES // 4) + b"\n")

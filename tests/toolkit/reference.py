@@ -1,4 +1,4 @@
-"""How much processor time a piece of work takes, as a ratio to a reference that is measured beside it."""
+"""Measures the processor time of code relative to a reference that is measured at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model may send: read strictly, with only what is unambiguous put right, and every mistake named."""
+"""A model's arguments: strict validation, correction of unambiguous errors, and the messages for all others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assistant.toolkit.calls.arguments import MAX_CHARACTERS, MAX_DEPTH, parse_a
 
 
 class Step(BaseModel):
-    """A step and those that it is made of."""
+    """A step and its sub-steps."""
 
     name: str
     weight: int = 1
@@ -107,7 +107,7 @@ def fields(arguments: Any, made: Tool = take) -> dict[str, str]:
         ({"n": 10**30}, "n", 10**30),
     ],
 )
-def test_what_is_unambiguous_is_understood(arguments: Any, name: str, value: Any) -> None:
+def test_unambiguous_type_errors_are_corrected(arguments: Any, name: str, value: Any) -> None:
     taken = take.check(arguments)
     assert taken[name] == value or value is None
     assert take.check(json.dumps(arguments)) == taken
@@ -136,7 +136,7 @@ def pay(
 @pytest.mark.parametrize(
     "number", ["12345678901234567.89", "0.1234567890123456789", "-98765432109876543.21e-5", "1.10"]
 )
-def test_a_decimal_has_all_its_digits_wherever_it_stands(number: str) -> None:
+def test_a_decimal_keeps_all_its_digits_at_any_depth(number: str) -> None:
     exact, near = Decimal(number), float(number)
     told = f"""{{"x": {number}, "by_name": {{"a": {number}}}, "both": [{number}, {number}],
         "thing": {{"amount": {number}, "rate": {number}}}, "other": {number}}}"""
@@ -151,7 +151,7 @@ def test_a_decimal_has_all_its_digits_wherever_it_stands(number: str) -> None:
     assert type(taken["other"]) is float
 
 
-def test_a_decimal_is_held_to_its_constraints_with_all_its_digits() -> None:
+def test_a_decimals_constraints_are_checked_with_all_its_digits() -> None:
     paying = Tool.from_function(pay)
     weight = '{"thing": {"kilos": 12345678901234567.89, "parts": [{"kilos": 0.123456789012345678901}]}}'
     assert "thing.parts.0.kilos" in fields(weight, paying)
@@ -186,7 +186,7 @@ def test_a_decimal_is_held_to_its_constraints_with_all_its_digits() -> None:
         {"step": '{"name": "a"}'},
     ],
 )
-def test_nothing_is_guessed(arguments: dict[str, Any]) -> None:
+def test_ambiguous_values_are_not_corrected(arguments: dict[str, Any]) -> None:
     assert set(fields(arguments)) == set(arguments)
 
 
@@ -200,7 +200,7 @@ def test_nothing_is_guessed(arguments: dict[str, Any]) -> None:
         ({"pair": {"left": 1, "right": 2}}, "pair.right"),
     ],
 )
-def test_an_unknown_argument_is_named_wherever_it_stands(arguments: Any, path: str) -> None:
+def test_an_unknown_argument_is_named_at_any_depth(arguments: Any, path: str) -> None:
     assert fields(arguments) == {path: "unknown argument"}
 
 
@@ -209,7 +209,7 @@ def test_each_wrong_field_is_named_by_its_own_path() -> None:
     assert set(fields(wrong)) >= {"n", "step.name", "step.weight", "step.parts.0.name", "either.0"}
 
 
-def test_a_model_that_errs_a_thousand_times_reads_a_short_answer() -> None:
+def test_a_thousand_errors_give_a_short_message() -> None:
     with pytest.raises(InvalidArguments) as caught:
         take.check({"either": ["x"] * 1000, "y" * 10_000: 1})
     assert len(str(caught.value)) < 2000
@@ -233,7 +233,7 @@ def test_null_leaves_out_what_is_optional(arguments: dict[str, Any]) -> None:
     assert take.check(arguments) == take.check(without_nulls(arguments))
 
 
-def test_null_is_no_value_of_what_is_required() -> None:
+def test_null_is_refused_for_a_required_argument() -> None:
     @tool
     def need(n: int, maybe: int | None) -> None:
         """Need."""
@@ -269,7 +269,7 @@ def test_null_is_no_value_of_what_is_required() -> None:
         '{"text": "' + "x" * MAX_CHARACTERS + '"}',
     ],
 )
-def test_what_is_no_proper_json_object_is_a_typed_error(text: Any) -> None:
+def test_anything_but_a_valid_json_object_is_a_typed_error(text: Any) -> None:
     with pytest.raises(InvalidArguments) as caught:
         take.check(text)
     assert len(str(caught.value)) < 1000
@@ -287,7 +287,7 @@ def test_whole_surrogate_pairs_are_characters() -> None:
     assert take.check('{"text": "\\ud83d\\ude00"}') == {"text": "😀"}
 
 
-def test_a_programs_own_values_are_taken_for_their_json() -> None:
+def test_python_values_are_converted_to_json() -> None:
     assert take.check({"day": dt.date(2026, 1, 2), "step": Step(name="a")}) == {
         "day": dt.date(2026, 1, 2),
         "step": Step(name="a"),
@@ -302,7 +302,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(list(take.parameters["properties"])), JSON, max_size=5))
-def test_any_object_is_taken_or_refused_with_its_fields(arguments: dict[str, Any]) -> None:
+def test_any_object_is_accepted_or_refused_with_its_fields(arguments: dict[str, Any]) -> None:
     try:
         taken = take.check(json.dumps(arguments))
     except InvalidArguments as exc:
@@ -313,7 +313,7 @@ def test_any_object_is_taken_or_refused_with_its_fields(arguments: dict[str, Any
 
 
 @given(st.text() | st.binary())
-def test_any_text_is_read_or_refused(text: str | bytes) -> None:
+def test_any_text_is_parsed_or_refused(text: str | bytes) -> None:
     try:
         assert isinstance(parse_arguments(text).parsed, dict)
     except InvalidArguments as exc:
@@ -356,11 +356,11 @@ by_hand = Tool(name="by_hand", description="Take.", parameters=HAND_WRITTEN, han
         ({"n": 1, "free": {"a": "x"}}, "free.a"),
     ],
 )
-def test_a_hand_written_schema_is_held_to_as_well(arguments: Any, path: str) -> None:
+def test_arguments_are_validated_against_a_hand_written_schema(arguments: Any, path: str) -> None:
     assert path in fields(arguments, by_hand)
 
 
-def test_a_hand_written_schema_lets_pass_what_fits() -> None:
+def test_valid_arguments_of_a_hand_written_schema_are_accepted() -> None:
     fitting = {"n": 1, "who": {"name": "a", "more": 1}, "tags": ["a"], "kind": 1, "either": None, "free": {"a": 1}}
     assert by_hand.check(fitting) == fitting
     assert by_hand.check({"n": "3", "kind": None}) == {"n": 3}
@@ -377,7 +377,7 @@ def nested(levels: int) -> Any:
     return {"x": nested(levels - 1)} if levels else "end"
 
 
-def test_a_schema_that_doubles_on_every_level_is_no_tool() -> None:
+def test_a_schema_whose_cost_doubles_on_every_level_is_refused() -> None:
     for keyword in ("allOf", "anyOf", "oneOf"):
         with pytest.raises(InvalidTool, match="more than 2000 times"):
             Tool.client_side(name="t", description="d", parameters=doubling(keyword))
@@ -387,18 +387,18 @@ TWICE = {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/a"}}} for _ in range(2
 DOUBLING_VALUE = {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": TWICE}}
 
 
-def test_arguments_that_double_on_every_level_are_taken_as_they_are() -> None:
+def test_arguments_that_are_too_costly_to_correct_are_left_unchanged() -> None:
     tool = Tool.client_side(name="t", description="d", parameters=DOUBLING_VALUE)
     assert tool.check({"x": nested(40)}) == {"x": nested(40)}
 
 
-def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
+def test_a_pattern_cannot_backtrack_endlessly() -> None:
     schema = {"type": "object", "properties": {"t": {"type": "string", "pattern": "^(a+)+$"}}}
     made = Tool(name="slow", description="Match.", parameters=schema, handler=lambda t: t)
     assert "t" in fields({"t": "a" * 50_000 + "!"}, made)
 
 
-def test_a_schema_that_only_refers_to_itself_is_no_tool() -> None:
+def test_a_schema_that_only_refers_to_itself_is_refused() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "#/properties/b"}, "b": {"$ref": "#/properties/a"}}}
     with pytest.raises(InvalidTool, match="refers to itself"):
         Tool(name="loop", description="Loop.", parameters=schema, handler=lambda given: given)
@@ -419,7 +419,7 @@ def test_a_schema_that_only_refers_to_itself_is_no_tool() -> None:
         {"$defs": {"a": "b"}},
     ],
 )
-def test_a_schema_that_is_none_stops_the_start(schema: Any) -> None:
+def test_an_invalid_schema_is_refused_at_definition(schema: Any) -> None:
     with pytest.raises(InvalidTool, match="no valid JSON Schema"):
         Tool(name="x", description="X.", parameters=schema, handler=print)
 
@@ -459,7 +459,7 @@ NODES = st.recursive(
 
 
 @given(st.dictionaries(KEYWORDS, NODES, max_size=4), st.dictionaries(st.sampled_from("ab"), NODES, max_size=2), NODES)
-def test_whatever_a_strangers_schema_says_nothing_crashes(extra: Any, properties: Any, given_: Any) -> None:
+def test_no_untrusted_schema_causes_a_crash(extra: Any, properties: Any, given_: Any) -> None:
     try:
         made = Tool.client_side(
             name="x",

@@ -1,4 +1,4 @@
-"""How deep JSON is read: counted before it is parsed, so the same on every Python."""
+"""The depth limit of JSON, which is checked before parsing, so that it is the same on every Python."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_what_is_deeper_is_refused_by_every_reader(made: Callable[[int], str], l
 
 
 @pytest.mark.parametrize("levels", BEYOND)
-def test_values_and_values_that_hold_themselves_are_counted_too(levels: int) -> None:
+def test_the_depth_of_values_is_counted_even_if_they_contain_themselves(levels: int) -> None:
     value: Any = ()
     for level in range(levels - 1):
         value = ({"a": value}, [value], (value,))[level % 3]
@@ -66,7 +66,7 @@ def test_values_and_values_that_hold_themselves_are_counted_too(levels: int) -> 
 @pytest.mark.parametrize(
     "text", ["[" * 99_999 + '"', '"' + "[" * 99_999, '"' + "\\[" * 99_999, '"\\' * 99_999, "]" * 99_999, "\ud800["]
 )
-def test_a_text_that_is_no_json_is_no_crash(text: str) -> None:
+def test_invalid_json_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError):
         load_json(text)
 
@@ -80,7 +80,7 @@ def test_a_text_that_is_no_json_is_no_crash(text: str) -> None:
     st.booleans(),
     st.integers(0, 6),
 )
-def test_levels_are_counted_as_the_value_has_them(value: Any, indented: bool, bound: int) -> None:
+def test_the_levels_of_a_text_are_those_of_its_value(value: Any, indented: bool, bound: int) -> None:
     text = json.dumps(value, indent=1 if indented else None, ensure_ascii=indented)
     if is_deeper(value, bound):
         with pytest.raises(TooDeep):
@@ -90,7 +90,7 @@ def test_levels_are_counted_as_the_value_has_them(value: Any, indented: bool, bo
 
 
 def arguments(levels: int) -> str:
-    """A call's arguments of so many levels."""
+    """Return a call's arguments with this many levels."""
     return '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
 
 
@@ -103,12 +103,12 @@ def test_arguments_have_a_bound_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("levels", [2, MAX_DEPTH - 1, MAX_DEPTH, *BEYOND])
-def test_what_is_made_of_a_calls_arguments_does_not_depend_on_the_python(levels: int) -> None:
+def test_the_depth_limit_does_not_depend_on_the_python_version(levels: int) -> None:
     call, is_read = ToolCall("c", "get", f" {arguments(levels)}"), levels <= MAX_DEPTH
     assert call.canonical == ("get", arguments(levels))
     assert bool(called_tool(call, None).arguments) == is_read
     assert _is_json(call.arguments) == is_read
-    # None of these arguments are among no arguments; of what cannot be read, nobody knows.
+    # The arguments are not contained in `{}`; for arguments that cannot be parsed the answer is True.
     assert _is_within(call.arguments, "{}") != is_read
 
 

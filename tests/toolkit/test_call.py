@@ -1,4 +1,4 @@
-"""How a tool's function is run: where, how often, in which transaction, and what becomes of one that was given up."""
+"""How a tool's function is run: threads, retries, transactions and cancellation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def eventually(is_so: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def hung() -> Iterator[threading.Event]:
-    """What a hung tool waits for; it is let go at the end."""
+    """An event that hanging tools wait for; it is set at the end of the test."""
     event = threading.Event()
     yield event
     event.set()
@@ -49,7 +49,7 @@ def hung() -> Iterator[threading.Event]:
 
 @pytest.fixture
 def transactions() -> Iterator[list[str]]:
-    """What became of each transaction."""
+    """How each transaction ended."""
     ended: list[str] = []
 
     @contextmanager
@@ -67,7 +67,7 @@ def transactions() -> Iterator[list[str]]:
     worker_threads.set_atomic(before)
 
 
-async def test_hung_tools_leave_room_for_others(hung: threading.Event) -> None:
+async def test_hanging_tools_do_not_block_other_tools(hung: threading.Event) -> None:
     hangs = made_of(hung.wait, timeout=1, parameters={"type": "object"})
     calls = [asyncio.create_task(hangs.call("", CONTEXT)) for _ in range(worker_threads.MAX_THREADS)]
     await eventually(lambda: worker_threads._pool._running == worker_threads.MAX_THREADS)
@@ -79,7 +79,7 @@ async def test_hung_tools_leave_room_for_others(hung: threading.Event) -> None:
     assert all(isinstance(end, asyncio.CancelledError) for end in await asyncio.gather(*calls, return_exceptions=True))
 
 
-async def test_no_more_than_so_many_hung_threads_are_written_off(hung: threading.Event) -> None:
+async def test_the_number_of_abandoned_threads_is_limited(hung: threading.Event) -> None:
     started: list[int] = []
 
     def hangs() -> None:
@@ -99,7 +99,7 @@ async def test_no_more_than_so_many_hung_threads_are_written_off(hung: threading
     await eventually(lambda: worker_threads._pool._abandoned == 0 and worker_threads._pool._running == 0)
 
 
-async def test_tools_that_call_tools_never_wait_for_each_others_places() -> None:
+async def test_tools_that_call_tools_do_not_deadlock() -> None:
     all_in = threading.Barrier(worker_threads.MAX_THREADS, timeout=20)
     inner = made_of(lambda: "inner")
 
@@ -111,7 +111,7 @@ async def test_tools_that_call_tools_never_wait_for_each_others_places() -> None
     assert {result.content for result in await asyncio.wait_for(asyncio.gather(*calls), 30)} == {"inner"}
 
 
-async def test_each_attempt_is_logged_without_what_it_was_about(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_attempt_is_logged_without_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:
     def fails(word: str) -> None:
         raise ConnectionError(f"no {word}")
 
@@ -123,7 +123,7 @@ async def test_each_attempt_is_logged_without_what_it_was_about(caplog: pytest.L
     assert not any(word in caplog.text for word in ("private", "s3cr3t"))
 
 
-async def test_a_call_that_is_given_up_while_it_waits_for_a_thread_never_runs(hung: threading.Event) -> None:
+async def test_a_call_that_is_cancelled_while_it_waits_for_a_thread_never_runs(hung: threading.Event) -> None:
     ran: list[str] = []
     hangs = made_of(hung.wait, parameters={"type": "object"})
     calls = [asyncio.create_task(hangs.call("", CONTEXT)) for _ in range(worker_threads.MAX_THREADS)]
@@ -138,7 +138,7 @@ async def test_a_call_that_is_given_up_while_it_waits_for_a_thread_never_runs(hu
     assert ran == []
 
 
-async def test_a_tool_that_was_given_up_still_knows_whom_it_works_for(hung: threading.Event) -> None:
+async def test_a_cancelled_tools_thread_keeps_its_context(hung: threading.Event) -> None:
     begun = threading.Event()
     seen: list[ToolContext] = []
 
@@ -155,7 +155,7 @@ async def test_a_tool_that_was_given_up_still_knows_whom_it_works_for(hung: thre
     await eventually(lambda: seen == [CONTEXT])
 
 
-async def test_the_cleanup_follows_every_call_in_its_own_thread() -> None:
+async def test_the_cleanup_runs_after_every_call_in_the_calls_thread() -> None:
     calls: list[tuple[str, int]] = []
 
     def works() -> None:
@@ -177,7 +177,7 @@ async def test_the_cleanup_follows_every_call_in_its_own_thread() -> None:
     assert calls[0][1] == calls[1][1] != threading.get_ident()
 
 
-async def test_a_cleanup_that_fails_takes_no_result_away() -> None:
+async def test_a_failing_cleanup_does_not_lose_the_result() -> None:
     def fails() -> None:
         raise OSError
 
@@ -189,7 +189,7 @@ async def test_a_cleanup_that_fails_takes_no_result_away() -> None:
         worker_threads.set_thread_cleanup(before)
 
 
-async def test_atomic_work_is_kept_only_if_it_ended_well(transactions: list[str], hung: threading.Event) -> None:
+async def test_an_atomic_call_is_committed_only_if_it_succeeded(transactions: list[str], hung: threading.Event) -> None:
     def fails() -> None:
         raise ToolError("no")
 
@@ -213,7 +213,7 @@ class Flaky(Exception):
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-async def test_declared_exceptions_are_tried_again(is_async: bool) -> None:
+async def test_calls_are_retried_after_declared_exceptions(is_async: bool) -> None:
     tries: list[int] = []
 
     def flaky() -> str:
@@ -239,7 +239,9 @@ async def test_declared_exceptions_are_tried_again(is_async: bool) -> None:
         (ToolError, None),
     ],
 )
-async def test_other_exceptions_and_late_ones_are_not_tried_again(raised: type[Exception], deadline: Any) -> None:
+async def test_calls_are_not_retried_after_other_exceptions_or_past_the_deadline(
+    raised: type[Exception], deadline: Any
+) -> None:
     tries: list[int] = []
 
     def fails() -> None:
@@ -263,7 +265,9 @@ async def test_the_last_failure_is_the_one_that_is_raised() -> None:
 
 
 @pytest.mark.parametrize("raised", [StopIteration, asyncio.CancelledError, StopAsyncIteration])
-async def test_what_would_confuse_the_event_loop_is_an_ordinary_failure(raised: type[BaseException]) -> None:
+async def test_exceptions_with_a_meaning_for_the_event_loop_become_ordinary_failures(
+    raised: type[BaseException],
+) -> None:
     def fails() -> None:
         raise raised
 
@@ -289,7 +293,7 @@ async def test_a_real_cancellation_goes_through() -> None:
         await call
 
 
-async def test_a_sync_function_may_return_something_to_await() -> None:
+async def test_a_sync_function_may_return_an_awaitable() -> None:
     async def later() -> str:
         return "later"
 
@@ -353,7 +357,7 @@ async def test_a_tool_of_the_client_is_never_run_here() -> None:
         await made.call("", CONTEXT)
 
 
-def test_a_tool_says_whether_and_how_it_is_offered() -> None:
+def test_a_tool_decides_whether_it_is_offered_and_with_which_description() -> None:
     @tool(
         needs_context=["basket"],
         available=lambda context: context.extra["basket"] != "empty",

@@ -1,4 +1,4 @@
-"""Who a tool works for: found everywhere below a running tool, and nowhere else."""
+"""The tool context: available everywhere below a running tool, and nowhere else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def told(function: Any, context: ToolContext = ACME) -> str:
     return (await made.call("", context)).content
 
 
-def test_a_context_is_frozen_with_all_it_holds() -> None:
+def test_a_context_and_its_mappings_are_frozen() -> None:
     extra = {"basket": 1}
     context = ToolContext(extra=extra, history=["hello"])  # type: ignore[arg-type]
     extra["basket"] = 2
@@ -40,7 +40,7 @@ def test_a_context_is_frozen_with_all_it_holds() -> None:
         context.extra["basket"] = 3  # type: ignore[index]
 
 
-def test_nothing_secret_shows() -> None:
+def test_repr_shows_no_secret() -> None:
     context = ToolContext(
         user=UserInfo(1, "alice"),
         extra={"k": "visible?"},
@@ -71,7 +71,7 @@ async def test_a_tool_that_returns_its_context_tells_the_model_nothing() -> None
     assert "s3cr3t" not in str(caught.value)
 
 
-async def test_threads_of_every_kind_know_whom_they_work_for() -> None:
+async def test_threads_of_every_kind_have_the_context() -> None:
     def in_threads() -> str:
         seen: list[str] = []
 
@@ -100,7 +100,7 @@ async def test_threads_of_every_kind_know_whom_they_work_for() -> None:
     assert await told(in_threads) == " ".join(["acme"] * 6)
 
 
-async def test_every_way_over_to_threads_and_back_keeps_the_context() -> None:
+async def test_calls_from_threads_to_the_loop_and_back_keep_the_context() -> None:
     async def crossing() -> str:
         loop = asyncio.get_running_loop()
         return " ".join(
@@ -121,7 +121,7 @@ async def test_every_way_over_to_threads_and_back_keeps_the_context() -> None:
     assert await told(crossing) == " ".join(["acme"] * 6)
 
 
-async def test_a_pool_never_works_for_the_tenant_whose_call_happened_to_make_it() -> None:
+async def test_a_pool_does_not_keep_the_context_of_the_call_that_created_it() -> None:
     pools: list[Any] = []
     made, go_on = threading.Event(), threading.Event()
 
@@ -147,7 +147,7 @@ async def test_a_pool_never_works_for_the_tenant_whose_call_happened_to_make_it(
     pools[1].shutdown()
 
 
-async def test_what_outlives_a_call_no_longer_works_in_its_name() -> None:
+async def test_code_that_outlives_a_call_no_longer_has_its_context() -> None:
     go = threading.Event()
     seen: list[str] = []
 
@@ -170,7 +170,7 @@ async def test_what_outlives_a_call_no_longer_works_in_its_name() -> None:
     assert "has ended" in seen[0]
 
 
-async def test_calls_side_by_side_never_see_each_other() -> None:
+async def test_concurrent_calls_have_separate_contexts() -> None:
     async def waits(context: ToolContext) -> str:
         await asyncio.sleep(0)
         inner = await asyncio.gather(*(asyncio.to_thread(slug) for _ in range(5)))
@@ -180,7 +180,7 @@ async def test_calls_side_by_side_never_see_each_other() -> None:
     assert found == ["acme: {'acme'}", "globex: {'globex'}"] * 10
 
 
-async def test_a_tool_within_a_tool_has_its_own_context_and_gives_it_back() -> None:
+async def test_a_nested_tool_has_its_own_context_and_restores_the_outer_one() -> None:
     async def outer() -> str:
         before = slug()
         inner = (await Tool.from_function(slug, description="Say.").call("", GLOBEX)).content
@@ -199,7 +199,7 @@ async def test_a_failing_tool_leaves_no_context_behind() -> None:
         current_context()
 
 
-def test_threads_outside_tools_start_as_ever() -> None:
+def test_threads_outside_tools_are_not_affected() -> None:
     seen: list[str] = []
     thread = threading.Thread(target=seen.append, args=("ran",))
     thread.start()
@@ -235,7 +235,7 @@ async def test_progress_is_reported_from_async_and_sync_tools() -> None:
     assert reports == [(1, 2, "half"), (2, 2, "")]
 
 
-async def test_progress_that_nobody_watches_costs_nothing() -> None:
+async def test_progress_without_a_listener_is_ignored() -> None:
     await ACME.report_progress(1)
 
 

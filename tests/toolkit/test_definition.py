@@ -1,4 +1,4 @@
-"""What a tool is: its schema, its call, and what the model is told when it errs."""
+"""Definitions of tools: schema, calls, and the errors for the model."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_there_is_no_current_context_outside_a_tool() -> None:
         current_context()
 
 
-async def test_sync_tools_run_side_by_side_off_the_event_loop() -> None:
+async def test_sync_tools_run_concurrently_off_the_event_loop() -> None:
     barrier = threading.Barrier(5, timeout=10)
 
     @tool
@@ -320,7 +320,7 @@ def of_a_lock(x: threading.Lock) -> None:
 
 
 @pytest.mark.parametrize("function", [no_description, untyped, variadic, of_a_lock])
-def test_what_no_model_could_call_is_refused_at_definition(function: Any) -> None:
+def test_a_function_that_a_model_cannot_call_is_refused_at_definition(function: Any) -> None:
     with pytest.raises(InvalidTool):
         Tool.from_function(function)
 
@@ -344,7 +344,7 @@ def test_an_example_must_fit_the_schema() -> None:
         st.none() | st.booleans() | st.floats() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)
     )
 )
-def test_any_json_argument_is_bound_or_refused(value: Any) -> None:
+def test_any_json_argument_is_accepted_or_refused(value: Any) -> None:
     @tool
     def take(n: int, names: list[str] = []) -> None:  # noqa: B006 - the schema's default
         """Take."""

@@ -1,4 +1,4 @@
-"""Fast paths: off by the setting, and off by themselves with a version they were not tried with."""
+"""Fast paths: switched off by the setting, and with untested versions."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def test_the_setting_switches_them_all_off() -> None:
     assert [name for name in fast_paths.TESTED_VERSIONS if fast_paths.is_used(name)] == []
 
 
-def test_a_version_that_was_not_tried_is_warned_of_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_untested_version_is_logged_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setitem(fast_paths.TESTED_VERSIONS, "direct body", ("aiohttp", frozenset({"2.0"})))
     with caplog.at_level(logging.WARNING):
         assert not fast_paths.is_used("direct body")

@@ -11,12 +11,12 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from assistant.toolkit.guards.guarded_http import AnswerTooLong, guarded_client
+from assistant.toolkit.guards.guarded_http import ResponseTooLong, guarded_client
 from assistant.toolkit.guards.url_guard import UrlGuard
 
 
 class Web(ThreadingHTTPServer):
-    """Answers by path; keeps what it was asked, with the Host header."""
+    """Answers by path, and records the requests with their Host header."""
 
     daemon_threads = True
 
@@ -70,24 +70,24 @@ async def get(url: str, guard: UrlGuard | None = None, **options: object) -> htt
         return await client.get(url)
 
 
-async def test_what_may_be_opened_is_opened(web: Web) -> None:
+async def test_allowed_urls_are_opened(web: Web) -> None:
     assert (await get(f"{web.url}/a")).text == "hello"
 
 
-async def test_what_may_not_be_opened_is_not_even_connected_to(web: Web) -> None:
+async def test_forbidden_urls_are_not_connected_to(web: Web) -> None:
     with pytest.raises(httpx2.ConnectError, match="https"):
         await get(f"{web.url}/a", UrlGuard())
     assert web.asked == []
 
 
 @pytest.mark.parametrize("target", ["http://169.254.169.254/latest/", "https://10.0.0.1/", "file:///etc/passwd"])
-async def test_every_hop_of_a_redirect_is_judged(web: Web, target: str) -> None:
+async def test_every_redirect_is_checked(web: Web, target: str) -> None:
     web.redirect_to = target
     with pytest.raises((httpx2.ConnectError, httpx2.UnsupportedProtocol)):
         await get(f"{web.url}/redirect")
 
 
-async def test_a_trusted_server_cannot_send_the_client_elsewhere_inside(web: Web) -> None:
+async def test_a_trusted_server_cannot_redirect_to_another_internal_address(web: Web) -> None:
     with Web() as other:
         web.redirect_to = f"{other.url}/secret"
         with pytest.raises(httpx2.ConnectError):
@@ -95,8 +95,8 @@ async def test_a_trusted_server_cannot_send_the_client_elsewhere_inside(web: Web
         assert other.asked == []
 
 
-async def test_the_connection_goes_to_the_address_that_was_judged(web: Web) -> None:
-    """A name that changes its address between the look and the connection (DNS rebinding) gains nothing."""
+async def test_the_connection_goes_to_the_address_that_was_checked(web: Web) -> None:
+    """A name that changes its address between the check and the connection (DNS rebinding)."""
     lookups: list[str] = []
 
     async def resolve(host: str, port: int) -> list[str]:
@@ -110,7 +110,7 @@ async def test_the_connection_goes_to_the_address_that_was_judged(web: Web) -> N
     assert web.asked == [("/a", f"rebinding.example:{web.server_port}")]
 
 
-async def test_a_name_that_turns_inside_is_refused_at_the_connection(web: Web) -> None:
+async def test_a_name_that_later_resolves_to_an_internal_address_is_refused(web: Web) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
@@ -135,28 +135,28 @@ async def test_a_name_without_addresses_is_a_connection_error() -> None:
         await get("https://nowhere.example/", UrlGuard(resolve=resolve))
 
 
-async def test_a_huge_answer_is_cut_off(web: Web) -> None:
+async def test_a_response_that_is_too_long_is_refused(web: Web) -> None:
     with pytest.raises(httpx2.ReadError, match="1,000 bytes"):
         await get(f"{web.url}/huge")
     assert len((await get(f"{web.url}/events")).content) == 9000
 
 
-async def test_a_compressed_answer_is_not_unfolded(web: Web) -> None:
+async def test_a_compressed_response_is_refused(web: Web) -> None:
     with pytest.raises(httpx2.DecodingError):
         await get(f"{web.url}/packed")
 
 
-async def test_the_environments_proxy_is_not_asked(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environments_proxy_is_not_used(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert (await get(f"{web.url}/a")).text == "hello"
 
 
 @pytest.mark.parametrize(("path", "is_read"), [("lists", False), ("long event", False), ("short events", True)])
-async def test_only_so_many_values_are_read_of_an_answer_and_of_an_event(web: Web, path: str, is_read: bool) -> None:
+async def test_the_json_values_of_a_response_and_of_an_event_are_limited(web: Web, path: str, is_read: bool) -> None:
     async with guarded_client(UrlGuard(allow_loopback=True), max_values=400) as client:
         asked = client.get(f"{web.url}/{path}")
         if is_read:
             assert len((await asked).content) == 9_000
             return
-        with pytest.raises(AnswerTooLong, match="400 values"):
+        with pytest.raises(ResponseTooLong, match="400 values"):
             await asked

@@ -1,4 +1,4 @@
-"""Places inside that a deployment opens to addresses that tenants set: these alone, and nothing besides."""
+"""Internal hosts that a deployment allows for tenants' URLs, and no others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assistant.toolkit.guards.url_guard import UnsafeUrl, UrlGuard
 
 
 def opening(*places: str, resolve: dict[str, list[str]] | None = None) -> UrlGuard:
-    """A guard of a deployment that names these; hosts have the given addresses."""
+    """Return a guard with these internal hosts; names resolve to the given addresses."""
 
     async def look_up(host: str, port: int) -> list[str]:
         return (resolve or {})[host]
@@ -34,7 +34,7 @@ def opening(*places: str, resolve: dict[str, list[str]] | None = None) -> UrlGua
         ("169.254.169.254", "http://169.254.169.254/latest/"),
     ],
 )
-async def test_what_is_named_is_open(place: str, url: str) -> None:
+async def test_listed_hosts_are_allowed(place: str, url: str) -> None:
     opening(place).check(url)
 
 
@@ -56,7 +56,7 @@ async def test_what_is_named_is_open(place: str, url: str) -> None:
         ("fc00::/7", "https://[fd00:ec2::254]/"),
     ],
 )
-async def test_nothing_besides_is_open(place: str, url: str) -> None:
+async def test_other_hosts_are_refused(place: str, url: str) -> None:
     with pytest.raises(UnsafeUrl):
         opening(place).check(url)
 
@@ -80,7 +80,7 @@ async def test_nothing_besides_is_open(place: str, url: str) -> None:
         ("other.internal", "10.9.8.7", False),
     ],
 )
-async def test_a_name_is_judged_by_where_it_leads(place: str, address: str, is_open: bool) -> None:
+async def test_a_name_is_judged_by_its_address(place: str, address: str, is_open: bool) -> None:
     guard = opening(place, resolve={"mcp.internal": ["1.1.1.1", address]})
     if is_open:
         assert await guard.addresses("mcp.internal", 8443) == ["1.1.1.1", address]
@@ -97,6 +97,6 @@ async def test_a_name_is_judged_by_where_it_leads(place: str, address: str, is_o
         "224.0.0.1", "10.0.0.0/7", "fe80::1%eth0", "fd12::5:", "[fd12::5", "user@host", "host/path",
     ],
 )  # fmt: skip
-def test_what_names_no_place_inside_is_refused(wrong: str) -> None:
+def test_entries_that_are_no_internal_host_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError):
         parse_internal_host(wrong)

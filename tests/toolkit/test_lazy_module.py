@@ -1,4 +1,4 @@
-"""Modules that are imported late, by whichever thread needs them first."""
+"""Modules that are imported at their first use, from any thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SLOW = "import time, told_late\ntold_late.steps.append('begun')\ntime.sleep(0.2)
 
 
 def test_two_threads_never_import_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a package that is circular is seen half-made: the SDK of MCP is, and it failed like that."""
+    """Otherwise a package with circular imports, such as the MCP SDK, can be used before it is complete."""
     (tmp_path / "told_late.py").write_text("steps = []\n")
     names = ("needed_late_by_one", "needed_late_by_another")
     for name in names:

@@ -1,4 +1,4 @@
-"""Files that tools return: declared, checked, named to the model, and kept apart from its text."""
+"""Files that tools return: their types, checks, limits, and the text about them for the model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_text_and_files_go_together() -> None:
         (b"x" * (MAX_BYTES + 1), "text/plain", "1 to"),
     ],
 )
-def test_what_is_not_allowed_is_an_error_to_the_model(data: bytes, kind: str, sentence: str) -> None:
+def test_a_file_that_is_not_allowed_is_an_error_to_the_model(data: bytes, kind: str, sentence: str) -> None:
     with pytest.raises(ToolError, match=sentence):
         Media(data, kind)
 
@@ -59,7 +59,7 @@ def test_too_many_files_are_refused() -> None:
         ToolTester(many).run()
 
 
-def test_a_file_within_other_values_is_refused_rather_than_spelled_out() -> None:
+def test_a_file_nested_in_other_values_is_refused() -> None:
     @tool
     def nested() -> dict[str, object]:
         """Nest."""

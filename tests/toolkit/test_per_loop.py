@@ -25,6 +25,6 @@ async def test_a_value_can_be_replaced() -> None:
     assert holder.values() == [holder.get()]
 
 
-def test_outside_of_a_loop_there_is_none() -> None:
+def test_outside_of_a_loop_there_is_no_value() -> None:
     with pytest.raises(RuntimeError):
         PerLoop(object).get()

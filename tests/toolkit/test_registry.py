@@ -1,4 +1,4 @@
-"""Tools by name, and how they are found in packages."""
+"""Registries of tools, and their discovery in packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(name: str) -> Tool:
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that modules can be imported from, and are forgotten from afterwards."""
+    """A folder on the import path; its modules are unloaded after the test."""
     monkeypatch.syspath_prepend(tmp_path)
     before = set(sys.modules)
     yield tmp_path
@@ -55,7 +55,7 @@ def test_a_registry_keeps_its_order_and_knows_its_names() -> None:
     assert [one.name for one in registry.only(["a"])] == ["a"]
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(UnknownTool, match=r"'c'.*b, a") as caught:
         Registry([made("b"), made("a")]).get("c")
     assert isinstance(caught.value, ToolError)
@@ -63,7 +63,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         Registry([made("b")]).only(["c"])
 
 
-def test_two_tools_of_one_name_stop_the_start_and_say_where_they_are() -> None:
+def test_two_tools_with_one_name_are_refused_with_their_locations() -> None:
     with pytest.raises(InvalidTool, match=r"two tools named 'a'.*test_registry"):
         Registry([made("a"), made("a")])
 
@@ -85,7 +85,7 @@ ALL = (*DESK, "no tool")
     assert names("desk") == ["reopen"]
 
 
-def test_what_is_no_tool_is_not_registered() -> None:
+def test_only_tools_can_be_registered() -> None:
     with pytest.raises(InvalidTool, match="not a tool"):
         Registry([print])  # type: ignore[list-item]
 
@@ -108,7 +108,7 @@ def test_an_app_without_tools_is_fine(packages: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["import not_installed_anywhere", "from broken import missing", "1 / 0"])
-def test_an_error_in_a_tools_module_is_not_swallowed(packages: Path, text: str) -> None:
+def test_an_error_in_a_tools_module_is_raised(packages: Path, text: str) -> None:
     write(packages, broken__tools=text)
     with pytest.raises((ImportError, ZeroDivisionError)):
         names("broken.tools")

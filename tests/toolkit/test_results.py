@@ -1,4 +1,4 @@
-"""Any value becomes text that a model can read."""
+"""Conversion of results to text for the model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Pair = namedtuple("Pair", "a b")
 
 
 class Array:
-    """Stands for the arrays of numpy and the like."""
+    """Like an array of numpy."""
 
     def tolist(self) -> list[int]:
         return [1, 2]
@@ -156,12 +156,12 @@ async def waiting() -> None: ...
         lambda: [ToolContext()],
     ],
 )
-def test_what_cannot_be_shown_is_an_error_to_the_model(make: Any) -> None:
+def test_a_value_that_cannot_be_converted_is_an_error_to_the_model(make: Any) -> None:
     with pytest.raises(ToolError, match="cannot be shown"):
         convert(make())
 
 
-def test_what_has_no_end_is_cut_visibly() -> None:
+def test_an_endless_source_is_cut_visibly() -> None:
     closed: list[bool] = []
 
     def numbers() -> Iterator[int]:
@@ -199,7 +199,7 @@ def test_scripts_of_several_bytes_a_character_are_cut_earlier_and_between_charac
 
 
 @pytest.mark.parametrize("value", [LONG, ToolResult(LONG)])
-def test_the_whole_of_a_cut_result_is_kept(value: Any) -> None:
+def test_the_full_text_of_a_cut_result_is_kept(value: Any) -> None:
     result = result_of(value)
     assert len(result.content) < len(LONG) + 100
     assert result.full == LONG
@@ -212,7 +212,7 @@ def test_a_result_of_the_tools_own_is_made_safe_too() -> None:
         result_of(ToolResult("x", display=object()))
 
 
-def test_a_kind_of_value_can_be_taught() -> None:
+def test_a_converter_can_be_registered_for_a_type() -> None:
     class Money:
         def __init__(self, cents: int) -> None:
             self.cents = cents
@@ -231,7 +231,7 @@ class EncryptedColumn(Column):
 
 
 class Row:
-    """Stands for a database row, without a database."""
+    """Like a database row, without a database."""
 
     pk = 7
 
@@ -288,6 +288,6 @@ async def test_none_of_an_unconvertible_value_reaches_the_model() -> None:
 
 
 @pytest.mark.parametrize("value", [[ToolResult("a")], {"a": ToolResult("a")}, ToolResult(content=ToolResult("a"))])  # type: ignore[arg-type]
-def test_a_result_within_another_value_is_its_authors_mistake(value: Any) -> None:
+def test_a_tool_result_nested_in_another_value_is_refused(value: Any) -> None:
     with pytest.raises(InvalidTool, match="is nested in another value"):
         result_of(value)

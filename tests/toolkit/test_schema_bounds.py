@@ -1,4 +1,4 @@
-"""What a schema of somebody else's may ask for, and what is refused of it before anything is compiled."""
+"""Limits for untrusted schemas, which are checked before anything is compiled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.toolkit.schema.check import Checker
 from assistant.toolkit.schema.pattern_states import states_of
 from tests.toolkit.reference import at_most
 
-# Times the reference.
+# Times the processor time of the reference.
 SOON = 10.0
 
 
@@ -74,7 +74,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("schema", "reason"), HOSTILE.values(), ids=HOSTILE)
-def test_a_schema_beyond_the_bounds_is_refused_soon(schema: dict[str, Any], reason: str) -> None:
+def test_a_schema_beyond_the_bounds_is_refused_quickly(schema: dict[str, Any], reason: str) -> None:
     with at_most(SOON), pytest.raises(InvalidSchema) as refused:
         cost_of(schema)
     assert reason in str(refused.value)
@@ -86,7 +86,7 @@ def test_a_hand_written_tool_beyond_the_bounds_stops_the_import() -> None:
 
 
 class Open(BaseModel):
-    """Keeps names that it does not know, and has more alternatives than are checked."""
+    """Accepts unknown names, and has more alternatives than are checked."""
 
     model_config = ConfigDict(extra="allow")
     many: Literal[tuple(range(6_000))]  # type: ignore[valid-type]
@@ -113,7 +113,7 @@ LETTERS = {
 
 
 @pytest.mark.parametrize(("pattern", "states"), LETTERS.values(), ids=LETTERS)
-def test_a_pattern_is_as_large_as_what_it_writes_out(pattern: str, states: int) -> None:
+def test_the_size_of_a_pattern_includes_its_repeats(pattern: str, states: int) -> None:
     assert states_of(pattern) == states
 
 
@@ -138,5 +138,5 @@ LEGITIMATE = {
 
 
 @pytest.mark.parametrize("schema", LEGITIMATE.values(), ids=LEGITIMATE)
-def test_what_people_write_is_within_the_bounds(schema: dict[str, Any]) -> None:
+def test_ordinary_schemas_are_within_the_bounds(schema: dict[str, Any]) -> None:
     assert 0 < Checker(schema).cost.checks < MAX_CHECKS

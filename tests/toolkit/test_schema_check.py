@@ -1,4 +1,4 @@
-"""Values held to schemas of somebody else's: nothing is loaded, nothing takes long, and what is wrong is said."""
+"""Validation against untrusted schemas: no loading, bounded time, and the problems for the model."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def test_nothing_outside_a_schema_is_ever_loaded(address: str, tmp_path: Path) -
     file.write_text('{"type": "string"}')
     for schema in outside(address, file):
         assert schema_error(schema), schema
-        # The engine by itself, without the bounds before it.
+        # The engine alone, without the bounds.
         with pytest.raises(ValueError, match=r"retriev|meta-schema|No base URI"):
             _compile(schema)
     assert _Counting.asked == 0
 
 
-def test_a_pattern_that_the_engine_does_not_know_is_left_unchecked() -> None:
+def test_a_pattern_that_the_engine_does_not_support_is_ignored() -> None:
     checker = Checker(
         {
             "properties": {"mail": {"type": "string", "pattern": "^(?!x)a", "maxLength": 3}},
@@ -130,7 +130,7 @@ ALL = {
         ({}, ("needed", "missing")),
     ],
 )
-def test_each_problem_is_a_sentence_with_its_place(given: dict[str, Any], problem: tuple[str, str]) -> None:
+def test_each_problem_has_a_path_and_a_sentence(given: dict[str, Any], problem: tuple[str, str]) -> None:
     assert problem in checker_of(ALL).problems(given)
 
 
@@ -183,7 +183,7 @@ def test_no_check_on_the_loop_takes_long(schema: dict[str, Any], value: Any) -> 
         checker.problems(value)
 
 
-def test_what_is_too_costly_is_refused_and_not_guessed() -> None:
+def test_a_check_that_is_too_costly_is_refused() -> None:
     schema, value = COSTLY["a matcher with many states"]
     with pytest.raises(TooCostly):
         Checker(schema).fits(value)
@@ -200,7 +200,7 @@ def test_a_problem_among_many_alternatives_is_not_searched_for() -> None:
 
 
 def _schema(choose: random.Random, names: int, levels: int) -> dict[str, Any]:
-    """A schema of whatever keywords, whose references lead anywhere."""
+    """Schemas of arbitrary keywords and references."""
 
     def below() -> Any:
         return _schema(choose, names, levels - 1) if levels else True
@@ -234,7 +234,7 @@ def _value(choose: random.Random, levels: int) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_whatever_schema_and_value_come_neither_takes_long(seed: int) -> None:
+def test_no_schema_and_value_take_long(seed: int) -> None:
     choose = random.Random(seed)
     names = choose.randint(1, 20)
     schema = {

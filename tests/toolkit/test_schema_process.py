@@ -1,4 +1,4 @@
-"""Checks that are too large for the event loop: right, killed at their deadline, and beside the loop."""
+"""Checks in a child process: results, deadline, and no blocking of the event loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def doubling(levels: int) -> dict[str, Any]:
 
 
 def children() -> set[str]:
-    """The checks that run now, by their process ids."""
+    """Return the process ids of the running checks."""
     found = set()
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -37,13 +37,13 @@ async def test_a_large_value_is_checked_in_a_process() -> None:
     assert not await fits([*rows, {"n": "x"}], ROWS)
 
 
-async def test_a_small_value_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_small_value_needs_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_process, "_WORKER", Path("/nowhere"))
     assert await fits([{"n": 1}], ROWS)
     assert not await fits([{"n": "x"}], ROWS)
 
 
-async def test_a_check_is_killed_at_its_deadline_and_holds_nobody_up() -> None:
+async def test_a_check_is_killed_at_its_deadline_without_blocking_the_loop() -> None:
     before = children()
     check = asyncio.create_task(fits_in_process("x", doubling(40), 1.0))
     turns = 0
@@ -51,11 +51,11 @@ async def test_a_check_is_killed_at_its_deadline_and_holds_nobody_up() -> None:
         await asyncio.sleep(0)
         turns += 1
     assert not await check
-    # Others had their turns on the loop meanwhile.
+    # Other tasks ran on the event loop meanwhile.
     assert turns > 100
     assert children() <= before
 
 
-async def test_a_value_beyond_all_bounds_is_not_even_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_value_beyond_the_bounds_is_rejected_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_process, "_WORKER", Path("/nowhere"))
     assert not await fits([{"n": 1}] * 400_000, ROWS)

@@ -1,4 +1,4 @@
-"""What is read from a function: whatever way it was written, and nothing of its context."""
+"""Schemas and descriptions read from functions of every form, without their context."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_given_description_wins_over_the_docstring() -> None:
 
 
 class Ways:
-    """Every place where a context may stand."""
+    """A function with the context at any position."""
 
     def first(context: ToolContext, n: int) -> str:  # noqa: N805
         return f"{context.run_id} {n}"
@@ -147,13 +147,13 @@ async def test_a_context_that_is_imported_for_the_type_checker_alone_is_found() 
     assert (list(properties(made)), await said(made, {"n": 1})) == (["n"], "r1")
 
 
-def test_a_return_type_that_cannot_be_read_is_no_hindrance() -> None:
+def test_an_unreadable_return_type_is_ignored() -> None:
     def f() -> OnlyForTheTypeChecker: ...
 
     assert described(f).output_schema is None
 
 
-def test_a_parameter_type_that_cannot_be_read_is_told_to_the_author() -> None:
+def test_an_unreadable_parameter_type_is_refused() -> None:
     def f(n: OnlyForTheTypeChecker) -> None: ...
 
     with pytest.raises(InvalidTool, match="OnlyForTheTypeChecker"):
@@ -303,7 +303,7 @@ async def test_a_schema_can_be_given_for_a_plain_callable() -> None:
         (described(google), "not a function"),
     ],
 )
-def test_what_cannot_be_called_is_told_to_its_author(function: Any, words: str) -> None:
+def test_what_cannot_be_called_is_refused(function: Any, words: str) -> None:
     with pytest.raises(InvalidTool, match=words):
         Tool.from_function(function, name="f", description="F.")
 
@@ -326,7 +326,7 @@ def test_what_cannot_be_called_is_told_to_its_author(function: Any, words: str) 
         {"parameters": {"type": "object", "properties": {"b": {}}}},
     ],
 )
-def test_a_mistaken_definition_stops_the_start(options: dict[str, Any]) -> None:
+def test_an_invalid_definition_is_refused(options: dict[str, Any]) -> None:
     def f(a: int, z: int) -> None:
         """Do."""
 
@@ -421,7 +421,7 @@ async def test_a_tool_is_still_the_function_or_method_that_it_was() -> None:
     assert tool(google)(1) is None
 
 
-def test_a_class_alone_has_no_object_for_its_methods() -> None:
+def test_instance_methods_of_a_class_are_refused() -> None:
     with pytest.raises(InvalidTool, match="hello"):
         tools_of(Desk)
 
@@ -433,14 +433,14 @@ def test_a_class_alone_has_no_object_for_its_methods() -> None:
         *("current_user", "acting_user", "for_user_id", "the_tenant", "company_id", "onBehalfOfUser"),
     ],
 )
-def test_a_parameter_that_the_context_should_give_is_noticed(name: str) -> None:
+def test_parameters_that_look_like_context_are_found(name: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "object", "properties": {name: {}}}, "customer_id": {}}}
     made = Tool(name="x", description="X.", parameters=schema, handler=lambda given: given)
     assert suspicious_parameters(made.parameters) == [name]
 
 
 @pytest.mark.parametrize("name", ["username_contains", "forum", "company", "theme", "assigned_users", "organ"])
-def test_other_parameters_raise_no_doubt(name: str) -> None:
+def test_other_parameters_are_not_suspicious(name: str) -> None:
     schema = {"type": "object", "properties": {name: {}}}
     assert suspicious_parameters(schema) == []
 
@@ -480,7 +480,7 @@ class Given(BaseModel):
     n: int
 
 
-def test_a_handler_by_name_has_a_place_for_whatever_its_schema_lets_pass() -> None:
+def test_a_handler_with_keywords_must_accept_all_that_its_schema_allows() -> None:
     schema: Any = {"type": "object", "properties": {"a": {}}, "additionalProperties": True}
 
     def closed(a: Any) -> str:
@@ -559,7 +559,7 @@ class Encoded(BaseModel):
     data: bytes
 
 
-def test_the_schema_tells_of_bytes_what_is_done_with_them() -> None:
+def test_the_schema_describes_how_bytes_are_encoded() -> None:
     def take(text: bytes, decoded: Base64Bytes, inner: Encoded) -> Encoded:
         """Take."""
         return inner

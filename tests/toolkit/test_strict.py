@@ -46,7 +46,7 @@ def grow(
 
 
 def objects(node: Any) -> list[dict[str, Any]]:
-    """Every schema of an object within a schema."""
+    """Yield all schemas of objects within a schema."""
     if isinstance(node, list):
         return [found for item in node for found in objects(item)]
     if not isinstance(node, dict):
@@ -77,7 +77,7 @@ def test_every_object_requires_all_and_allows_no_more() -> None:
     }  # fmt: skip
 
 
-def test_what_was_dropped_is_told_in_words() -> None:
+def test_dropped_constraints_are_in_the_description() -> None:
     described = (grow.strict_parameters() or {})["properties"]
     assert described["count"]["description"] == "How many. (at least 1, at most 9)"
     assert described["name"]["description"] == "Its name. (at most 20 characters, default: oak)"
@@ -90,7 +90,7 @@ def null_or_nothing(given: int | None = 5) -> None: ...
 
 
 @pytest.mark.parametrize("function", [free_keys, any_value, pair, null_or_nothing])
-def test_what_has_no_strict_form_says_so(function: Callable[..., Any]) -> None:
+def test_a_schema_without_a_strict_form_gives_none(function: Callable[..., Any]) -> None:
     assert Tool.from_function(function, description="Take.").strict_parameters() is None
 
 
@@ -121,7 +121,7 @@ calls = st.fixed_dictionaries(
 
 
 def as_strict(value: Any, schema: Any, root: Any) -> Any:
-    """What a model that follows the strict form sends for the same: null for all that it leaves out."""
+    """Return the arguments as a model in strict form sends them: null for everything that is left out."""
     schema = root["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     options = [as_strict(value, option, root) for option in schema.get("anyOf", ()) if fits(value, option)]
     if options:
@@ -192,7 +192,7 @@ def choose(one: Near | Far, many: list[Near | Far], pet: Cat | Dog, tree: Tree |
 
 
 def nulled(value: Any) -> Any:
-    """A value with null for all that was not given."""
+    """Return a value with null for everything that was not given."""
     if isinstance(value, list):
         return [nulled(item) for item in value]
     if not isinstance(value, BaseModel):
@@ -202,7 +202,7 @@ def nulled(value: Any) -> Any:
 
 
 @given(nears | fars, st.lists(nears | fars, max_size=3), pets, trees)
-def test_nulls_do_not_make_one_alternative_another(one: Any, many: Any, pet: Any, tree: Any) -> None:
+def test_null_properties_do_not_change_the_chosen_alternative(one: Any, many: Any, pet: Any, tree: Any) -> None:
     assert choose.strict_parameters() is not None
     meant = {"one": one, "many": many, "pet": pet, "tree": tree}
     assert choose.check(json.dumps({name: nulled(value) for name, value in meant.items()})) == meant
@@ -225,7 +225,7 @@ def test_alternatives_that_nulls_would_mix_up_have_no_strict_form(function: Call
             made.check('{"given": {"size": null, "words": null}}')
 
 
-def test_what_was_given_is_not_replaced_by_a_default() -> None:
+def test_given_values_are_not_replaced_by_defaults() -> None:
     assert choose.check('{"one": {"size": "2", "miles": null}, "many": [], "pet": {"lives": null, "kind": null}}') == {
         "one": Far(size=2),
         "many": [],

@@ -1,4 +1,4 @@
-"""The tester that ships for those who write tools."""
+"""`ToolTester`, for tests of tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_a_call_is_made_as_a_run_makes_it() -> None:
     assert tester.progress == [(1, 2, "thinking")] * 2
 
 
-async def test_what_the_model_would_read_of_a_failure_can_be_seen() -> None:
+async def test_the_text_that_the_model_reads_of_a_failure_can_be_tested() -> None:
     tester = ToolTester(greet)
     assert await tester.read(name="nobody") == "There is nobody."
     assert "'key' of this tool is not set" in await tester.read(name="Ada")
@@ -52,6 +52,6 @@ def test_it_works_without_async_too() -> None:
     assert ToolTester(greet, secrets={"key": ""}).run(name="Ada").value["said"] == "Hello Ada of acme"
 
 
-def test_it_tells_whether_the_tool_is_offered() -> None:
+def test_is_offered_reports_whether_the_tool_is_offered() -> None:
     assert not ToolTester(greet).is_offered
     assert ToolTester(greet, extra={"shop": 1}).is_offered

@@ -1,4 +1,4 @@
-"""Database rows as results: read in the tool's thread, capped, and never another tenant's."""
+"""Database rows in results: read in the tool's thread, limited in number, and never of another tenant."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def in_async(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("wrap", [lambda value: value, in_async], ids=["sync", "async"])
-async def test_querysets_wherever_they_stand_are_read_off_the_loop_and_cut(wrap: Any) -> None:
+async def test_querysets_at_any_depth_are_read_off_the_loop_and_cut(wrap: Any) -> None:
     await User.objects.abulk_create(User(username=f"u{n:03}") for n in range(MAX_ITEMS + 5))
     users = User.objects.order_by("username")
     items = await read(wrap(lambda: users.values("username")))
@@ -51,7 +51,7 @@ async def test_querysets_wherever_they_stand_are_read_off_the_loop_and_cut(wrap:
     assert nested == {"users": ["u000", "u001"]}
 
 
-async def test_a_row_shows_no_password_and_asks_for_nothing_more() -> None:
+async def test_a_row_shows_no_password_and_needs_no_further_query() -> None:
     await User.objects.acreate(username="ada", password="hashed")
     [row] = await read(lambda: User.objects.only("username"))
     assert row == {"id": row["id"], "username": "ada"}
@@ -80,7 +80,7 @@ class Holder:
 
 
 class Boxed(BaseModel):
-    """A model that would make a text of the row that it holds."""
+    """A model whose serializer turns a row into text."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -114,9 +114,7 @@ HOLDERS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("options", [{}, {"result_converter": str}], ids=["plain", "converter"])
 @pytest.mark.parametrize("wrap", [lambda value: value, in_async], ids=["sync", "async"])
-async def test_another_tenants_row_is_stopped_wherever_it_stands(
-    cast: Cast, wrap: Any, options: dict[str, Any]
-) -> None:
+async def test_another_tenants_row_is_stopped_at_any_depth(cast: Cast, wrap: Any, options: dict[str, Any]) -> None:
     context = ToolContext(tenant=TenantInfo(id=cast.acme.pk, slug="acme"))
 
     async def call(holder: str, row: Any) -> ToolResult:
@@ -134,7 +132,7 @@ async def test_another_tenants_row_is_stopped_wherever_it_stands(
                 assert (await call(holder, ours)).content
 
 
-async def test_a_generator_is_watched_as_it_is_converted(cast: Cast) -> None:
+async def test_the_rows_of_a_generator_are_checked_while_it_is_converted(cast: Cast) -> None:
     ours = ToolContext(tenant=TenantInfo(id=cast.acme.pk, slug="acme"))
 
     def rows(*tenants: Tenant) -> Any:
@@ -150,7 +148,7 @@ async def _row(model: Any, tenant: Tenant) -> Any:
     return tenant if model is Tenant else await model._default_manager.filter(tenant=tenant).afirst()
 
 
-def test_a_converter_of_rows_is_not_asked_before_their_tenant_is_known(cast: Cast) -> None:
+def test_a_converter_of_rows_is_not_called_before_their_tenant_is_checked(cast: Cast) -> None:
     register_converter(lambda value: isinstance(value, Assistant), lambda row: row.name)
     try:
         with use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))):
@@ -162,7 +160,7 @@ def test_a_converter_of_rows_is_not_asked_before_their_tenant_is_known(cast: Cas
 
 
 class Wrapper:
-    """A class that nobody but its author knows."""
+    """A class of a tool's author."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -185,14 +183,14 @@ class Slotted:
         (lambda row: {1: row}.values(), lambda held: next(iter(held)).slug),
     ],
 )
-async def test_a_converter_finds_no_foreign_row_in_objects_or_iterators(cast: Cast, hold: Any, read_back: Any) -> None:
+async def test_a_converter_gets_no_foreign_row_in_objects_or_iterators(cast: Cast, hold: Any, read_back: Any) -> None:
     ours: Any = ToolContext(tenant=TenantInfo(id=cast.acme.pk))
     assert await made_of(lambda: hold(cast.acme), result_converter=read_back).call("", ours)
     with pytest.raises(ForeignRow):
         await made_of(lambda: hold(cast.globex), result_converter=read_back).call("", ours)
 
 
-def test_an_objects_own_querysets_are_not_asked_for_it(cast: Cast) -> None:
+def test_querysets_in_attributes_of_an_object_are_not_evaluated(cast: Cast) -> None:
     with CaptureQueriesContext(connection) as queries, use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))):
         result_of(Wrapper([Wrapper(Tenant.objects.all()), Wrapper(Tenant.objects)]), lambda held: "ok")
     assert len(queries) == 0
@@ -200,7 +198,7 @@ def test_an_objects_own_querysets_are_not_asked_for_it(cast: Cast) -> None:
 
 @pytest.fixture
 def versions(cast: Cast) -> dict[str, list[PromptVersion]]:
-    """Rows that only a foreign key leads to a tenant."""
+    """Rows whose tenant is only reachable by a foreign key."""
     return {
         "ours": [PromptVersion.objects.create(assistant=cast.support, number=n, text="a") for n in range(50, 70)],
         "theirs": [PromptVersion.objects.create(assistant=cast.rival_support, number=n, text="b") for n in (50, 51)],
@@ -212,7 +210,7 @@ def versions(cast: Cast) -> dict[str, list[PromptVersion]]:
     "rows",
     [PromptVersion.objects, PromptVersion.objects.select_related("assistant"), PromptVersion.objects.only("text")],
 )
-async def test_a_foreign_key_that_leads_to_another_tenant_counts(
+async def test_a_foreign_key_to_a_row_of_another_tenant_is_found(
     cast: Cast, versions: Any, rows: Any, options: Any
 ) -> None:
     ours = ToolContext(tenant=TenantInfo(id=cast.acme.pk))
@@ -223,7 +221,7 @@ async def test_a_foreign_key_that_leads_to_another_tenant_counts(
             await made_of(wrap(lambda: rows.order_by("pk")), **options).call("", ours)
 
 
-def test_rows_of_one_type_take_one_query_and_none_if_their_way_is_loaded(cast: Cast, versions: Any) -> None:
+def test_rows_of_one_model_take_one_query_and_none_if_related_rows_are_loaded(cast: Cast, versions: Any) -> None:
     mine = PromptVersion.objects.filter(assistant=cast.support)
     notes = [
         Message(conversation_id=pk)
@@ -245,8 +243,8 @@ def test_rows_of_one_type_take_one_query_and_none_if_their_way_is_loaded(cast: C
             assert len(queries) == most
 
 
-def test_whatever_column_leads_to_a_tenant_counts(cast: Cast) -> None:
-    """A row need not call it `tenant`."""
+def test_any_column_that_refers_to_a_tenant_is_checked(cast: Cast) -> None:
+    """The column can have any name."""
     column = SimpleNamespace(attname="shop_id", related_model=Tenant)
     row = SimpleNamespace(pk=1, shop_id=cast.globex.pk, _meta=SimpleNamespace(concrete_fields=[column]))
     with use_context(ToolContext(tenant=TenantInfo(id=cast.acme.pk))), pytest.raises(ForeignRow):

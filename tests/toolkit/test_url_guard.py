@@ -1,4 +1,4 @@
-"""The URL guard: what it lets through by its text, and by the addresses a name has."""
+"""The URL guard: its decisions by a URL's text and by the addresses of its host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOUBTFUL = [
 
 
 def looking_up(*answers: list[str]) -> UrlGuard:
-    """A guard whose names have these addresses, one list for each time it asks."""
+    """Return a guard whose hosts resolve to these addresses, one list for each lookup."""
     left = list(answers)
 
     async def resolve(host: str, port: int) -> list[str]:
@@ -40,35 +40,35 @@ def looking_up(*answers: list[str]) -> UrlGuard:
 
 
 @pytest.mark.parametrize("address", INSIDE)
-def test_inside_addresses_are_refused(address: str) -> None:
+def test_internal_addresses_are_refused(address: str) -> None:
     host = f"[{address}]" if ":" in address else address
     with pytest.raises(UnsafeUrl):
         UrlGuard().check(f"https://{host}/mcp")
 
 
 @pytest.mark.parametrize("address", OUTSIDE)
-def test_public_addresses_are_let_through(address: str) -> None:
+def test_public_addresses_are_allowed(address: str) -> None:
     UrlGuard().check(f"https://{f'[{address}]' if ':' in address else address}:8443/mcp?a=b|c#d")
 
 
 @pytest.mark.parametrize("url", DOUBTFUL)
-def test_doubtful_urls_are_refused(url: str) -> None:
+def test_ambiguous_urls_are_refused(url: str) -> None:
     with pytest.raises(UnsafeUrl):
         UrlGuard(allow_loopback=True).check(url)
 
 
 @pytest.mark.parametrize("address", [*INSIDE, "fe80::1%eth0", "nonsense"])
-async def test_a_name_that_leads_inside_is_refused(address: str) -> None:
+async def test_a_name_that_resolves_to_an_internal_address_is_refused(address: str) -> None:
     with pytest.raises(UnsafeUrl):
         await looking_up([address]).addresses("mcp.example.com", 443)
 
 
-async def test_one_inside_address_among_public_ones_is_enough_to_refuse() -> None:
+async def test_a_name_with_one_internal_address_among_public_ones_is_refused() -> None:
     with pytest.raises(UnsafeUrl):
         await looking_up(["1.1.1.1", "10.0.0.1"]).addresses("mcp.example.com", 443)
 
 
-async def test_a_name_is_looked_up_once() -> None:
+async def test_a_name_is_resolved_once() -> None:
     both = ["1.1.1.1", "2606:4700::1111"]
     assert await looking_up(both).addresses("a.example", 443) == both
 
@@ -76,20 +76,20 @@ async def test_a_name_is_looked_up_once() -> None:
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:8000/", "http://localhost/", "http://[::1]:1/", "https://127.9.9.9/"]
 )
-def test_only_development_may_ask_the_machine_itself(url: str) -> None:
+def test_loopback_is_allowed_in_development_only(url: str) -> None:
     UrlGuard(allow_loopback=True).check(url)
     with pytest.raises(UnsafeUrl):
         UrlGuard().check(url)
 
 
-async def test_development_opens_no_other_inside() -> None:
+async def test_development_allows_no_other_internal_address() -> None:
     guard = UrlGuard(allow_loopback=True)
     for url in ("http://10.0.0.1/", "https://169.254.169.254/", "http://0.0.0.0/", "http://example.com/"):
         with pytest.raises(UnsafeUrl):
             guard.check(url)
 
 
-async def test_what_the_deployment_names_is_trusted_to_the_port() -> None:
+async def test_a_trusted_url_allows_its_origin_including_the_port() -> None:
     guard = UrlGuard(trusted=["http://10.0.0.5:9000/v1"])
     guard.check("http://10.0.0.5:9000/elsewhere")
     assert await guard.addresses("10.0.0.5", 9000) == ["10.0.0.5"]
@@ -101,7 +101,7 @@ async def test_what_the_deployment_names_is_trusted_to_the_port() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_every_clothing_of_an_ipv4_address_is_judged_alike(number: int) -> None:
+def test_every_notation_of_an_ipv4_address_gives_the_same_decision(number: int) -> None:
     plain = read_address(".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0)))
     high, low = f"{number >> 16:x}", f"{number & 0xFFFF:x}"
     for dressed in (f"::ffff:{high}:{low}", f"64:ff9b::{high}:{low}"):
@@ -113,7 +113,7 @@ def test_every_clothing_of_an_ipv4_address_is_judged_alike(number: int) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_text_makes_the_guard_fail_otherwise(text: str) -> None:
+def test_no_text_makes_the_guard_raise_another_error(text: str) -> None:
     for url in (text, f"https://{text}/", f"https://[{text}]/", f"http://{text}"):
         try:
             UrlGuard().check(url)

@@ -23,12 +23,12 @@ def refused(value: object) -> ValidationError:
     return caught.value
 
 
-def test_errors_are_named_by_the_path_of_their_field() -> None:
+def test_errors_have_the_path_of_their_field() -> None:
     found = problems(refused({"age": 7, "address": {}}), root="person")
     assert found == [("address.city", "Field required")]
 
 
-def test_an_error_of_the_whole_value_is_named_by_the_root() -> None:
+def test_an_error_of_the_whole_value_has_the_root_as_its_path() -> None:
     assert sentence(refused("Alice"), root="person").startswith("person: Input should be a valid dictionary")
 
 
@@ -38,6 +38,6 @@ def test_a_sentence_names_no_more_errors_than_its_limit() -> None:
     assert sentence(refused({}), root="person", limit=1) == "age: Field required."
 
 
-def test_the_values_are_left_out() -> None:
+def test_invalid_values_are_left_out() -> None:
     (error,) = error_details(refused({"age": "a secret", "address": {"city": "Vienna"}}))
     assert "a secret" not in str(error)

@@ -1,4 +1,4 @@
-"""Customers: found, read and changed, each tenant's under its own numbers."""
+"""The tools for customers: search, reading and changes, separately for each tenant."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tools.models import Customer
 pytestmark = pytest.mark.usefixtures("demo")
 
 
-def test_one_number_is_two_people_at_two_tenants(at_acme: ToolContext, at_globex: ToolContext) -> None:
+def test_one_number_names_different_people_in_two_tenants(at_acme: ToolContext, at_globex: ToolContext) -> None:
     assert call(get_customer, at_acme, customer_id=42)["name"] == "Lena Hofbauer"
     assert call(get_customer, at_globex, customer_id=42)["name"] == "Raymond Okafor"
 
 
-def test_a_record_says_all_that_is_known(at_acme: ToolContext) -> None:
+def test_a_record_has_all_fields(at_acme: ToolContext) -> None:
     record = call(get_customer, at_acme, customer_id=42)
     assert (record["company"], record["city"], record["status"]) == ("Hofbauer Alpine Guides", "Innsbruck", "active")
     assert (record["orders"], record["customer_since"][:2]) == (5, "20")
 
 
 @pytest.mark.parametrize("number", [4242, 10**15])
-def test_a_number_that_nobody_has_is_said(at_acme: ToolContext, number: int) -> None:
+def test_an_unknown_number_is_an_error_to_the_model(at_acme: ToolContext, number: int) -> None:
     with pytest.raises(ToolError, match=f"There is no customer {number}."):
         call(get_customer, at_acme, customer_id=number)
 

@@ -1,4 +1,4 @@
-"""The demo's data: two rivals with the same numbers, loaded as often as one likes."""
+"""The demo's data: two tenants with the same numbers; loading it again changes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_loading_twice_changes_nothing(cast: Cast) -> None:
 
 
 @pytest.mark.usefixtures("demo")
-def test_the_rivals_share_numbers_and_no_person(cast: Cast) -> None:
+def test_both_tenants_have_the_same_numbers_for_different_people(cast: Cast) -> None:
     ours = dict(Customer.objects.filter(tenant=cast.acme).values_list("number", "email"))
     theirs = dict(Customer.objects.filter(tenant=cast.globex).values_list("number", "email"))
     assert len(ours) == 25
@@ -30,7 +30,7 @@ def test_the_rivals_share_numbers_and_no_person(cast: Cast) -> None:
 
 
 @pytest.mark.usefixtures("demo")
-def test_every_row_is_whole_and_of_one_tenant() -> None:
+def test_every_row_is_complete_and_belongs_to_one_tenant() -> None:
     for order in Order.objects.select_related("customer").prefetch_related("lines"):
         order.full_clean()
         assert order.tenant_id == order.customer.tenant_id
@@ -41,7 +41,7 @@ def test_every_row_is_whole_and_of_one_tenant() -> None:
 
 
 @pytest.mark.usefixtures("demo")
-def test_a_tenants_rows_go_with_it(cast: Cast) -> None:
+def test_deleting_a_tenant_deletes_its_rows(cast: Cast) -> None:
     cast.globex.delete()
     for model in (Customer, Order, OrderLine, Document, Passage):
         assert set(model.objects.values_list("tenant_id", flat=True)) == {cast.acme.pk}

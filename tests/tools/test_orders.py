@@ -1,4 +1,4 @@
-"""Orders: found and read, each tenant's under its own numbers."""
+"""The tools for orders: search and reading, separately for each tenant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_an_order_is_read_with_its_lines(at_acme: ToolContext) -> None:
     ]
 
 
-def test_one_number_is_two_orders_at_two_tenants(at_acme: ToolContext, at_globex: ToolContext) -> None:
+def test_one_number_names_different_orders_in_two_tenants(at_acme: ToolContext, at_globex: ToolContext) -> None:
     assert call(get_order, at_globex, number=1006)["customer"] == "Raymond Okafor"
     Order.objects.filter(tenant_id=at_globex.tenant.id, number=1006).delete()
     with pytest.raises(ToolError, match=r"There is no order 1006\."):
@@ -53,7 +53,7 @@ def test_every_order_listed_is_the_tenants_own(at_acme: ToolContext, at_globex: 
 
 
 @pytest.mark.parametrize("number", [4242, 10**15])
-def test_a_customer_that_is_not_there_is_said(at_acme: ToolContext, number: int) -> None:
+def test_an_unknown_customer_is_an_error_to_the_model(at_acme: ToolContext, number: int) -> None:
     with pytest.raises(ToolError, match=f"There is no customer {number}."):
         call(find_orders, at_acme, customer_id=number)
 

@@ -28,7 +28,7 @@ class CalledTool:
         arguments: parsed; empty if the model's text was not a JSON object.
         result: the text that the model reads; None while there is none.
         error: what went wrong.
-        status: "pending" for a call that was left to the caller.
+        status: the status of the outcome; "pending" for a call that was left to the caller.
         display: a value for people to see, as the tool returned it.
         media: files for people to see.
     """
@@ -53,7 +53,7 @@ class ChatReply(Generic[T]):
         output: the answer as a value, if a type was requested.
         pending: the calls without a result: they wait for a person's approval, or for the caller to run them.
         needs_approval: whether any of them waits for approval.
-        plan: what the turn was run with; `ChatClient` needs it to run pending calls.
+        plan: the input of the turn; `ChatClient.execute` needs it to run pending calls.
     """
 
     text: str
@@ -67,7 +67,7 @@ class ChatReply(Generic[T]):
     plan: Plan | None = field(default=None, repr=False, compare=False)
 
     def with_results(self, results: Sequence[Message], journal: InMemoryJournal) -> ChatReply[T]:
-        """A copy of the reply in which pending calls have their results."""
+        """Return a copy of the reply in which pending calls have their results."""
         done = {
             call.id: called_tool(ToolCall(call.id, call.name, ""), journal.outcomes.get(call.id))
             for call in self.pending
@@ -98,7 +98,7 @@ class InMemoryJournal:
         self.outcomes: dict[str, ToolOutcome] = {}
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        known = {work.call.id: replayed(work, self.outcomes.get(work.call.id)) for work in batch}
+        known = {planned.call.id: replayed(planned, self.outcomes.get(planned.call.id)) for planned in batch}
         return {call_id: outcome for call_id, outcome in known.items() if outcome is not None}
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
@@ -109,7 +109,7 @@ class InMemoryJournal:
 
 
 def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journal: InMemoryJournal) -> ChatReply[Any]:
-    """The reply of a turn that has ended.
+    """Return the reply of a turn that has ended.
 
     Args:
         sent: the conversation before the turn, without the client's system prompt.
@@ -138,7 +138,7 @@ def reply_of(plan: Plan, sent: Sequence[Message], transcript: Transcript, journa
 
 
 def called_tool(call: ToolCall, outcome: ToolOutcome | None) -> CalledTool:
-    """A call with its outcome; without one (None) it is pending."""
+    """Return a call with its outcome; without one (None) it is pending."""
     try:
         arguments = load_json(call.arguments or "{}", loads=msgspec.json.decode, type=dict[str, Any])
     except ValueError:

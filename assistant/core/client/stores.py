@@ -1,4 +1,4 @@
-"""Where `ChatClient` keeps conversations between calls."""
+"""Stores for the conversations that `ChatClient` continues between calls."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Info = TypeVar("Info", TenantInfo, UserInfo)
 
 
 def context_of(values: Mapping[str, Any], thread_id: str, run_id: str) -> ToolContext:
-    """The context of one turn.
+    """Return the context of one turn.
 
     Args:
         values: `tenant` and `user` may be `TenantInfo` and `UserInfo`, or mappings of their fields; all others become
@@ -42,7 +42,7 @@ def _info(kind: type[Info], name: str, extra: dict[str, Any]) -> Info:
 
 
 def _copied(value: Any) -> Any:
-    """A copy of the containers, so that no tool changes the client's defaults; other objects are shared."""
+    """Return a copy of the containers, so that no tool changes the client's defaults; other objects are shared."""
     if type(value) is dict:
         return {key: _copied(item) for key, item in value.items()}
     if type(value) in (list, tuple):

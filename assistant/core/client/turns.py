@@ -32,8 +32,8 @@ class Turn:
     Attributes:
         sent: the conversation before the turn, without the client's system prompt.
         new: the part of `sent` that is not in `store` yet.
-        conversation: the key in `store`.
-        watch: returns a context manager that is entered while the turn runs.
+        conversation: the conversation's key in `store`.
+        watch: returns a context manager around the run of the turn, such as one that records spans.
     """
 
     plan: Plan
@@ -66,7 +66,7 @@ class Turn:
         return self.reply()
 
     def reply(self) -> ChatReply[Any]:
-        """The reply of a turn that has run. Raises `RunFailed`."""
+        """Return the reply of a turn that has run. Raises `RunFailed`."""
         return reply_of(self.plan, self.sent, self.transcript, self.journal)
 
 
@@ -79,7 +79,7 @@ class ReplyStream:
         self._read: AsyncGenerator[Event, None] | None = None
 
     def __aiter__(self) -> AsyncGenerator[Event, None]:
-        # Not stored: the generator, and with it the turn, ends when the loop over it is left.
+        # Not stored, so that the generator, and with it the turn, ends when the loop over it is left.
         return self._events() if self._read is None else self._read
 
     async def __anext__(self) -> Event:
@@ -87,7 +87,7 @@ class ReplyStream:
         return await anext(self._read)
 
     async def aclose(self) -> None:
-        """End the turn, if it was started by `anext`; a loop ends it when it is left."""
+        """End the turn if it was started with `anext`. A turn in an `async for` loop ends when the loop is left."""
         if self._read is not None:
             await self._read.aclose()
 
@@ -106,7 +106,7 @@ class ReplyStream:
 
 
 def thread_id_of(messages: Sequence[Message]) -> str:
-    """An id made from a conversation's content: its pending calls keep their idempotency keys each time it is sent."""
+    """Return an id made from a conversation's content, so that its pending calls keep their idempotency keys."""
     return hashlib.sha256(repr(messages).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 

@@ -9,9 +9,12 @@ REASONING_SUFFIX = "-reasoning"
 
 
 class Draft:
-    """An assistant's message that is being streamed; `open` counts its parts (text, reasoning, calls) still open."""
+    """An assistant's message that is being streamed.
 
-    __slots__ = ("_whole", "calls", "id", "is_cut", "open", "reasoning", "sources", "text")
+    `open` counts its parts (text, reasoning, calls) that have started and not ended.
+    """
+
+    __slots__ = ("_complete", "calls", "id", "is_cut", "open", "reasoning", "sources", "text")
 
     def __init__(self, message_id: str, sources: tuple[str, ...] = ()) -> None:
         self.id = message_id
@@ -21,20 +24,20 @@ class Draft:
         self.calls: list[CallDraft] = []
         self.open = 0
         self.is_cut = False
-        self._whole: Message | None = None
+        self._complete: Message | None = None
 
     def begin(self) -> None:
         """Open a part of the message."""
         self.open += 1
-        self._whole = None
+        self._complete = None
 
     def message(self) -> Message:
-        """The message so far. Once it is complete, each call returns the same object."""
-        if self._whole is None or self.open or self.is_cut:
-            made = self._make()
-            self._whole = None if self.open or self.is_cut else made
-            return made
-        return self._whole
+        """Return the message so far. Once it is complete, each call returns the same object."""
+        if self._complete is None or self.open or self.is_cut:
+            message = self._make()
+            self._complete = None if self.open or self.is_cut else message
+            return message
+        return self._complete
 
     def _make(self) -> Message:
         return Message(
@@ -49,7 +52,7 @@ class Draft:
 
     def restore(self, message: Message) -> None:
         """Continue from a message that `message` returned."""
-        self._whole = None
+        self._complete = None
         self.text = [message.content]
         self.reasoning = [message.reasoning]
         self.calls = [CallDraft(self, call.id, call.name, call.arguments) for call in message.tool_calls]

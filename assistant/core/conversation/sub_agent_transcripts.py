@@ -16,9 +16,9 @@ from assistant.toolkit.calls.results import cut
 if TYPE_CHECKING:
     from assistant.core.conversation.transcript import Transcript
 
-# What is stored of one message where the whole transcripts exceed `MAX_STORED_BYTES`.
+# Messages are shortened to this if the whole transcripts exceed `MAX_STORED_BYTES`.
 MAX_MESSAGE_TOKENS = 500
-# What is stored of the sub-agents of one call, as JSON.
+# Of the transcripts of all sub-agents that one call started, as JSON.
 MAX_STORED_BYTES = 200_000
 
 
@@ -80,15 +80,15 @@ class SubAgentTranscripts:
             transcript.cut()
 
     def transcript_of(self, run_id: str) -> Transcript | None:
-        """The transcript of one sub-agent; None if its start was not seen."""
+        """Return the transcript of one sub-agent; None if its start was not seen."""
         return self._transcripts.get(run_id)
 
     def all(self) -> list[SubAgentRun]:
-        """All sub-agent runs in the order of their start, with their messages so far."""
+        """Return all sub-agent runs in the order of their start, with their messages so far."""
         return [replace(one, messages=self._transcripts[one.id].messages) for one in self._runs.values()]
 
     def by_call(self) -> dict[str, list[SubAgentRun]]:
-        """The sub-agent runs below each of the run's own calls, by call id, nested ones included."""
+        """Return the sub-agent runs that each of the run's own calls started, by call id, nested ones included."""
         found: dict[str, list[SubAgentRun]] = {}
         call_of: dict[str, str] = {}
         for one in self.all():
@@ -97,7 +97,7 @@ class SubAgentTranscripts:
         return found
 
     def stop(self, reason: str) -> None:
-        """End those that still run as failed.
+        """Mark sub-agents that are still running as failed.
 
         Args:
             reason: stored as their `error`.
@@ -108,7 +108,7 @@ class SubAgentTranscripts:
                 self._runs[run_id] = replace(one, status="error", error=reason)
 
     def to_state(self) -> list[dict[str, Any]]:
-        """The whole state as JSON values, for a checkpoint."""
+        """Return the whole state as JSON values, for a checkpoint."""
         return [
             {**msgspec.to_builtins(one), "transcript": self._transcripts[one.id].to_state()}
             for one in self._runs.values()
@@ -123,17 +123,20 @@ class SubAgentTranscripts:
 
 
 def to_stored(runs: Iterable[SubAgentRun]) -> list[dict[str, Any]] | None:
-    """What is stored of them, as JSON values; None for no runs, or if even the shortened messages are too large."""
-    whole = list(runs)
-    stored: list[dict[str, Any]] = msgspec.to_builtins(whole)
+    """Return what is stored of sub-agent runs, as JSON values.
+
+    Messages are shortened if they exceed `MAX_STORED_BYTES` together. None for no runs, or if that is not enough.
+    """
+    all_runs = list(runs)
+    stored: list[dict[str, Any]] = msgspec.to_builtins(all_runs)
     if not stored or len(msgspec.json.encode(stored)) <= MAX_STORED_BYTES:
         return stored or None
-    stored = msgspec.to_builtins([replace(one, messages=tuple(map(_shortened, one.messages))) for one in whole])
+    stored = msgspec.to_builtins([replace(one, messages=tuple(map(_shortened, one.messages))) for one in all_runs])
     return stored if len(msgspec.json.encode(stored)) <= MAX_STORED_BYTES else None
 
 
 def from_stored(stored: Iterable[Mapping[str, Any]]) -> list[SubAgentRun]:
-    """The runs that `to_stored` returned."""
+    """Return the runs that `to_stored` returned."""
     return msgspec.convert(list(stored), list[SubAgentRun])
 
 

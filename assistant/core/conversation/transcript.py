@@ -1,4 +1,4 @@
-"""Builds messages from a run's events: for the loop, for checkpoints and for snapshots of a thread."""
+"""Builds messages from a run's events, for the loop, for checkpoints and for snapshots of a thread."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any, Literal
 import msgspec
 
 from assistant.core.conversation.drafts import REASONING_SUFFIX, CallDraft, Draft
+from assistant.core.conversation.open_parts import START_OF, Start, end_of
 from assistant.core.conversation.sub_agent_transcripts import SubAgentTranscripts
 from assistant.core.values import events
 from assistant.core.values.events import Event, TokenUsage
 from assistant.core.values.json_completion import completion_of
 from assistant.core.values.messages import Message, ToolCall, Usage
-from assistant.core.values.untrusted import bounded_sources
+from assistant.core.values.untrusted import NOTHING_READ, ReadText, bounded_sources
 from assistant.toolkit import Media
 
 CloseReason = Literal["cancelled", "interrupted", "error", "limit"]
 
-# What the model reads as the result of a call that has none, by the reason.
+# By reason, what the model reads in place of the result of a call that has none.
 NO_RESULT: Mapping[str, str] = {
     "cancelled": "Cancelled by the user before there was a result.",
     "interrupted": "Interrupted before there was a result; whether the tool took effect is not known.",
@@ -27,27 +28,19 @@ NO_RESULT: Mapping[str, str] = {
     "limit": "Not run: the run had reached a limit.",
 }
 
-_Start = (
-    events.TextMessageStart
-    | events.ReasoningStart
-    | events.ReasoningMessageStart
-    | events.ToolCallStart
-    | events.SubagentStarted
-)
-
 
 def result_id(call_id: str) -> str:
-    """The id of the message that holds a call's result; one call has one."""
+    """Return the id of the message that holds a call's result; one call has one."""
     return f"{call_id}-result"
 
 
 def cut_message(message_id: str, reason: str) -> events.Custom:
-    """The event that marks an ended message as incomplete, or as not of the requested type."""
+    """Return the event that marks an ended message as incomplete, or as not of the requested type."""
     return events.Custom("message.cut", {"messageId": message_id, "reason": reason})
 
 
 class Transcript:
-    """What a run has produced so far; mutable, and cheap per delta.
+    """The messages that a run has produced so far, updated with every event.
 
     Args:
         messages: what the run had already produced, if it continues.
@@ -57,7 +50,7 @@ class Transcript:
         result: the same as JSON values.
         images: images of tool results, by call id.
         sub_agents: transcripts of the sub-agents, whose messages are not part of `messages`.
-        read: the sources of untrusted text that the model has read; messages that it writes have them too.
+        read: the untrusted text that the model has read; messages that it writes have its sources.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -68,13 +61,13 @@ class Transcript:
         self.images: dict[str, tuple[Media, ...]] = {}
         self.ending: events.RunFinished | events.RunError | None = None
         self.sub_agents = SubAgentTranscripts(Transcript)
-        self.read: tuple[str, ...] = ()
+        self.read = NOTHING_READ
         self._entries: list[Draft | Message] = []
         self._drafts: dict[str, Draft] = {}
         self._calls: dict[str, CallDraft] = {}
-        self._open: dict[tuple[str, str], _Start] = {}
+        self._open: dict[tuple[str, str], Start] = {}
         self._awaited: dict[str, None] = {}
-        self._known: dict[str, str] = {}
+        self._recorded_results: dict[str, str] = {}
         self._sources: dict[str, tuple[str, ...]] = {}
         for message in messages:
             self._add(message)
@@ -85,7 +78,7 @@ class Transcript:
         return tuple([entry.message() if isinstance(entry, Draft) else entry for entry in self._entries])
 
     def with_images(self) -> list[Message]:
-        """The messages with the images of this run's tool results, for the model; `messages` itself holds none."""
+        """Return the messages with the images of this run's tool results, which `messages` does not contain."""
         return [
             replace(message, media=self.images[message.tool_call_id])
             if message.tool_call_id in self.images
@@ -117,14 +110,14 @@ class Transcript:
                 if is_own:
                     self._draft(event.message_id).begin()
             case events.TextMessageEnd() | events.ReasoningEnd() | events.ReasoningMessageEnd():
-                if self._open.pop((_START_OF[type(event)], event.message_id), None) is not None and is_own:
+                if self._open.pop((START_OF[type(event)], event.message_id), None) is not None and is_own:
                     self._draft(event.message_id).open -= 1
             case events.ToolCallStart():
                 self._open[event.type, event.tool_call_id] = event
                 if is_own:
                     self._start_call(event)
             case events.ToolCallEnd():
-                if self._open.pop((_START_OF[type(event)], event.tool_call_id), None) is not None and is_own:
+                if self._open.pop((START_OF[type(event)], event.tool_call_id), None) is not None and is_own:
                     self._calls[event.tool_call_id].draft.open -= 1
             case events.ToolCallResult() if is_own:
                 self._awaited.pop(event.tool_call_id, None)
@@ -140,7 +133,7 @@ class Transcript:
             case events.SubagentStarted():
                 self._open[event.type, event.subagent_run_id] = event
             case events.SubagentFinished() | events.SubagentError():
-                self._open.pop((_START_OF[type(event)], event.subagent_run_id), None)
+                self._open.pop((START_OF[type(event)], event.subagent_run_id), None)
             case events.RunFinished() | events.RunError():
                 self.ending = event
             case events.Custom(name=name, value=value) if name == "message.cut" and is_own:
@@ -150,7 +143,7 @@ class Transcript:
         message_id = message_id.removesuffix(REASONING_SUFFIX)
         draft = self._drafts.get(message_id)
         if draft is None:
-            draft = self._drafts[message_id] = Draft(message_id, self.read)
+            draft = self._drafts[message_id] = Draft(message_id, self.read.sources)
             self._entries.append(draft)
         return draft
 
@@ -164,7 +157,7 @@ class Transcript:
         self._awaited[event.tool_call_id] = None
 
     def _add(self, message: Message) -> None:
-        """Add a whole message; a partial one can continue."""
+        """Add a message of an earlier part of the run; if it is partial, further events can continue it."""
         if message.role != "assistant":
             self._awaited.pop(message.tool_call_id, None)
             self._entries.append(message)
@@ -176,7 +169,7 @@ class Transcript:
             self._awaited[call.id] = None
 
     def expect_results(self, calls: Iterable[ToolCall]) -> None:
-        """Declare that this run works on calls of an earlier one, so that `close` gives them results, too."""
+        """Declare that this run handles calls of an earlier one, so that `close` gives these results too."""
         self._awaited.update(dict.fromkeys(call.id for call in calls))
 
     def record_result(self, call_id: str, content: str, sources: tuple[str, ...] = ()) -> None:
@@ -185,7 +178,7 @@ class Transcript:
         Args:
             sources: where untrusted text in it came from.
         """
-        self._known[call_id] = content
+        self._recorded_results[call_id] = content
         self.mark_result(call_id, sources)
 
     def mark_result(self, call_id: str, sources: tuple[str, ...]) -> None:
@@ -203,22 +196,22 @@ class Transcript:
         self.usage[key] = self.usage.get(key, Usage()) + usage
 
     def token_usage(self) -> list[TokenUsage]:
-        """The usage in AG-UI's form: one entry per model."""
+        """Return the usage in AG-UI's form: one entry per model."""
         return [
             TokenUsage(
                 provider=provider or None,
                 model=model or None,
-                input_tokens=spent.input_tokens,
-                output_tokens=spent.output_tokens,
-                total_tokens=spent.total_tokens,
-                reasoning_tokens=spent.reasoning_tokens or None,
-                cached_input_tokens=spent.cached_input_tokens or None,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                total_tokens=usage.total_tokens,
+                reasoning_tokens=usage.reasoning_tokens or None,
+                cached_input_tokens=usage.cached_input_tokens or None,
             )
-            for (provider, model), spent in self.usage.items()
+            for (provider, model), usage in self.usage.items()
         ]
 
     def open_events(self) -> list[Event]:
-        """The events that open again what is open now, with the same ids, for a client that attaches."""
+        """Return the start events of everything that is open, for a client that attaches now."""
         return list(self._open.values())
 
     def close(self, reason: CloseReason) -> list[Event]:
@@ -228,16 +221,16 @@ class Transcript:
         for start in reversed(self._open.values()):
             if isinstance(start, events.ToolCallStart) and (rest := completion_of(self._arguments_of(start))):
                 closing.append(events.ToolCallArgs(start.tool_call_id, rest, start.subagent_run_id))
-            closing.append(_end_of(start, NO_RESULT[reason], reason))
+            closing.append(end_of(start, NO_RESULT[reason], reason))
         for call_id in self._awaited:
-            content = self._known.get(call_id, NO_RESULT[reason])
+            content = self._recorded_results.get(call_id, NO_RESULT[reason])
             closing.append(events.ToolCallResult(result_id(call_id), call_id, content, role="tool"))
         for event in closing:
             self.apply(event)
         return closing
 
     def _arguments_of(self, start: events.ToolCallStart) -> str:
-        """The arguments of a call that have been sent so far."""
+        """Return the arguments of a call that have been sent so far."""
         transcript = self if start.subagent_run_id is None else self.sub_agents.transcript_of(start.subagent_run_id)
         draft = transcript._calls.get(start.tool_call_id) if transcript is not None else None
         return "" if draft is None else draft.tool_call().arguments
@@ -249,15 +242,15 @@ class Transcript:
         self.sub_agents.cut()
 
     def to_state(self) -> dict[str, Any]:
-        """The whole state as JSON values, for a checkpoint."""
+        """Return the whole state as JSON values, for a checkpoint."""
         return {
             "messages": msgspec.to_builtins(self.messages),
             "cut": [draft.id for draft in self._drafts.values() if draft.is_cut],
             "open": msgspec.to_builtins(list(self._open.values())),
             "awaited": list(self._awaited),
-            "known": dict(self._known),
+            "known": dict(self._recorded_results),
             "sources": msgspec.to_builtins(self._sources),
-            "read": list(self.read),
+            "read": list(self.read.sources),
             "asked": self.sub_agents.to_state(),
             "usage": [[provider, model, msgspec.to_builtins(spent)] for (provider, model), spent in self.usage.items()],
         }
@@ -268,39 +261,15 @@ class Transcript:
         transcript = cls(msgspec.convert(state["messages"], list[Message]))
         for draft in transcript._drafts.values():
             draft.is_cut = draft.id in state["cut"]
-        for start in msgspec.convert(state["open"], list[_Start]):
+        for start in msgspec.convert(state["open"], list[Start]):
             transcript.apply(start)
         transcript.sub_agents = SubAgentTranscripts(Transcript)
         transcript.sub_agents.restore(state.get("asked", ()), cls.from_state)
         transcript._awaited = dict.fromkeys(state["awaited"])
-        transcript._known = dict(state["known"])
+        transcript._recorded_results = dict(state["known"])
         transcript._sources = {call_id: tuple(names) for call_id, names in state.get("sources", {}).items()}
-        transcript.read = tuple(state.get("read", ()))
+        transcript.read = ReadText(tuple(state.get("read", ())))
         transcript.usage = {
-            (provider, model): msgspec.convert(spent, Usage) for provider, model, spent in state["usage"]
+            (provider, model): msgspec.convert(usage, Usage) for provider, model, usage in state["usage"]
         }
         return transcript
-
-
-_START_OF: Mapping[type[Event], str] = {
-    events.TextMessageEnd: "TEXT_MESSAGE_START",
-    events.ReasoningEnd: "REASONING_START",
-    events.ReasoningMessageEnd: "REASONING_MESSAGE_START",
-    events.ToolCallEnd: "TOOL_CALL_START",
-    events.SubagentFinished: "SUBAGENT_STARTED",
-    events.SubagentError: "SUBAGENT_STARTED",
-}
-
-
-def _end_of(start: _Start, message: str, code: str) -> Event:
-    match start:
-        case events.TextMessageStart():
-            return events.TextMessageEnd(start.message_id, start.subagent_run_id)
-        case events.ReasoningStart():
-            return events.ReasoningEnd(start.message_id, start.subagent_run_id)
-        case events.ReasoningMessageStart():
-            return events.ReasoningMessageEnd(start.message_id, start.subagent_run_id)
-        case events.ToolCallStart():
-            return events.ToolCallEnd(start.tool_call_id, start.subagent_run_id)
-        case _:
-            return events.SubagentError(start.subagent_run_id, message, code)

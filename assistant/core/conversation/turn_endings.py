@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +10,6 @@ from assistant.core.llm.protocol import ModelError
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.core.values.messages import Reply, ToolCall
-from assistant.core.values.untrusted import named
 
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -34,19 +32,18 @@ class TurnFailed(Exception):
         self.code = code
 
 
-def ask_approval(call: ToolCall, seconds: float, read: Sequence[str] = ()) -> events.Interrupt:
-    """The interrupt that asks a person to approve a call.
+def ask_approval(call: ToolCall, seconds: float, warning: str = "") -> events.Interrupt:
+    """Return the interrupt that asks a person to approve a call.
 
     Args:
         seconds: until it expires; 0 for never.
-        read: the sources of untrusted text that the model has read.
+        warning: what the person should know, as a sentence.
     """
-    warning = f" This conversation has read {named(read)}." if read else ""
     expires_at = datetime.now(UTC) + timedelta(seconds=seconds) if seconds else None
     return events.Interrupt(
         id=call.id,
         reason="tool_approval",
-        message=f"The assistant wants to call {call.name}.{warning} Is that all right?",
+        message=f"The assistant wants to call {call.name}. {warning + ' ' if warning else ''}Is that all right?",
         tool_call_id=call.id,
         response_schema=APPROVAL_SCHEMA,
         expires_at=expires_at.isoformat(timespec="seconds") if expires_at else None,
@@ -54,7 +51,7 @@ def ask_approval(call: ToolCall, seconds: float, read: Sequence[str] = ()) -> ev
 
 
 def cut_short(reply: Reply, message_id: str) -> Event | None:
-    """The `message.cut` event of an answer that was cut short; None for a complete one.
+    """Return the `message.cut` event of an answer that was cut short; None for a complete one.
 
     Raises:
         TurnFailed: the model reached its token limit before it wrote any text.

@@ -62,7 +62,7 @@ class Model(Protocol):
     """A model of some provider.
 
     `stream` yields deltas as they arrive and, last, exactly one `Reply`. It raises a `ModelError` if there is no
-    complete reply; the deltas until then stay valid as a partial answer. Deltas that arrive together are joined.
+    complete reply; the deltas until then are a partial answer. Deltas that arrive together are joined.
     Closing the iterator, or cancelling the task that reads it, ends the provider's request.
     """
 
@@ -88,19 +88,19 @@ class DirectModel(Protocol):
 
 
 def direct(model: Model) -> DirectModel | None:
-    """The model, if its own class is a `DirectModel`; else None.
+    """Return the model, if its own class is a `DirectModel`; else None.
 
-    A wrapper that forwards unknown attributes to another model is not: it may change what that model streams.
+    A wrapper that forwards unknown attributes to another model is not one: it may change what that model streams.
     """
     return cast(DirectModel, model) if hasattr(type(model), "stream_to") else None
 
 
 class ModelError(Exception):
-    """The provider gave no complete reply.
+    """The provider gave no complete reply. The message is safe to show to users: no key, address, prompt or traceback.
 
-    `code` is one of the run error codes (`provider_error`, `provider_rate_limited`, `provider_timeout`);
-    the text is safe to show to users: never a key, an address, a prompt or a traceback. `usage` is what the provider
-    had counted until then.
+    Attributes:
+        code: a run error code: `provider_error`, `provider_rate_limited` or `provider_timeout`.
+        usage: the tokens that the provider had counted until then.
     """
 
     def __init__(self, message: str, code: str = "provider_error") -> None:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 Mode = Literal["native", "tool", "prompt"]
 
 OUTPUT_TOOL = "give_answer"
-# The language's line ends at its own line break: over several, the search would go back once for each.
+# The white space after the language excludes line breaks: otherwise a run of empty lines would be searched repeatedly.
 _FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
@@ -33,7 +33,7 @@ class OutputType(Generic[T]):
     """The type of an answer: a pydantic model, a dataclass, a list, a union, or anything else pydantic validates.
 
     Providers require an object at the top level, so any other type is requested as `{"value": ...}`. An answer
-    without this wrapper is accepted, too.
+    without this wrapper is accepted too.
     """
 
     def __init__(self, output_type: type[T]) -> None:
@@ -49,15 +49,15 @@ class OutputType(Generic[T]):
         self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", getattr(output_type, "__name__", "answer"))[:64]
 
     def response_format(self) -> dict[str, Any]:
-        """The `response_format` for providers with structured output."""
+        """Return the `response_format` for providers with structured output."""
         return {"type": "json_schema", "json_schema": {"name": self.name, "schema": self.schema}}
 
     def instructions(self) -> str:
-        """The instruction for models without structured output."""
+        """Return the instruction for models without structured output."""
         return f"Answer with one JSON object and nothing else. Its JSON Schema:\n{json.dumps(self.schema)}"
 
     def tool(self) -> Tool:
-        """A tool whose arguments are the answer."""
+        """Return a tool whose arguments are the answer."""
 
         def give_answer(arguments: Mapping[str, Any]) -> str:
             return pydantic_core.to_json(self._dump(self._validate(arguments))).decode()
@@ -71,7 +71,7 @@ class OutputType(Generic[T]):
         )
 
     def parse(self, text: str) -> T:
-        """The value in a text, with or without a code fence. Raises `InvalidOutput`."""
+        """Return the value in a text, with or without a code fence. Raises `InvalidOutput`."""
         fenced = _FENCE.findall(text)
         if len(fenced) > 1:
             raise InvalidOutput("It has more than one code fence, and may mean either.")
@@ -82,7 +82,7 @@ class OutputType(Generic[T]):
         return self._validate(value)
 
     def parse_partial(self, text: str) -> T | None:
-        """The value of an incomplete text, or None while it is not valid yet."""
+        """Return the value of an incomplete text, or None while it is not valid yet."""
         try:
             value = coerce(pydantic_core.from_json(text, allow_partial="trailing-strings"), self.schema, self.schema)
             value = value["value"] if self._is_wrapped and isinstance(value, Mapping) else value
@@ -91,20 +91,20 @@ class OutputType(Generic[T]):
             return None
 
     def to_json(self, value: T) -> Any:
-        """The value as JSON values."""
+        """Return the value as JSON values."""
         return self._adapter.dump_python(value, mode="json")
 
     def _validate(self, value: Any) -> T:
         # In the strict form of a schema, null means that an optional field was left out.
         value = coerce(value, self.schema, self.schema)
-        is_whole = not self._is_wrapped or (isinstance(value, Mapping) and set(value) == {"value"})
-        if self._is_wrapped and is_whole:
+        has_wrapper = not self._is_wrapped or (isinstance(value, Mapping) and set(value) == {"value"})
+        if self._is_wrapped and has_wrapper:
             value = value["value"]
         try:
             # Through JSON, so that strings become dates and arrays tuples where the type requires it.
             return self._adapter.validate_json(pydantic_core.to_json(value))
         except ValidationError as exc:
-            missing = "" if is_whole else 'It is not an object with the one field "value". '
+            missing = "" if has_wrapper else 'It is not an object with the one field "value". '
             raise InvalidOutput(missing + sentence(exc, root="answer", limit=10)) from exc
 
     def _dump(self, value: T) -> Any:
@@ -120,14 +120,14 @@ class SchemaOutput(OutputType[Any]):
     """
 
     def __init__(self, schema: Mapping[str, Any], name: str = "answer") -> None:
-        found = dict(schema) if isinstance(schema, Mapping) else schema
-        mistake = schema_error(closed(found)) if isinstance(found, dict) else "the schema must be an object"
-        if mistake or found.get("type") != "object":
+        copy = dict(schema) if isinstance(schema, Mapping) else schema
+        mistake = schema_error(closed(copy)) if isinstance(copy, dict) else "the schema must be an object"
+        if mistake or copy.get("type") != "object":
             raise ValueError(mistake or 'the schema must have "type": "object"')
-        self.schema = found
-        self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(found.get("title") or name))[:64]
+        self.schema = copy
+        self.name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(copy.get("title") or name))[:64]
         self._is_wrapped = False
-        self._checker = HandWritten(found)
+        self._checker = HandWritten(copy)
 
     def parse_partial(self, text: str) -> Any:
         try:
@@ -157,8 +157,8 @@ def check_schema(schema: Any) -> dict[str, Any]:
     return SchemaOutput(schema).schema
 
 
-def output_of(wanted: Any) -> OutputType[Any]:
-    """The type of an answer, given as a type or as a JSON Schema. Raises `ValueError` for an invalid schema."""
-    if isinstance(wanted, OutputType):
-        return wanted
-    return SchemaOutput(wanted) if isinstance(wanted, Mapping) else OutputType(wanted)
+def output_of(output_type: Any) -> OutputType[Any]:
+    """Return the type of an answer, given as a type or as a JSON Schema. Raises `ValueError` for an invalid schema."""
+    if isinstance(output_type, OutputType):
+        return output_type
+    return SchemaOutput(output_type) if isinstance(output_type, Mapping) else OutputType(output_type)

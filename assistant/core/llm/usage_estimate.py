@@ -1,4 +1,4 @@
-"""Tokens of a model request: as the provider counted them, else estimated and marked as such."""
+"""Counts the tokens of a model request: as the provider reports them, else estimated and marked as such."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistant.toolkit import Tool
 
 @lru_cache(maxsize=2_000)
 def schema_tokens(tool: Tool) -> int:
-    """About how many tokens a tool adds to a request: its name, description and schema."""
+    """Estimate how many tokens a tool adds to a request: its name, description and schema."""
     return estimate_tokens(tool.name + tool.description + json.dumps(tool.parameters))
 
 
@@ -24,15 +24,20 @@ def estimate_usage(request: ModelRequest, characters: int) -> Usage:
 
 
 def usage_of(request: ModelRequest, reply: Reply) -> Usage:
-    """The usage of a request that was answered."""
+    """Return the usage of a request that was answered."""
     if reply.usage.total_tokens:
         return reply.usage
     characters = len(reply.text) + len(reply.reasoning) + sum(len(call.arguments) for call in reply.tool_calls)
     return estimate_usage(request, characters)
 
 
-def usage_of_cut(request: ModelRequest, characters: int, exc: BaseException) -> Usage | None:
-    """The usage of a request whose answer broke off after `characters`; None if it was refused before it began."""
+def usage_of_partial(request: ModelRequest, characters: int, exc: BaseException) -> Usage | None:
+    """Return the usage of a request whose answer broke off, or None if the provider refused it before it began.
+
+    Args:
+        characters: how many characters of the answer had arrived.
+        exc: the exception that ended the answer.
+    """
     if not isinstance(exc, ModelError):
         return estimate_usage(request, characters)
     if exc.usage.total_tokens:

@@ -28,13 +28,16 @@ class AnswerStream:
         self._failure: Exception | None = None
 
     def open(self, model: Model, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
-        """The model's answer, without the text that is passed to `on_text` as it arrives."""
+        """Return the model's answer, without the text that is passed to `on_text` as it arrives."""
         if self._on_text is None or (direct_model := direct(model)) is None:
             return model.stream(request)
         return direct_model.stream_to(self._pass_text, request)
 
     def events(self, delta: Delta) -> Iterable[Event]:
-        """The events of a delta, unless `on_text` takes it. Raises what `on_text` raised, also for an earlier delta."""
+        """Return the events of a delta; none if it was passed to `on_text`.
+
+        Raises what `on_text` has raised, for this delta or an earlier one.
+        """
         if isinstance(delta, TextDelta) and self._failure is None and self._pass_text(delta.text):
             return ()
         if self._failure is not None:

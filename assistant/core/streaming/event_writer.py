@@ -38,7 +38,7 @@ class EventWriter:
         return self._text_length + self._reasoning_length + sum(self._argument_lengths.values())
 
     def write(self, delta: Delta) -> Iterator[Event]:
-        """The events of one delta."""
+        """Yield the events of one delta."""
         match delta:
             case TextDelta(text=text):
                 yield from self._write_text(text)
@@ -48,14 +48,14 @@ class EventWriter:
                 yield from self._write_call(delta.index, delta.id, delta.name, delta.arguments)
 
     def text_event(self, text: str) -> Event | None:
-        """The event of more text if it is exactly one, as for nearly every delta; else None."""
+        """Return the event of further text if that needs exactly one, as it does for nearly every delta; else None."""
         if self._is_text_open and text and not self._is_reasoning_open:
             self._text_length += len(text)
             return events.TextMessageContent(self.message_id, text)
         return None
 
     def finish(self, reply: Reply) -> Iterator[Event]:
-        """The events of what the deltas left out, and the end of every open part."""
+        """Yield the events of what `reply` has beyond the deltas, and the end of every open part."""
         yield from self._write_reasoning(reply.reasoning[self._reasoning_length :])
         yield from self._write_text(reply.text[self._text_length :])
         for index, call in enumerate(reply.tool_calls):
@@ -69,7 +69,7 @@ class EventWriter:
             yield events.ToolCallEnd(call_id)
 
     def calls(self, reply: Reply) -> tuple[ToolCall, ...]:
-        """The reply's calls with the ids that their events have."""
+        """Return the reply's calls with the ids that their events have."""
         return tuple(
             ToolCall(self._calls[index], call.name, call.arguments) for index, call in enumerate(reply.tool_calls)
         )

@@ -1,9 +1,10 @@
-"""Decides whether a call may run now; if not, makes the outcome that the model and the audit get instead."""
+"""Decides whether a call may run now; if not, makes the outcome for the model and the audit."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from assistant.core.toolcalls.call_limits import CallLimiter
@@ -47,7 +48,10 @@ def check_call(
 
 
 def check_client_call(call: ToolCall, admission: Admission) -> ToolOutcome | None:
-    """The outcome of a client's call whose arguments are not a JSON object; else None: the client checks the rest."""
+    """Return an error outcome for a client's call whose arguments are not a JSON object; None for any other.
+
+    The client checks everything else.
+    """
     try:
         parse_arguments(call.arguments)
     except InvalidArguments as exc:
@@ -60,17 +64,16 @@ def _check(
 ) -> PlannedCall | ToolOutcome:
     tool = admission.tool
     if decision is not None and not decision.approved:
-        return _not_run(call, "declined", _declined(decision), admission)
+        return _not_run(call, "declined", _declined_sentence(decision), admission)
     refusal = limiter.admit(call, tool) if decision is None else None
     if refusal is not None:
         return _not_run(call, "refused", refusal, admission)
     if tool is None:
-        return _not_run(
-            call, "refused", f"There is no tool named {call.name!r}.{_alternatives(admission, context)}", admission
-        )
+        sentence = f"There is no tool named {call.name!r}.{_alternatives_sentence(admission, context)}"
+        return _not_run(call, "refused", sentence, admission)
     if admission.policy == "off" or not is_available(tool, context):
         why = f" {admission.outage}" if admission.outage else ""
-        sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives(admission, context)}"
+        sentence = f"The tool {call.name!r} may not be used now.{why}{_alternatives_sentence(admission, context)}"
         return _not_run(call, "refused", sentence, admission)
     if decision is not None and decision.response is not None:
         return ToolOutcome(call, "ok", decision.response, rule="A person answered in the tool's place.")
@@ -81,7 +84,7 @@ def _check(
     except InvalidArguments as exc:
         return _not_run(call, "error", str(exc), admission)
     if decision is None and _needs_approval(tool, admission, arguments, context):
-        return _not_run(call, "awaiting_approval", "", admission)
+        return replace(_not_run(call, "awaiting_approval", "", admission), warning=admission.warning)
     return PlannedCall(call, tool, admission, arguments, decision)
 
 
@@ -95,7 +98,7 @@ def _not_run(call: ToolCall, status: Status, sentence: str, admission: Admission
     return ToolOutcome(call, status, sentence, error=sentence, rule=admission.rule)
 
 
-def _alternatives(admission: Admission, context: ToolContext) -> str:
+def _alternatives_sentence(admission: Admission, context: ToolContext) -> str:
     names = ", ".join(name for name in admission.callable_names if _may_be_called(admission.tools.get(name), context))
     return f" Tools that may be called now: {names}." if names else " No tools may be called now."
 
@@ -110,6 +113,15 @@ def _may_be_called(tool: Tool | None, context: ToolContext) -> bool:
         return False
 
 
-def _declined(decision: Decision) -> str:
+def _declined_sentence(decision: Decision) -> str:
     reason = decision.reason.strip().rstrip(".")
     return f"Not run: the user declined this call{f' ({reason})' if reason else ''}. Do not call it again unasked."
+
+
+def as_offered(tool: Tool, context: ToolContext) -> Tool | None:
+    """The tool with its description for this context; None if it is not available."""
+    try:
+        return tool.for_context(context)
+    except Exception:
+        logger.exception("Tool %s could not say whether it is available", tool.name, extra=log_extra(context))
+        return None

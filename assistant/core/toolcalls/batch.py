@@ -22,7 +22,7 @@ __all__ = ["Admission", "Batch", "CallEnvironment", "Decision", "Journal", "Plan
 
 logger = logging.getLogger(__name__)
 
-# For a cancelled tool to clean up.
+# How long a cancelled tool may take to clean up.
 CANCEL_SECONDS = 5.0
 # The error of a sub-agent that was stopped.
 STOPPED = "Stopped before it had an answer."
@@ -34,17 +34,19 @@ class Batch:
 
     Args:
         decisions: a person's decisions on calls that waited for approval, by call id; None if none was requested.
-        undecided: the decision on calls that waited and have none; None to leave them waiting.
-        is_rest: other calls of the reply already have results.
-        read: the sources of untrusted text that the model has read.
+        undecided: the decision on waiting calls that are not in `decisions`; None to leave them waiting.
+        has_earlier_results: whether other calls of the same reply, not in this batch, already have results.
+
+    Attributes:
+        outcomes: the outcome of each call that has one, by call id.
+        client_calls: the calls that the client has to run.
     """
 
     calls: Sequence[ToolCall]
     environment: CallEnvironment
     decisions: Mapping[str, Decision] | None = None
     undecided: Decision | None = NO_DECISION
-    is_rest: bool = False
-    read: tuple[str, ...] = ()
+    has_earlier_results: bool = False
     outcomes: dict[str, ToolOutcome] = field(default_factory=dict)
     client_calls: list[ToolCall] = field(default_factory=list)
 
@@ -57,19 +59,19 @@ class Batch:
         self._is_recorded = False
 
     @property
-    def awaiting(self) -> list[ToolCall]:
-        """The calls that a person must approve."""
-        return [outcome.call for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
+    def awaiting(self) -> list[ToolOutcome]:
+        """The outcomes of calls that a person must approve."""
+        return [outcome for outcome in self.outcomes.values() if outcome.status == "awaiting_approval"]
 
     @property
     def direct(self) -> list[str] | None:
-        """The results that are the turn's answer: if all tools of the batch are `return_direct`, and all succeeded.
+        """The results, if they are the turn's answer: all tools of the batch are `return_direct`, and all succeeded.
 
-        None otherwise, and where the results are only white space.
+        None otherwise, and if the results are only white space.
         """
         outcomes = self.outcomes.values()
-        if self.is_rest or self.client_calls:
-            # A conversation does not show whether the tools with earlier results succeeded.
+        if self.has_earlier_results or self.client_calls:
+            # Stored results do not show whether their tools succeeded.
             return None
         if not outcomes or not all(o.return_direct and o.status == "ok" for o in outcomes):
             return None
@@ -77,9 +79,12 @@ class Batch:
         return results if "".join(results).strip() else None
 
     async def run(self) -> AsyncGenerator[Event, None]:
-        """Run the batch. However it ends, the journal gets an outcome of every call that was started."""
+        """Run the batch, once, and yield its events.
+
+        However it ends, the journal gets an outcome of every call that was started.
+        """
         log_operation(logger, self.environment.context, "A batch of %d tool calls", len(self.calls))
-        admissions = await self.environment.toolset.admit(self.calls, self.read)
+        admissions = await self.environment.toolset.admit(self.calls, self.environment.transcript.read)
         for call, admission in zip(self.calls, admissions, strict=True):
             self._plan(call, admission)
         tasks: list[asyncio.Task[None]] = []
@@ -87,8 +92,8 @@ class Batch:
             if self._planned:
                 for outcome in (await self.environment.journal.starting(tuple(self._planned))).values():
                     self._settle(outcome)
-            planned = [work for work in self._planned if work.call.id not in self.outcomes]
-            tasks = self._start(planned)
+            to_run = [planned for planned in self._planned if planned.call.id not in self.outcomes]
+            tasks = self._start(to_run)
             for event in self._settled():
                 yield event
             for event in self._results_in_order():
@@ -112,7 +117,7 @@ class Batch:
             await self._stop(tasks)
 
     def _plan(self, call: ToolCall, admission: Admission) -> None:
-        """Sort a call: to be run, refused, waiting for approval, or for the client to run."""
+        """Add a call to those that run or to those for the client, or settle it: refused, or waiting for approval."""
         environment = self.environment
         if admission.tool is None and call.name in environment.client_tools and self.decisions is None:
             if (refused := check_client_call(call, admission)) is None:
@@ -134,42 +139,47 @@ class Batch:
         else:
             self._settle(checked)
 
-    def _start(self, planned: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
+    def _start(self, to_run: Sequence[PlannedCall]) -> list[asyncio.Task[None]]:
         limit = asyncio.Semaphore(self.environment.parallel)
         tasks: list[asyncio.Task[None]] = []
         barrier: list[asyncio.Task[None]] = []
-        for work in planned:
-            after = list(tasks) if work.tool.barrier else list(barrier)
-            task = asyncio.create_task(self._work(work, limit, after), name=f"tool-{work.tool.name}")
+        for planned in to_run:
+            after = list(tasks) if planned.tool.barrier else list(barrier)
+            task = asyncio.create_task(self._run_call(planned, limit, after), name=f"tool-{planned.tool.name}")
             tasks.append(task)
-            if work.tool.barrier:
+            if planned.tool.barrier:
                 barrier = [task]
         return tasks
 
-    async def _work(self, work: PlannedCall, limit: asyncio.Semaphore, after: Sequence[asyncio.Task[None]]) -> None:
+    async def _run_call(
+        self, planned: PlannedCall, limit: asyncio.Semaphore, after: Sequence[asyncio.Task[None]]
+    ) -> None:
         if after:
             await asyncio.wait(after)
         async with limit:
-            log_operation(logger, self.environment.context, "Tool %s begins, call %s", work.tool.name, work.call.id)
-            self._queue.put_nowait(Custom("tool.started", {"toolCallId": work.call.id, "name": work.tool.name}))
-            began = time.perf_counter()
-            blank = ToolOutcome(
-                work.call, "cancelled", "The tool was cancelled.", rule=work.rule, started_at=datetime.now(UTC)
+            log_operation(
+                logger, self.environment.context, "Tool %s begins, call %s", planned.tool.name, planned.call.id
             )
-            outcome = blank
+            self._queue.put_nowait(Custom("tool.started", {"toolCallId": planned.call.id, "name": planned.tool.name}))
+            began = time.perf_counter()
+            initial = ToolOutcome(
+                planned.call, "cancelled", "The tool was cancelled.", rule=planned.rule, started_at=datetime.now(UTC)
+            )
+            outcome = initial
             try:
-                outcome = await run_call(work, blank, self.environment, self._queue.put_nowait)
+                outcome = await run_call(planned, initial, self.environment, self._queue.put_nowait)
                 # What the tool itself has declared, and what the assistants that it asked have read, come on top.
-                self.environment.transcript.mark_result(work.call.id, outcome.sources)
-                outcome = replace(outcome, sources=self.environment.transcript.sources_of_result(work.call.id))
+                self.environment.transcript.mark_result(planned.call.id, outcome.sources)
+                outcome = replace(outcome, sources=self.environment.transcript.sources_of_result(planned.call.id))
                 if outcome.media:
-                    files = await self.environment.journal.keep(work.call, outcome.media)
+                    files = await self.environment.journal.keep(planned.call, outcome.media)
                     outcome = replace(outcome, files=tuple(files))
             finally:
                 duration = round((time.perf_counter() - began) * 1000)
                 self._queue.put_nowait(replace(outcome, duration_ms=duration))
 
     def _settle(self, outcome: ToolOutcome) -> None:
+        """Store the outcome of a call, and record its result in the transcript."""
         outcome = self._add_outcome(outcome)
         ending = outcome.call.id, outcome.status, outcome.duration_ms
         log_operation(logger, self.environment.context, "Call %s: %s after %d ms", *ending)
@@ -185,16 +195,16 @@ class Batch:
         return cleaned
 
     def _settled(self) -> list[Event]:
-        """`tool.finished` of the calls that have an outcome without having run."""
+        """Return the `tool.finished` events of the calls that have an outcome without having run."""
         return [_finished(outcome) for outcome in self.outcomes.values() if outcome.status != "awaiting_approval"]
 
     def _results_in_order(self) -> list[Event]:
-        """The results that can be sent now: each call's only after those before it."""
+        """Return the result events that can be sent now: the result of a call follows those of all earlier calls."""
         events: list[Event] = []
-        waiting = {call.id for call in self.client_calls}
+        client_call_ids = {call.id for call in self.client_calls}
         for call in self.calls:
             outcome = self.outcomes.get(call.id)
-            if call.id in self._sent or call.id in waiting:
+            if call.id in self._sent or call.id in client_call_ids:
                 continue
             if outcome is None:
                 break
@@ -226,13 +236,13 @@ class Batch:
                 outcome = self._add_outcome(item)
                 if outcome.status != "cancelled":
                     self.environment.transcript.record_result(outcome.call.id, outcome.content, outcome.sources)
-        for work in self._planned:
-            self.outcomes.setdefault(work.call.id, ToolOutcome(work.call, "cancelled", rule=work.rule))
+        for planned in self._planned:
+            self.outcomes.setdefault(planned.call.id, ToolOutcome(planned.call, "cancelled", rule=planned.rule))
         self.environment.transcript.sub_agents.stop(STOPPED)
         try:
             await self._record()
         except Exception:
-            # Raised, it would hide the exception that ended the batch.
+            # If it were raised, it would hide the exception that ended the batch.
             context = self.environment.context
             logger.exception("The outcomes of run %s could not be recorded", context.run_id, extra=log_extra(context))
 

@@ -10,8 +10,8 @@ from assistant.core.values.messages import ToolCall, Usage
 from assistant.core.values.pricing import MILLIONTHS
 from assistant.toolkit import Tool
 
-# Identical calls in one run: from the third on they are refused, the fifth ends the run.
-REFUSED_REPEAT = 3
+# Of identical calls in one run, the third and later ones are refused, and the fifth ends the run.
+FIRST_REFUSED_REPEAT = 3
 LAST_REPEAT = 5
 
 
@@ -20,7 +20,7 @@ class CallLimiter:
 
     Args:
         tool_calls: how many calls the run may make; 0 for any number.
-        calls_per_tool: how many of one tool; 0 for any number. A tool's own `max_calls` can be lower.
+        calls_per_tool: how many calls of each tool; 0 for any number. A tool's own `max_calls` can be lower.
 
     Attributes:
         stop: why the run must end after this batch; empty while it need not.
@@ -42,16 +42,16 @@ class CallLimiter:
         self._by_tool[call.name] += 1
         canonical = call.canonical
         self._identical[canonical] += 1
-        same = self._identical[canonical]
+        repeats = self._identical[canonical]
         if self._limit and self._total > self._limit:
             self.stop = self.stop or f"This run has reached its limit of {self._limit} tool calls."
-        elif same >= LAST_REPEAT:
-            self.stop = self.stop or f"The model called the tool {call.name!r} with the same arguments {same} times."
+        elif repeats >= LAST_REPEAT:
+            self.stop = self.stop or f"The model called the tool {call.name!r} with the same arguments {repeats} times."
         if self.stop:
             return f"Not run: {self.stop}"
-        if same >= REFUSED_REPEAT:
+        if repeats >= FIRST_REFUSED_REPEAT:
             return (
-                f"Not run: you have called {call.name!r} with these same arguments {same - 1} times already. "
+                f"Not run: you have called {call.name!r} with these same arguments {repeats - 1} times already. "
                 "Use the results you have, or do something else."
             )
         limits = [limit for limit in (self._per_tool, tool.max_calls if tool else None) if limit]
@@ -59,16 +59,16 @@ class CallLimiter:
             return f"Not run: {call.name!r} may be called {min(limits)} times in one run. Answer with what you have."
         return None
 
-    def check_budget(self, spent: Usage, limits: Limits, allowances: Iterable[Allowance]) -> None:
-        """Set `stop` once the run has used up its tokens or its cost, its own limits' or those of a shared quota."""
-        for own in allowances:
-            if _is_over(spent, own):
-                self.stop, self.code = own.sentence, "quota_exceeded"
-        if limits.tokens and spent.total_tokens >= limits.tokens:
+    def check_budget(self, usage: Usage, limits: Limits, allowances: Iterable[Allowance]) -> None:
+        """Set `stop` if the tokens or the cost have reached a limit of the run, or what is left of a shared quota."""
+        for allowance in allowances:
+            if _is_used_up(usage, allowance):
+                self.stop, self.code = allowance.sentence, "quota_exceeded"
+        if limits.tokens and usage.total_tokens >= limits.tokens:
             self.stop = self.stop or f"This run has reached its limit of {limits.tokens} tokens."
-        if limits.cost and spent.cost >= limits.cost:
+        if limits.cost and usage.cost >= limits.cost:
             self.stop = self.stop or f"This run has reached its limit of {limits.cost / MILLIONTHS:.4g} of cost."
 
 
-def _is_over(spent: Usage, left: Allowance) -> bool:
-    return bool((left.tokens and spent.total_tokens >= left.tokens) or (left.cost and spent.cost >= left.cost))
+def _is_used_up(usage: Usage, left: Allowance) -> bool:
+    return bool((left.tokens and usage.total_tokens >= left.tokens) or (left.cost and usage.cost >= left.cost))

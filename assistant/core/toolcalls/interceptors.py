@@ -35,7 +35,7 @@ class Invocation:
     context: ToolContext = field(repr=False)
 
     def parsed(self) -> dict[str, Any]:
-        """The validated arguments as keywords of the handler. Raises `InvalidArguments`."""
+        """Return the validated arguments as keywords of the handler. Raises `InvalidArguments`."""
         return self.tool.check(self.arguments)
 
 
@@ -49,7 +49,7 @@ async def invoke(invocation: Invocation, interceptors: Sequence[ToolInterceptor]
     """Run a tool with interceptors around it. Raises what they or the tool raise."""
     call: CallTool = _run
     for interceptor in reversed(interceptors):
-        call = partial(_step, interceptor, call)
+        call = partial(_call_interceptor, interceptor, call)
     return await call(invocation)
 
 
@@ -57,8 +57,8 @@ async def _run(invocation: Invocation) -> ToolResult:
     return await invocation.tool.call(invocation.arguments, invocation.context)
 
 
-async def _step(interceptor: ToolInterceptor, following: CallTool, invocation: Invocation) -> ToolResult:
-    return await interceptor(invocation, following)
+async def _call_interceptor(interceptor: ToolInterceptor, next_handler: CallTool, invocation: Invocation) -> ToolResult:
+    return await interceptor(invocation, next_handler)
 
 
 class InterceptedModel:
@@ -90,12 +90,14 @@ class InterceptedModel:
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
         ask: AskModel = self._model.stream
         for interceptor in reversed(self._interceptors):
-            ask = partial(_ask, interceptor, ask)
+            ask = partial(_ask_interceptor, interceptor, ask)
         return ask(request)
 
 
-def _ask(interceptor: ModelInterceptor, following: AskModel, request: ModelRequest) -> AsyncIterator[Delta | Reply]:
-    return interceptor(request, following)
+def _ask_interceptor(
+    interceptor: ModelInterceptor, ask: AskModel, request: ModelRequest
+) -> AsyncIterator[Delta | Reply]:
+    return interceptor(request, ask)
 
 
 async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
@@ -123,11 +125,11 @@ async def log_calls(invocation: Invocation, call: CallTool) -> ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class _CachedResult:
-    """A cached result, valid for exactly these circumstances."""
+    """A cached result; it is used only if the values that the tool can read are still equal to `inputs`."""
 
     result: ToolResult
-    circumstances: tuple[Any, ...]
-    # A reference, so that no other object gets the ids that are in the key.
+    inputs: tuple[Any, ...]
+    # Keeps the objects alive whose ids are in the key, so that no other object gets these ids.
     tool: Tool
 
 
@@ -147,23 +149,26 @@ class Cache:
         tool, context = invocation.tool, invocation.context
         if not (tool.idempotent and tool.read_only):
             return await call(invocation)
-        # Everything a tool can see must be equal; plain values among it, such as a tenant's name, are part of the key.
-        circumstances = (dict(context.extra), context.config, dict(context.secrets), tool.parameters)
-        plain = frozenset(item for item in context.extra.items() if isinstance(item[1], str | int))
-        # The text, since different values can have one `repr`: secrets, long fractions, fields without `repr`.
+        # Everything that a tool can read must be equal. What is hashable is part of the key; the rest is compared.
+        inputs = (dict(context.extra), context.config, dict(context.secrets), tool.parameters)
+        hashable_extra = frozenset(item for item in context.extra.items() if isinstance(item[1], str | int))
+        # The JSON text: different values can have the same `repr`, such as secrets, or fields that `repr` leaves out.
         arguments = parse_arguments(invocation.arguments).text
-        key = (*_identity(tool), context.tenant, context.user, context.assistant, plain, arguments)
+        key = (*_identity(tool), context.tenant, context.user, context.assistant, hashable_extra, arguments)
         found = self._results.get(key)
-        if found is not None and found.circumstances == circumstances:
+        if found is not None and found.inputs == inputs:
             return found.result
         result = await call(invocation)
         if not result.is_error:
-            self._results[key] = _CachedResult(result, circumstances, tool)
+            self._results[key] = _CachedResult(result, inputs, tool)
         return result
 
 
 def _identity(tool: Tool) -> tuple[int, ...]:
-    """Identifies what a tool runs and how its result is converted; names and functions alone can be equal."""
+    """Return a key for what a tool runs and how its result is converted.
+
+    Bound methods of different objects have the same name and function, so the object is part of the key.
+    """
     handler = tool.handler
     function, owner = getattr(handler, "__func__", handler), getattr(handler, "__self__", None)
     return id(function), id(owner), id(tool.result_converter)
@@ -187,36 +192,36 @@ class Redact:
         try:
             result = await call(invocation)
         except ToolError as exc:
-            sentence = self._hidden(str(exc))
+            sentence = self._redact(str(exc))
             if sentence == str(exc):
                 raise
             raise ToolError(sentence) from exc
-        content = self._hidden(result.content)
+        content = self._redact(result.content)
         return replace(
             result,
             content=content,
             full=result.full if content == result.content else "",
-            display=self._hidden_within(result.display),
-            value=self._hidden_within(result.value),
+            display=self._redact_value(result.display),
+            value=self._redact_value(result.value),
             media=tuple(
-                replace(one, name=self._hidden(one.name), description=self._hidden(one.description))
+                replace(one, name=self._redact(one.name), description=self._redact(one.description))
                 for one in result.media
             ),
         )
 
-    def _hidden(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         for pattern in self._patterns:
             text = pattern.sub(self._mark, text)
         return text
 
-    def _hidden_within(self, value: Any) -> Any:
-        """A JSON value with matches in its strings and numbers replaced; values of other types are never shown."""
+    def _redact_value(self, value: Any) -> Any:
+        """Return a JSON value with matches in its strings and numbers replaced."""
         if isinstance(value, dict):
-            return {self._hidden_within(key): self._hidden_within(item) for key, item in value.items()}
+            return {self._redact_value(key): self._redact_value(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self._hidden_within(item) for item in value]
+            return [self._redact_value(item) for item in value]
         if isinstance(value, str):
-            return self._hidden(value)
-        if isinstance(value, int | float) and self._hidden(str(value)) != str(value):
+            return self._redact(value)
+        if isinstance(value, int | float) and self._redact(str(value)) != str(value):
             return self._mark
         return value

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from assistant.core.conversation.sub_agent_transcripts import SubAgentRun
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import InvalidTool, Media, Registry, Tool, ToolContext
 from assistant.toolkit.validation_errors import sentence
 
@@ -21,15 +22,17 @@ Status = Literal["ok", "error", "refused", "timeout", "cancelled", "awaiting_app
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The policy for one call at this moment.
+    """Whether one call is allowed at this moment, and what the tool needs for it.
 
     Attributes:
-        tool: None if there is none of that name.
+        tool: None if there is no tool with that name.
+        policy: "on" to run the call, "ask" to run it after a person's approval, "off" to refuse it.
         rule: the rule that decided, as a sentence for the audit.
         config: the tool's settings.
-        callable_names: the tools that may be called instead, if they are available.
-        tools: the tools of these names; each decides itself whether it is available.
+        callable_names: names of the permitted tools, which are suggested to the model if this call is refused.
+        tools: the tools with these names; those that are not available in the context are not suggested.
         outage: why a permitted tool cannot be used at present, as a sentence for the model; empty if it can.
+        warning: what a person who is asked should know, as a sentence.
     """
 
     tool: Tool | None
@@ -40,6 +43,7 @@ class Admission:
     callable_names: tuple[str, ...] = ()
     tools: Mapping[str, Tool] = field(default_factory=dict, repr=False)
     outage: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Decision:
     """A person's decision on a call that waited for approval.
 
     Attributes:
-        edited_arguments: replace the model's.
+        edited_arguments: used instead of the model's arguments.
         reason: why the call was declined; the model reads it.
         response: the result of the call; the tool is then not run.
     """
@@ -97,13 +101,14 @@ class ToolOutcome:
         display: what a page shows.
         error: what went wrong, for the audit.
         full: the whole text of a `content` that was cut.
-        ends_run: the failure ends the run, as the tool's `on_error` demands.
+        ends_run: whether the failure ends the run, because of the `on_error` of the tool or the assistant.
         media: the files that the tool returned.
-        files: how clients get them (`name`, `mediaType`, `size`, `url`).
+        files: the same files as clients get them (`name`, `mediaType`, `size`, `url`).
         agent: the sub-agent that made the call; empty for the run's own assistant.
         sub_agents: the runs of sub-agents that the call started.
-        quota: why the call was not run, if a quota is used up; this ends the run.
+        quota: if a quota is used up: the sentence that says so. The call was not run, and the run ends.
         sources: where untrusted text in `content` came from.
+        warning: what a person who is asked should know, as a sentence.
     """
 
     call: ToolCall
@@ -124,19 +129,20 @@ class ToolOutcome:
     sub_agents: tuple[SubAgentRun, ...] = field(default=(), repr=False)
     quota: str = ""
     sources: tuple[str, ...] = ()
+    warning: str = ""
 
 
 class Toolset(Protocol):
     """The tools of a run, and the policy for calling them."""
 
     async def offered(self) -> Sequence[Tool]:
-        """The tools to offer; called before every request to the model."""
+        """Return the tools to offer; called before every request to the model."""
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
-        """The policy for each call, in their order; called for every batch.
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        """Return the policy for each call, in their order; called for every batch.
 
         Args:
-            read: the sources of untrusted text that the model has read.
+            read: the untrusted text that the model has read.
         """
 
 
@@ -151,19 +157,19 @@ class Journal(Protocol):
         """
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
-        """Store the files of a call that has just ended; returns how clients get them."""
+        """Store the files of a call that has just ended, and return them as clients get them."""
 
     async def finished(self, outcomes: Sequence[ToolOutcome]) -> None:
         """Record the outcomes of a batch, including calls that were not run."""
 
 
 def describe_media(media: Sequence[Media]) -> list[dict[str, Any]]:
-    """Files as clients see them, without a URL."""
+    """Return files as clients get them, without a URL."""
     return [{"name": one.name, "mediaType": one.media_type, "size": len(one.data)} for one in media]
 
 
 class NullJournal:
-    """Records nothing."""
+    """A `Journal` that records nothing."""
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
         return {}
@@ -179,7 +185,7 @@ class FixedToolset:
     """A toolset that never changes, with all tools switched on.
 
     Args:
-        configs: the settings of tools, by tool name, as values or mappings; default each tool's own defaults.
+        configs: the settings of tools, by tool name, as values or mappings; the default is each tool's defaults.
         secrets: the secrets that tools declare, by tool name and then by secret name.
 
     Raises:
@@ -200,7 +206,7 @@ class FixedToolset:
     async def offered(self) -> Sequence[Tool]:
         return list(self._tools.values())
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         return [self._admission(self._tools.get(call.name)) for call in calls]
 
     def _admission(self, tool: Tool | None) -> Admission:

@@ -11,13 +11,15 @@ EFFECT_UNKNOWN = (
 
 
 def replayed(work: PlannedCall, earlier: ToolOutcome | None) -> ToolOutcome | None:
-    """The outcome of a call that is not run again; None if it is to run.
+    """Return the outcome of a call that must not run again; None if it must run.
 
     A call that ended keeps its outcome. One that was interrupted runs again if its tool is idempotent or read-only;
     otherwise the model reads that its effect is unknown.
 
     Args:
-        earlier: the outcome of the same call (by run and call id) before; "cancelled" if it never ended.
+        work: the call that is about to run.
+        earlier: the outcome of the same call (the same run and call id) before the interruption; its status is
+            "cancelled" if the call never ended. None if the call was never started.
     """
     if earlier is None or earlier.status == "awaiting_approval":
         return None

@@ -1,4 +1,4 @@
-"""Runs one admitted tool call within its timeout; whatever happens becomes an outcome."""
+"""Runs one admitted tool call within its timeout, and turns its result or its exception into an outcome."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CallEnvironment:
         parallel: how many calls run at once.
         default_timeout: in seconds, for tools that set none.
         can_ask, interceptors, on_error, observe: as in `Plan` and its settings.
-        turn_messages: the user's message and what followed it before this run; the transcript has the rest.
+        turn_messages: the last user message and what followed it before this run; `transcript` has the run's own.
     """
 
     toolset: Toolset
@@ -60,7 +60,7 @@ class CallEnvironment:
 
 @dataclass(frozen=True)
 class ParentRun:
-    """The run that a running tool belongs to; sub-agents send their events and count their tokens through it."""
+    """The run that a tool call belongs to; its sub-agents emit their events and count their tokens there."""
 
     emit: Emit
     environment: CallEnvironment
@@ -69,42 +69,42 @@ class ParentRun:
 current_parent: ContextVar[ParentRun] = ContextVar("current_parent")
 
 
-async def run_call(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment, emit: Emit) -> ToolOutcome:
+async def run_call(planned: PlannedCall, initial: ToolOutcome, environment: CallEnvironment, emit: Emit) -> ToolOutcome:
     """Run one tool once.
 
     Args:
-        blank: an outcome with the fields that are known beforehand.
+        initial: the outcome as far as it is known before the call; it becomes the result with the rest filled in.
         emit: called with the events of the tool's progress.
 
     Raises:
         CancelledError: the call was cancelled.
     """
-    tool = work.tool
+    tool = planned.tool
     if tool.untrusted or tool.open_world:
         # Also of errors, whose text may come from outside too.
-        blank = replace(blank, sources=(tool.title or tool.name,))
+        initial = replace(initial, sources=(tool.title or tool.name,))
     seconds = min(
         environment.default_timeout if tool.timeout is None else tool.timeout, environment.deadline.remaining()
     )
     current_parent.set(ParentRun(emit, environment))
-    edited = f"(The user changed the arguments to {work.arguments_text})\n" if work.is_edited else ""
+    edited = f"(The user changed the arguments to {planned.arguments_text})\n" if planned.is_edited else ""
     try:
         async with asyncio.timeout(seconds if math.isfinite(seconds) else None) as limit:
-            invocation = Invocation(tool, work.arguments, _context(work, environment, seconds, emit))
+            invocation = Invocation(tool, planned.arguments, _context(planned, environment, seconds, emit))
             result = await invoke(invocation, environment.interceptors)
     except ToolError as exc:
-        return replace(blank, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
+        return replace(initial, status="error", content=edited + (str(exc) or "The tool failed."), error=str(exc))
     except (Exception, SystemExit) as exc:
         if isinstance(exc, TimeoutError) and limit.expired():
             sentence = f"The tool {tool.name!r} took longer than {seconds:.3g} seconds and was stopped."
-            return replace(blank, status="timeout", content=sentence, error=sentence)
-        return _crashed(work, blank, environment, exc)
+            return replace(initial, status="timeout", content=sentence, error=sentence)
+        return _unexpected_failure(planned, initial, environment, exc)
     return replace(
-        blank,
+        initial,
         status="error" if result.is_error else "ok",
         content=edited + result.content,
         display=_displayable(
-            work, environment.context, _shown(result) if edited and result.display is None else result.display
+            planned, environment.context, _display_of(result) if edited and result.display is None else result.display
         ),
         media=result.media,
         full=result.full,
@@ -113,20 +113,22 @@ async def run_call(work: PlannedCall, blank: ToolOutcome, environment: CallEnvir
     )
 
 
-def _shown(result: ToolResult) -> Any:
-    """What a page shows of a result to which the model reads a note about edited arguments."""
+def _display_of(result: ToolResult) -> Any:
+    """Return what a page shows of a result to which the model reads a note about edited arguments."""
     try:
         return pydantic_core.from_json(result.content)
     except ValueError:
         return result.content
 
 
-def _crashed(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment, exc: BaseException) -> ToolOutcome:
+def _unexpected_failure(
+    planned: PlannedCall, initial: ToolOutcome, environment: CallEnvironment, exc: BaseException
+) -> ToolOutcome:
     error_id = uuid.uuid4().hex[:12]
     context = environment.context
     logger.error(
         "Tool %s failed in run %s of tenant %s [%s]",
-        work.tool.name,
+        planned.tool.name,
         context.run_id,
         context.tenant.slug,
         error_id,
@@ -134,28 +136,28 @@ def _crashed(work: PlannedCall, blank: ToolOutcome, environment: CallEnvironment
         extra=log_extra(context),
     )
     return replace(
-        blank,
+        initial,
         status="error",
         content=f"The tool failed (error id {error_id}).",
         error=f"{type(exc).__name__} (error id {error_id})",
         error_id=error_id,
-        ends_run="raise" in (work.tool.on_error, environment.on_error),
+        ends_run="raise" in (planned.tool.on_error, environment.on_error),
     )
 
 
-def _displayable(work: PlannedCall, context: ToolContext, display: Any) -> Any:
-    """The tool's `display` as JSON values; None if it has none or cannot be serialised."""
+def _displayable(planned: PlannedCall, context: ToolContext, display: Any) -> Any:
+    """Return the tool's `display` as JSON values; None if it has none or cannot be serialised."""
     if display is None:
         return None
     try:
         return pydantic_core.to_jsonable_python(display, fallback=str, inf_nan_mode="null")
     except Exception:  # a value's `__str__` may raise anything
-        logger.exception("What tool %s has to show cannot be sent", work.tool.name, extra=log_extra(context))
+        logger.exception("What tool %s has to show cannot be sent", planned.tool.name, extra=log_extra(context))
         return None
 
 
-def _context(work: PlannedCall, environment: CallEnvironment, seconds: float, emit: Emit) -> ToolContext:
-    call_id = work.call.id
+def _context(planned: PlannedCall, environment: CallEnvironment, seconds: float, emit: Emit) -> ToolContext:
+    call_id = planned.call.id
 
     async def report(done: float, total: float | None, message: str) -> None:
         value: dict[str, Any] = {"toolCallId": call_id, "done": done}
@@ -171,8 +173,8 @@ def _context(work: PlannedCall, environment: CallEnvironment, seconds: float, em
         idempotency_key=f"{environment.context.thread_id}:{call_id}",
         deadline=datetime.now(UTC) + timedelta(seconds=seconds) if math.isfinite(seconds) else None,
         history=(*environment.turn_messages, *environment.transcript.messages),
-        config=work.admission.config,
-        secrets=work.admission.secrets,
+        config=planned.admission.config,
+        secrets=planned.admission.secrets,
         progress=report,
         untrusted=partial(environment.transcript.mark_result, call_id),
     )

@@ -1,4 +1,4 @@
-"""Tool search: with a large catalogue the model is offered a search tool, and the tools that it has found."""
+"""Tool search: instead of a large catalogue, the model is offered a search tool and the tools that it has found."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from assistant.core.toolcalls.protocols import Admission, Toolset
 from assistant.core.values.messages import ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool, ToolContext
 from assistant.toolkit.logs import log_operation
 
@@ -24,7 +25,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W\d_{_UNSPACED}]+|\d+")
 _LETTER = re.compile(f"[{_UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ENDINGS = ("ings", "ing", "ies", "es", "ed", "s", "y")
-# Words of other alphabets are compared by so many letters: the rest is mostly inflection.
+# Words with letters beyond ASCII are compared by this many letters: the rest is mostly inflection.
 _STEM = 5
 
 
@@ -36,7 +37,7 @@ class SearchingToolset:
     Args:
         threshold: up to this many tools all are offered, without a search tool.
         limit: how many tools one search finds.
-        always: names of tools that are offered without a search.
+        always: names of tools that are always offered.
     """
 
     def __init__(self, toolset: Toolset, *, threshold: int = 30, limit: int = 6, always: Sequence[str] = ()) -> None:
@@ -56,7 +57,7 @@ class SearchingToolset:
             self._search = self._search_tool()
         return [self._search, *(tool for tool in self._catalogue if tool.name in self._shown)]
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         admissions = await self._toolset.admit(calls, read)
         search = self._search
         return [
@@ -86,21 +87,19 @@ class SearchingToolset:
 
 
 def find_tools(query: str, tools: Sequence[Tool], *, limit: int = 6) -> list[Tool]:
-    """The tools whose names, descriptions and parameters match the query best, best first; rare words weigh more."""
+    """Return the tools whose names, descriptions and parameters match the query, best first; rare words weigh more."""
     documents = [_words_of(tool) for tool in tools]
-    in_how_many = Counter(word for document in documents for word in document)
+    counts = Counter(word for document in documents for word in document)
     scores = [
-        sum(
-            document[word] * math.log(1 + len(tools) / in_how_many[word]) for word in set(_words(query)) & set(document)
-        )
+        sum(document[word] * math.log(1 + len(tools) / counts[word]) for word in set(_words(query)) & set(document))
         for document in documents
     ]
-    ranked = sorted(range(len(tools)), key=lambda place: -scores[place])
-    return [tools[place] for place in ranked[:limit] if scores[place] > 0]
+    ranked = sorted(range(len(tools)), key=lambda index: -scores[index])
+    return [tools[index] for index in ranked[:limit] if scores[index] > 0]
 
 
 def _words_of(tool: Tool) -> dict[str, float]:
-    """The words of a tool's name, description and parameters, with their weights."""
+    """Return the words of a tool's name, description and parameters, with their weights."""
     weights: dict[str, float] = {}
     sources = ((" ".join(tool.parameters.get("properties", {})), 0.5), (tool.description, 1.0), (tool.name, 2.0))
     for text, weight in sources:
@@ -121,11 +120,11 @@ def _words(text: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    """The text in lower case and without diacritics, which people often leave out."""
+    """Return the text in lower case and without diacritics, which people often leave out."""
     if text.isascii():
         return text.lower()
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", "".join(letter for letter in apart if unicodedata.category(letter)[0] != "M"))
+    split = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(letter for letter in split if unicodedata.category(letter)[0] != "M"))
 
 
 def _stem(word: str) -> str:

@@ -33,13 +33,13 @@ logger = logging.getLogger(__name__)
 
 # How deep sub-agents may be nested below the run's own assistant.
 MAX_DEPTH = 3
-# A sub-agent's own turn can exceed the model's context, too; old tool results are left out first.
+# Without a limit, a long turn of a sub-agent could exceed the model's context.
 DEFAULT_SETTINGS = AssistantSettings(history_tokens=24_000)
 
 
 @dataclass(frozen=True)
 class _AgentChain:
-    """The agents from the run's own assistant to the one at work, and the innermost sub-agent's run id."""
+    """The agents that wait for each other, from the run's own assistant to the innermost, and the latter's run id."""
 
     names: tuple[str, ...] = ()
     run_id: str | None = None
@@ -55,13 +55,13 @@ class Agent:
 
     Attributes:
         name: the name of its tool.
-        toolset: decides for the run's own user, so that calling an agent gives no further permission.
+        toolset: its tools, with the permissions of the run's user: calling an agent gives no further permission.
         input_type: type of the task: a pydantic model, a dataclass or a JSON Schema (as a mapping); None for a text.
         output_type: type of the answer, likewise; None for a text.
         title: the name for people; default `name`.
         slug: its `context.assistant` in runs of its own; default `name`.
-        settings: `on_error` and the schemas in them are not used: the run's `on_error`, `input_type` and `output_type`
-            hold instead.
+        settings: used except `on_error`, which is the run's, and the schemas, for which `input_type` and `output_type`
+            are used.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Agent:
     settings: AssistantSettings = DEFAULT_SETTINGS
 
     def as_tool(self) -> Tool:
-        """The agent as a tool whose argument is the task and whose result is the answer."""
+        """Return the agent as a tool whose argument is the task and whose result is the answer."""
         agent = self
 
         async def ask(task: str, context: ToolContext) -> Any:
@@ -106,19 +106,19 @@ class Agent:
         """Give the agent a task from within a running tool; returns its answer.
 
         Raises:
-            ToolError: the agent failed, is already at work further up, or would be nested too deep.
+            ToolError: the agent failed, is itself waiting for this answer, or would be nested too deep.
         """
         chain, parent = _chain.get(), current_parent.get()
         # Empty while the run's own assistant is at work.
         names = chain.names or (context.assistant,)
-        own = self.slug or self.name
-        if own in names:
+        slug = self.slug or self.name
+        if slug in names:
             raise ToolError(f"{self.name!r} is already at work on this; it cannot be asked again from within.")
         if len(names) > MAX_DEPTH:
             raise ToolError(f"Assistants may ask each other {MAX_DEPTH} deep at most.")
         run_id = new_id()
         log_operation(logger, context, "Asking %s, %d deep", self.name, len(names))
-        token = _chain.set(_AgentChain((*names, own), run_id))
+        token = _chain.set(_AgentChain((*names, slug), run_id))
         parent.emit(events.SubagentStarted(run_id, self.title or self.name, context.tool_call_id, chain.run_id))
         try:
             answer = await self._answer(task, context, parent, run_id)
@@ -136,7 +136,7 @@ class Agent:
 
     async def _answer(self, task: str, context: ToolContext, parent: ParentRun, run_id: str) -> Any:
         # The task was written by a model that has read what its run has read.
-        messages = [Message("user", task, sources=parent.environment.transcript.read)]
+        messages = [Message("user", task, sources=parent.environment.transcript.read.sources)]
         if self.system:
             messages.insert(0, Message("system", self.system))
         return await self._run_turn(self._plan(messages, context, parent), parent, run_id, context.tool_call_id)
@@ -190,9 +190,9 @@ class Agent:
                 parent.emit(_attributed(event, run_id))
             raise
         finally:
-            parent.environment.transcript.mark_result(call_id, transcript.read)
-            for (provider, model), spent in transcript.usage.items():
-                parent.environment.transcript.add_usage(provider, model, spent)
+            parent.environment.transcript.mark_result(call_id, transcript.read.sources)
+            for (provider, model), usage in transcript.usage.items():
+                parent.environment.transcript.add_usage(provider, model, usage)
         if isinstance(transcript.ending, RunError):
             raise ToolError(f"{(self.title or self.name)!r} could not finish: {transcript.ending.message}")
         return transcript.messages[-1].content if plan.output is None else transcript.result
@@ -206,7 +206,7 @@ class _AgentJournal:
         self._agent = agent
 
     async def starting(self, batch: Sequence[PlannedCall]) -> Mapping[str, ToolOutcome]:
-        return await self._journal.starting([replace(work, agent=work.agent or self._agent) for work in batch])
+        return await self._journal.starting([replace(planned, agent=planned.agent or self._agent) for planned in batch])
 
     async def keep(self, call: ToolCall, media: Sequence[Media]) -> Sequence[Mapping[str, Any]]:
         return await self._journal.keep(call, media)
@@ -219,7 +219,7 @@ class _AgentJournal:
 
 
 def _attributed(event: Event, run_id: str) -> Event:
-    """The event with its sub-agent's run id; events of nested sub-agents have one already."""
+    """Return the event with its sub-agent's run id; events of nested sub-agents have one already."""
     if getattr(event, "subagent_run_id", run_id) is None:
         return msgspec.structs.replace(event, subagent_run_id=run_id)
     return event

@@ -1,19 +1,20 @@
-"""One turn: ask the model, run the tools it calls, return their results, until it answers or a limit is reached."""
+"""The loop of one turn: asks the model and runs the tools it calls, until it answers or a limit is reached."""
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from assistant.core.conversation.transcript import CloseReason, Transcript
 from assistant.core.conversation.turn_endings import TurnFailed, ask_approval, cut_short
-from assistant.core.llm.protocol import Delta, ModelError, ModelRequest, NoTypedAnswers, TextDelta
+from assistant.core.llm.protocol import ModelError, ModelRequest, NoTypedAnswers, TextDelta
 from assistant.core.llm.typed_output import OUTPUT_TOOL
-from assistant.core.llm.usage_estimate import usage_of, usage_of_cut
+from assistant.core.llm.usage_estimate import usage_of, usage_of_partial
 from assistant.core.streaming.direct_path import AnswerStream
 from assistant.core.streaming.event_writer import EventWriter
+from assistant.core.toolcalls.admission import as_offered
 from assistant.core.toolcalls.batch import Batch, CallEnvironment
 from assistant.core.toolcalls.call_limits import CallLimiter
 from assistant.core.turn.plan import Plan
@@ -23,16 +24,22 @@ from assistant.core.values.deadline import Deadline, DeadlinePassed
 from assistant.core.values.events import Event, RunError, RunFinished, RunStarted
 from assistant.core.values.history_window import Estimates, repair, trim
 from assistant.core.values.limits import Limits
-from assistant.core.values.messages import Reply, ToolCall, Usage, current_turn_messages, last_calls, unanswered_calls
-from assistant.core.values.untrusted import for_model, sources_of
-from assistant.toolkit import Tool, ToolContext
+from assistant.core.values.messages import (
+    Reply,
+    ToolCall,
+    Usage,
+    current_turn_messages,
+    last_calls,
+    unanswered_calls,
+)
+from assistant.core.values.untrusted import ReadText, for_model
 from assistant.toolkit.logs import log_extra, log_operation
 
 __all__ = ["Limits", "Plan", "run_turn"]
 
 logger = logging.getLogger(__name__)
 
-# Longer call ids of a provider are replaced: ids are stored, and sent with every later request.
+# Longer call ids are replaced by generated ones: ids are stored, and sent with every later request.
 MAX_CALL_ID = 64
 
 
@@ -41,11 +48,13 @@ async def run_turn(
 ) -> AsyncGenerator[Event, None]:
     """Run one turn and yield all of its events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.
 
-    Each event is applied to `transcript` before it is yielded. With `on_text`, text deltas (nearly all events) go to
-    this callback instead of being yielded, in order with the other events: it costs less.
+    Cancelling the task, or closing the generator, stops the provider's request and the tools. The transcript stays open
+    then, and the caller has to call `transcript.close`.
 
-    A cancelled task, or a closed generator, stops the provider's request and the tools, and leaves the transcript open:
-    the caller then uses `transcript.close`.
+    Args:
+        transcript: each event is applied to it before it is yielded.
+        on_text: called with text deltas (nearly all events) instead of yielding them, in order with the other events;
+            this costs less than yielding.
     """
     transcript = Transcript() if transcript is None else transcript
     log_operation(logger, plan.context, "A turn begins with %d messages", len(plan.messages))
@@ -84,12 +93,12 @@ async def run_turn(
 
 
 class _Turn:
-    """A running turn."""
+    """A running turn; `run` yields its events after `RUN_STARTED`."""
 
     def __init__(
         self, plan: Plan, transcript: Transcript, deadline: Deadline, on_text: Callable[[Event], None] | None
     ) -> None:
-        # Typed answers are parsed as they grow, which needs all their events.
+        # Typed answers are parsed while they grow, for which `run` needs all their events.
         self._on_text = on_text if plan.output is None else None
         self._plan = plan
         self._transcript = transcript
@@ -124,11 +133,11 @@ class _Turn:
         plan = self._plan
         calls = unanswered_calls(plan.messages)
         decisions = plan.decisions if calls else None
-        is_rest = bool(calls) and len(calls) < len(last_calls(plan.messages))
+        has_earlier_results = bool(calls) and len(calls) < len(last_calls(plan.messages))
         if len({call.id for call in calls}) < len(calls):
             raise TurnFailed("Two calls of the conversation have the same id.", "invalid_input")
         self._transcript.expect_results(calls)
-        self._transcript.read = sources_of(plan.messages)
+        self._transcript.read = ReadText.of(plan.messages)
         while True:
             if not calls:
                 try:
@@ -149,11 +158,11 @@ class _Turn:
                 if not calls or not plan.execute_tools:
                     yield self._finished(events.Success(pending_tool_call_ids=[call.id for call in calls] or None))
                     return
-            batch = Batch(calls, self._environment, decisions, is_rest=is_rest, read=self._transcript.read)
+            batch = Batch(calls, self._environment, decisions, has_earlier_results=has_earlier_results)
             async with aclosing(batch.run()) as ran:
                 async for event in ran:
                     yield event
-            calls, decisions, is_rest = (), None, False
+            calls, decisions, has_earlier_results = (), None, False
             for event in self._conclude(batch):
                 yield event
                 if isinstance(event, RunFinished):
@@ -182,10 +191,11 @@ class _Turn:
                     for event in answer_stream.events(item):
                         yield event
         except BaseException as exc:
-            self._count_cut(request, reply, writer.length, exc)
+            self._count_partial(request, reply, writer.length, exc)
             raise
         finally:
-            await _close(stream)
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
         for event in writer.finish(reply):
             yield event
         self._calls, self._text, self._message_id = writer.calls(reply), reply.text, writer.message_id
@@ -194,26 +204,24 @@ class _Turn:
             yield cut
 
     async def _request(self) -> ModelRequest:
-        """The next request to the model. Raises `TurnFailed` if there were too many."""
+        """Make the next request to the model. Raises `TurnFailed` if there were too many."""
         plan = self._plan
         self._rounds += 1
         rounds = self._settings.limits.rounds
         if rounds and self._rounds > rounds:
             raise TurnFailed(f"This run has reached its limit of {rounds} model calls.", "limit_reached")
-        offered = [_as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
+        offered = [as_offered(tool, plan.context) for tool in await plan.toolset.offered()]
         tools = [tool for tool in offered if tool is not None]
         names = {tool.name for tool in tools}
         tools.extend(tool for tool in plan.client_tools if tool.name not in names)
         if self._answer is not None and any(tool.name == OUTPUT_TOOL for tool in tools):
             raise TurnFailed(f"With a typed answer no tool may be named {OUTPUT_TOOL!r}.", "invalid_input")
         conversation = repair([*plan.messages, *self._transcript.with_images()])
+        settings = self._settings
         sent = trim(
-            conversation,
-            tokens=self._settings.history_tokens,
-            estimates=self._estimates,
-            count=self._settings.history_messages,
+            conversation, tokens=settings.history_tokens, estimates=self._estimates, count=settings.history_messages
         )
-        self._transcript.read = sources_of(sent)
+        self._transcript.read = ReadText.of(sent)
         request = ModelRequest(
             messages=for_model(sent),
             tools=tools,
@@ -226,31 +234,31 @@ class _Turn:
         return request if self._answer is None else self._answer.apply_to(request)
 
     def _invalid_answer(self, text: str, message_id: str) -> Event | None:
-        """The event of an answer that is not of the requested type; None if it is, or no type was requested."""
+        """Return the event that marks an answer as invalid; None if it is valid or no type was requested."""
         return None if self._answer is None else self._answer.check(text, message_id, self._transcript)
 
     def _count(self, request: ModelRequest, reply: Reply) -> None:
         """Count the tokens of an answer; once they reach a limit, no further tool runs."""
         model = self._plan.model
-        spent = self._settings.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
-        counts = spent.input_tokens, spent.output_tokens, len(reply.tool_calls)
+        usage = self._settings.prices.priced(usage_of(request, reply), reply.model or model.name, model.name)
+        counts = usage.input_tokens, usage.output_tokens, len(reply.tool_calls)
         log_operation(
             logger, self._plan.context, "Answer (%s): %d tokens in, %d out, %d calls", reply.finish_reason, *counts
         )
-        self._transcript.add_usage(model.provider, reply.model or model.name, spent)
+        self._transcript.add_usage(model.provider, reply.model or model.name, usage)
         self._transcript.finish_reason = reply.finish_reason
         if self._has_budget:
-            spent = sum(self._transcript.usage.values(), Usage())
-            self._limiter.check_budget(spent, self._settings.limits, self._plan.allowances)
+            usage = sum(self._transcript.usage.values(), Usage())
+            self._limiter.check_budget(usage, self._settings.limits, self._plan.allowances)
 
-    def _count_cut(self, request: ModelRequest, reply: Reply | None, characters: int, exc: BaseException) -> None:
-        """Count the tokens of an answer that broke off after `characters` (nothing to do if there was a `reply`)."""
+    def _count_partial(self, request: ModelRequest, reply: Reply | None, characters: int, exc: BaseException) -> None:
+        """Count the tokens of an answer that broke off after `characters`; does nothing if there was a `reply`."""
         model = self._plan.model
-        if reply is None and (spent := usage_of_cut(request, characters, exc)) is not None:
-            self._transcript.add_usage(model.provider, model.name, self._settings.prices.priced(spent, model.name))
+        if reply is None and (usage := usage_of_partial(request, characters, exc)) is not None:
+            self._transcript.add_usage(model.provider, model.name, self._settings.prices.priced(usage, model.name))
 
     def _conclude(self, batch: Batch) -> Iterator[Event]:
-        """The events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""
+        """Yield the events that end the turn after a batch; none if it goes on. Raises `TurnFailed`."""
         for outcome in batch.outcomes.values():
             if outcome.quota:
                 raise TurnFailed(outcome.quota, "quota_exceeded")
@@ -263,7 +271,7 @@ class _Turn:
         if batch.awaiting:
             yield self._finished(
                 events.Interrupted(
-                    [ask_approval(call, self._plan.approval_seconds, batch.read) for call in batch.awaiting]
+                    [ask_approval(one.call, self._plan.approval_seconds, one.warning) for one in batch.awaiting]
                 )
             )
         elif pending:
@@ -282,23 +290,10 @@ class _Turn:
         return RunFinished(self._plan.thread_id, self._plan.run_id, outcome, result, usage)
 
     def _call_id(self, provider_id: str) -> str:
-        """The provider's id of a call if it is short and unique in the thread, else a new one."""
+        """Return the provider's id of a call if it is short and unique in the thread, else a new one."""
         if self._call_ids is None:
             self._call_ids = {call.id for message in self._plan.messages for call in message.tool_calls}
         is_new = provider_id and len(provider_id) <= MAX_CALL_ID and provider_id not in self._call_ids
         call_id = provider_id if is_new and self._plan.keep_call_ids else f"call_{self._plan.new_id()}"
         self._call_ids.add(call_id)
         return call_id
-
-
-async def _close(stream: AsyncIterator[Delta | Reply]) -> None:
-    if isinstance(stream, AsyncGenerator):
-        await stream.aclose()
-
-
-def _as_offered(tool: Tool, context: ToolContext) -> Tool | None:
-    try:
-        return tool.for_context(context)
-    except Exception:
-        logger.exception("Tool %s could not say whether it is available", tool.name, extra=log_extra(context))
-        return None

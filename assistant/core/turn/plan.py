@@ -1,4 +1,4 @@
-"""Everything that a turn is run with, as one frozen value."""
+"""The input of a turn, as one frozen value."""
 
 from __future__ import annotations
 
@@ -24,21 +24,23 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that a turn is run with.
+    """The input of a turn: the conversation, the model, the tools and the settings.
 
     Attributes:
         messages: the conversation so far, the system prompt first.
-        settings: the assistant's; its `answer_schema` is not used: `output` is the type of the answer.
-        allowances: what is left of quotas that the run shares with others.
+        settings: the assistant's settings, except `answer_schema`: the type of the answer is `output`.
+        allowances: what is left of quotas that the run shares with other runs.
         client_tools: offered to the model and run by the client.
         execute_tools: whether tools are run; if not, the turn ends with the model's calls.
-        decisions: on the calls of the last assistant message that wait for approval, by call id.
+        decisions: a person's decisions, by call id, on the calls of the last assistant message that wait for approval.
         parallel: how many tools run at once.
         default_timeout: in seconds, for tools that set none.
-        output: the type of the answer, requested in `output_mode` or, where the provider refuses that, a plainer one.
-        keep_call_ids: use the provider's call ids that are unique in `messages`, which must then be the whole thread:
-            many providers count from 0 in every answer. Otherwise all ids are generated.
-        can_ask: whether a person can be asked for approvals, with `approval_seconds` to answer (0 for any time).
+        output: the type of the answer.
+        output_mode: how that type is requested; if the provider refuses it, a simpler mode is tried.
+        keep_call_ids: use the provider's call ids where they are unique in `messages`, which must then be the whole
+            thread, since many providers count from 0 in every answer. If false, all ids are generated.
+        can_ask: whether a person can be asked for approvals.
+        approval_seconds: the time to answer such a request; 0 for any.
         interceptors: called around every tool call.
         observe: wraps the models of sub-agents.
     """

@@ -20,11 +20,12 @@ from assistant.core.values.events import (
     ToolCallStart,
 )
 from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool
 
 # How often a model may repair an answer that is not of the requested type.
 REPAIRS = 2
-# The text is parsed again after so many further characters, and after this share of its length.
+# A growing text is parsed again after at least this many further characters, and at least this share of its length.
 STEP = 16
 STEP_SHARE = 0.1
 # Finish reasons after which an answer cannot be repaired: the error's sentence and code.
@@ -45,10 +46,10 @@ class PartialAnswer:
 
     def reset(self) -> None:
         """Start over with a new reply."""
-        self._text, self._looked_at, self._last, self._call_id = "", 0, None, ""
+        self._text, self._parsed_length, self._last, self._call_id = "", 0, None, ""
 
     def update(self, event: Event) -> Any:
-        """The partial value if this event changed it, else None."""
+        """Return the partial value, if this event changed it; else None."""
         if getattr(event, "subagent_run_id", None) is not None:
             return None
         match event:
@@ -65,9 +66,9 @@ class PartialAnswer:
                 self._text += event.delta
             case _:
                 return None
-        if len(self._text) < self._looked_at + max(STEP, self._looked_at * STEP_SHARE):
+        if len(self._text) < self._parsed_length + max(STEP, self._parsed_length * STEP_SHARE):
             return None
-        self._looked_at = len(self._text)
+        self._parsed_length = len(self._text)
         value = self._output.parse_partial(self._text)
         if value is None or value == self._last:
             return None
@@ -86,7 +87,7 @@ class TypedAnswer:
         self._partial = PartialAnswer(output)
 
     def apply_to(self, request: ModelRequest) -> ModelRequest:
-        """The request with what makes the model answer in the type."""
+        """Return the request, changed so that it asks for an answer of the type in the current mode."""
         messages = [one for message in request.messages for one in self._with_reason(message)]
         match self.mode:
             case "native":
@@ -104,19 +105,20 @@ class TypedAnswer:
 
     def fall_back(self) -> bool:
         """Switch to a simpler mode after the provider refused this one. Returns False if there is none."""
-        following = _NEXT_MODE.get(self.mode)
-        self.mode = following or self.mode
-        return following is not None
+        next_mode = _NEXT_MODE.get(self.mode)
+        self.mode = next_mode or self.mode
+        return next_mode is not None
 
     def partial_event(self, event: Event) -> Event | None:
-        """The `output.partial` event that follows another event, if the value has changed."""
+        """Return the `output.partial` event that follows another event, if the value has changed."""
         value = self._partial.update(event)
         return None if value is None else Custom("output.partial", {"value": self.output.to_json(value)})
 
     def check(self, text: str, message_id: str, transcript: Transcript) -> Event | None:
-        """Validate the complete answer: None if it is of the type, else the event that marks it as invalid.
+        """Validate the complete answer. Returns None if it is of the type, else the event that marks it as invalid.
 
-        An invalid answer is followed by another request, which tells the model what to repair.
+        A valid answer is stored in `transcript`. After an invalid one the caller has to send another request, to which
+        `apply_to` adds what the model must repair.
 
         Raises:
             TurnFailed: there were too many repairs, or the answer was cut short or is a refusal.
@@ -147,7 +149,7 @@ class ToolsetWithTool:
     async def offered(self) -> Sequence[Tool]:
         return await self._toolset.offered()
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         admissions = await self._toolset.admit(calls, read)
         return [
             Admission(self._tool, rule="Gives the answer.") if call.name == self._tool.name else admission

@@ -1,4 +1,4 @@
-"""A time limit across many short waits; it takes one timer and only interrupts within a wait."""
+"""A time limit for many short waits together; it needs one timer and interrupts nothing but these waits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class DeadlinePassed(Exception):
 
 
 class Deadline:
-    """Interrupts a wait inside `with deadline:` by `DeadlinePassed` once the time is up.
+    """Raises `DeadlinePassed` in a wait inside `with deadline:` once the time is up.
 
-    Unlike `asyncio.timeout` it can be used across the `yield`s of a generator, where a timeout would interrupt the code
-    that reads the generator.
+    It can be entered again and again between the `yield`s of a generator. An `asyncio.timeout` around a `yield` would
+    also interrupt the code that reads the generator.
 
     Args:
         seconds: from now; 0 for no limit.
@@ -23,27 +23,22 @@ class Deadline:
     def __init__(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         self.at = loop.time() + seconds if seconds else None
-        self._timer = loop.call_at(self.at, self._pass) if self.at is not None else None
+        self._timer = loop.call_at(self.at, self._time_out) if self.at is not None else None
         self._task: asyncio.Task[object] | None = None
         self._cancelling = 0
         self._has_passed = False
         self._has_cancelled = False
 
     def remaining(self) -> float:
-        """Seconds that are left; infinite without a limit."""
+        """Return the seconds that are left; infinite without a limit."""
         return float("inf") if self.at is None else max(0.0, self.at - asyncio.get_running_loop().time())
-
-    def check(self) -> None:
-        """Raise `DeadlinePassed` if the time is up."""
-        if self._has_passed:
-            raise DeadlinePassed
 
     def close(self) -> None:
         """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _pass(self) -> None:
+    def _time_out(self) -> None:
         self._has_passed = True
         if self._task is not None:
             self._has_cancelled = True

@@ -10,23 +10,23 @@ from assistant.toolkit.calls.results import cut
 
 NO_RESULT = "There is no result of this call."
 CLEARED = "[Removed to save room. Call the tool again if you still need this.]"
-# Results of so many of the newest rounds of calls are never removed.
+# How many of the newest rounds of calls always keep their results.
 KEPT_ROUNDS = 2
-# Of each of these results at least so many tokens stay, whatever the limit.
+# These results are never shortened below this, whatever the limit.
 MIN_RESULT_TOKENS = 50
-# About the tokens of an image, at the sizes to which providers scale images.
+# An estimate for an image, at the sizes to which providers scale images.
 IMAGE_TOKENS = 1_000
-# Tokens that a provider adds to every message: its role and delimiters.
+# What a provider adds to every message: its role and delimiters.
 MESSAGE_OVERHEAD = 4
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has: a quarter of its UTF-8 bytes, close for English and too high for code."""
+    """Estimate the tokens of a text as a quarter of its UTF-8 bytes: close for English, too high for code."""
     return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4 + 1 if text else 0
 
 
 def estimate(message: Message) -> int:
-    """About how many tokens a message has."""
+    """Estimate the tokens of a message."""
     tokens = MESSAGE_OVERHEAD + estimate_tokens(message.content) + IMAGE_TOKENS * len(message.media)
     for call in message.tool_calls:
         tokens += estimate_tokens(call.name) + estimate_tokens(call.arguments)
@@ -37,11 +37,11 @@ class Estimates:
     """Caches `estimate` by message: a run sends the same messages with every request."""
 
     def __init__(self) -> None:
-        # Holds the message, so that no other object gets its id.
+        # Keeps the message alive, so that no other object gets its id.
         self._known: dict[int, tuple[Message, int]] = {}
 
     def of(self, messages: Iterable[Message]) -> int:
-        """About how many tokens the messages have together."""
+        """Estimate the tokens of the messages together."""
         total = 0
         for message in messages:
             known = self._known.get(id(message))
@@ -52,25 +52,25 @@ class Estimates:
 
 
 def repair(messages: Iterable[Message]) -> list[Message]:
-    """Make a conversation valid for every provider.
+    """Return a conversation that is valid for every provider.
 
     Each call gets exactly one result, right after the message with the call. Results without a call and empty assistant
     messages are dropped.
     """
     units: list[tuple[Message, dict[str, Message]]] = []
     waiting: dict[str, dict[str, Message]] = {}
-    nothing: dict[str, Message] = {}
+    no_results: dict[str, Message] = {}
     for message in messages:
         if message.role == "tool":
             results = waiting.pop(message.tool_call_id, None)
             if results is not None:
                 results[message.tool_call_id] = message
         elif message.tool_calls:
-            found: dict[str, Message] = {}
-            units.append((message, found))
-            waiting.update((call.id, found) for call in message.tool_calls)
+            results_of_message: dict[str, Message] = {}
+            units.append((message, results_of_message))
+            waiting.update((call.id, results_of_message) for call in message.tool_calls)
         elif message.content or message.role != "assistant":
-            units.append((message, nothing))
+            units.append((message, no_results))
     valid: list[Message] = []
     for message, results in units:
         valid.append(message)
@@ -82,12 +82,19 @@ def repair(messages: Iterable[Message]) -> list[Message]:
 
 
 def trim(messages: Sequence[Message], *, tokens: int, estimates: Estimates, count: int = 0) -> list[Message]:
-    """The part of a valid conversation that fits: `clear_results` removes old results, then `fit` old messages."""
+    """Return the part of a valid conversation that fits the limits.
+
+    `clear_results` removes old tool results first, then `fit` removes old messages. A limit of 0 is none.
+
+    Args:
+        tokens: estimated tokens that may be sent.
+        count: messages that may be sent, without the system prompt.
+    """
     if not (tokens or count):
         return list(messages)
-    begins = next((message.role for message in messages if message.role != "system"), "user")
+    first_role = next((message.role for message in messages if message.role != "system"), "user")
     has_room = not count or len(messages) <= count
-    if begins == "user" and has_room and (not tokens or estimates.of(messages) <= tokens):
+    if first_role == "user" and has_room and (not tokens or estimates.of(messages) <= tokens):
         return list(messages)
     newest = fit(messages, count=count)
     return fit(clear_results(newest, tokens=tokens), tokens=tokens)
@@ -106,8 +113,8 @@ def clear_results(messages: Sequence[Message], *, tokens: int) -> list[Message]:
     newest = rounds[-KEPT_ROUNDS] if len(rounds) >= KEPT_ROUNDS else 0
     cleared: list[Message] = []
     for index, message in enumerate(messages):
-        is_worth_it = message.role == "tool" and (len(message.content) > 2 * len(CLEARED) or message.media)
-        if excess > 0 and index < newest and is_worth_it:
+        is_long_result = message.role == "tool" and (len(message.content) > 2 * len(CLEARED) or message.media)
+        if excess > 0 and index < newest and is_long_result:
             smaller = replace(message, content=CLEARED, media=())
             excess -= estimate(message) - estimate(smaller)
             cleared.append(smaller)
@@ -127,7 +134,7 @@ def _shorten_results(messages: Sequence[Message], newest: int, tokens: int) -> l
 
 
 def fit(messages: Sequence[Message], *, tokens: int = 0, count: int = 0) -> list[Message]:
-    """The newest part of a valid conversation that fits.
+    """Return the newest part of a valid conversation that fits.
 
     The system prompt, the last user message and the newest message (with the results of its calls) always stay, even
     if they alone exceed the limits. A call is never separated from its results.
@@ -158,7 +165,7 @@ def fit(messages: Sequence[Message], *, tokens: int = 0, count: int = 0) -> list
 
 
 def _from_user_message(units: Sequence[Sequence[Message]], kept: set[int], last_user: int) -> list[Message]:
-    """The kept units from the first user message on: providers require a conversation to begin with one."""
+    """Return the kept units from the first user message on: providers require a conversation to begin with one."""
     first = next((i for i in sorted(kept) if units[i][0].role == "user"), last_user)
     return [message for i in sorted(kept) if i >= first for message in units[i]]
 

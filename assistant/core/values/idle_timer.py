@@ -1,4 +1,4 @@
-"""A time limit for each of many waits, with one timer that is rescheduled when it fires, not for every wait."""
+"""A time limit for each of many waits, with a single timer: it is set again when it fires, not for every wait."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class IdleTimer:
         self._timer = None
         if self._since is None:
             return
-        left = self._since + self._seconds - self._loop.time()
-        if left > 0:
-            self._timer = self._loop.call_later(left, self._check)
+        remaining = self._since + self._seconds - self._loop.time()
+        if remaining > 0:
+            self._timer = self._loop.call_later(remaining, self._check)
         else:
             self._since = None
             self._on_timeout()

@@ -1,8 +1,8 @@
-"""Makes valid JSON of a text that arrives in pieces and may break off or not be JSON.
+"""Completes a text that arrives in pieces to valid JSON, even if it breaks off or is not JSON.
 
-Clients of AG-UI parse a call's arguments when the call ends, so what they are sent must be JSON (RFC 8259) although a
-model may break off or write something else. Each piece is passed on only as far as it can still become JSON; what is
-missing at the end is added with a mark, so that damaged arguments never look complete.
+AG-UI clients parse a call's arguments when the call ends, so they must be JSON (RFC 8259), but a model may break off or
+write something else. Each piece is passed on only as far as it is valid so far. What is missing at the end is added,
+together with a marker, so that damaged arguments never look complete.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from enum import Enum, auto
 
 from assistant.toolkit.bounded_json import MAX_DEPTH
 
-# The member (in a list: the last item) that marks a text that was not JSON; its value is what was not passed on.
-MARK = "__not_json__"
-# Numbers and words are passed on once their end is seen; longer ones are treated as invalid.
+# The marker: a member with this name (in a list: the last item), whose value is the text that was not passed on.
+MARKER_NAME = "__not_json__"
+# Characters of a number or a word (`true`, `false`, `null`), which is passed on once its end has arrived; longer ones
+# are treated as invalid.
 MAX_SCALAR = 4_000
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -49,9 +50,9 @@ _REST_OF_MEMBER = {_State.IN_KEY: '":null', _State.COLON: ":null", _State.IN_TEX
 class JsonStream:
     """Completes one JSON text, in time linear in its length.
 
-    `add` returns what can be passed on so far, `finish` the rest. Joined they are JSON: the text itself if that was
-    JSON. Text after a complete document is left out. An empty text stays empty, and white space alone becomes `{}`, as
-    tools read it.
+    `add` returns what can be passed on so far, `finish` the rest. Joined they are JSON, and equal to the text if that
+    was JSON. Text after a complete document is left out. An empty text stays empty. White space alone becomes `{}`,
+    since tools treat it as empty arguments.
     """
 
     __slots__ = ("_closers", "_held", "_is_begun", "_is_broken", "_left_out", "_state")
@@ -91,18 +92,18 @@ class JsonStream:
             self._held = text
 
     def _rest(self, unread: str) -> str:
-        """What completes the text that was passed on, with the mark."""
-        mark = json.dumps(unread, ensure_ascii=False)
-        member = f'"{MARK}":{mark}'
+        """Return what completes the text that was passed on, with the marker."""
+        value = json.dumps(unread, ensure_ascii=False)
+        member = f'"{MARKER_NAME}":{value}'
         if not self._closers:
             return '"' if self._state is _State.IN_TEXT else "{" + (member if unread else "") + "}"
         is_object = self._closers[-1] == "}"
         rest = _REST_OF_MEMBER.get(self._state, "") if is_object or self._state is _State.IN_TEXT else ""
         comma = "," if rest or self._state is _State.COMMA_OR_END else ""
-        return rest + comma + (member if is_object else mark) + "".join(reversed(self._closers))
+        return rest + comma + (member if is_object else value) + "".join(reversed(self._closers))
 
     def _read(self, text: str, *, is_last: bool) -> int:
-        """How many characters of a text are valid so far, up to the end of the last complete token."""
+        """Return how many characters of a text are valid so far, up to the end of the last complete token."""
         at = 0
         while at < len(text):
             if self._state in _IN_QUOTES:
@@ -118,7 +119,7 @@ class JsonStream:
             at = _past(_SPACE, text, at)
             if at == len(text):
                 break
-            if self._read_mark(text[at]):
+            if self._read_punctuation(text[at]):
                 at += 1
                 continue
             scalar = _SCALAR_LETTERS.match(text, at) if self._state in _TAKES_VALUE else None
@@ -131,21 +132,21 @@ class JsonStream:
             self._state = self._after_value()
         return at
 
-    def _read_mark(self, mark: str) -> bool:
+    def _read_punctuation(self, character: str) -> bool:
         """Read one punctuation character; False if it is not valid here."""
         state = self._state
-        if mark == '"' and state in _TAKES_VALUE:
+        if character == '"' and state in _TAKES_VALUE:
             self._state = _State.IN_TEXT
-        elif mark == '"' and state in _TAKES_KEY:
+        elif character == '"' and state in _TAKES_KEY:
             self._state = _State.IN_KEY
-        elif mark == ":" and state is _State.COLON:
+        elif character == ":" and state is _State.COLON:
             self._state = _State.VALUE
-        elif mark == "," and state is _State.COMMA_OR_END:
+        elif character == "," and state is _State.COMMA_OR_END:
             self._state = _State.KEY if self._closers[-1] == "}" else _State.VALUE
-        elif mark in "{[" and state in _TAKES_VALUE and len(self._closers) < MAX_DEPTH:
-            self._state = _State.KEY_OR_END if mark == "{" else _State.ITEM_OR_END
-            self._closers.append("}" if mark == "{" else "]")
-        elif mark in "}]" and self._closers[-1:] == [mark] and state in self._before_end(mark):
+        elif character in "{[" and state in _TAKES_VALUE and len(self._closers) < MAX_DEPTH:
+            self._state = _State.KEY_OR_END if character == "{" else _State.ITEM_OR_END
+            self._closers.append("}" if character == "{" else "]")
+        elif character in "}]" and self._closers[-1:] == [character] and state in self._states_before_end(character):
             self._closers.pop()
             self._state = self._after_value()
         else:
@@ -153,23 +154,23 @@ class JsonStream:
         return True
 
     @staticmethod
-    def _before_end(mark: str) -> tuple[_State, _State]:
-        return _State.COMMA_OR_END, _State.KEY_OR_END if mark == "}" else _State.ITEM_OR_END
+    def _states_before_end(closing: str) -> tuple[_State, _State]:
+        return _State.COMMA_OR_END, _State.KEY_OR_END if closing == "}" else _State.ITEM_OR_END
 
     def _after_value(self) -> _State:
         return _State.COMMA_OR_END if self._closers else _State.NOTHING
 
 
 def complete_json(text: str) -> str:
-    """A complete text as `JsonStream` passes it on."""
+    """Return a complete text as `JsonStream` passes it on."""
     stream = JsonStream()
     return stream.add(text) + stream.finish()
 
 
 def completion_of(begun: str) -> str:
-    """What completes a text that `JsonStream` has passed on so far, marked as broken off."""
+    """Return what completes a text that `JsonStream` has passed on so far, with the marker."""
     stream = JsonStream()
-    # Numbers and words are passed on complete: a space marks their end.
+    # Without the space, a number or a word at the end would be held back as incomplete.
     stream.add(f"{begun} ")
     return stream.finish() if begun else ""
 

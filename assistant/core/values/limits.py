@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use; 0 is no limit.
+    """Limits of one run; 0 is no limit.
 
     Attributes:
         rounds: requests to the model.
         calls_per_tool: calls of each tool.
-        tokens: input and output together.
+        tool_calls: calls of all tools together.
+        tokens: input and output tokens together.
+        seconds: duration of the run.
         cost: in millionths of the currency unit of the prices.
     """
 

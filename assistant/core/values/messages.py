@@ -12,14 +12,12 @@ from assistant.toolkit import Media
 from assistant.toolkit.bounded_json import load_json
 
 Role = Literal["system", "user", "assistant", "tool"]
-
-
 # Floats represent all integers up to here exactly.
 MAX_EXACT = 2**53
 
 
 def _normalize_numbers(value: Any) -> Any:
-    """The value with integral floats as integers: 1.0 as 1."""
+    """Return the value with integral floats as integers: 1.0 as 1."""
     if isinstance(value, dict):
         return {key: _normalize_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -76,7 +74,7 @@ class Message:
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> Message:
-        """A message from its form in a chat-completions request. Raises `ValueError` if it is not one."""
+        """Return a message from its form in a chat-completions request. Raises `ValueError` if it is not one."""
         role, content = wire.get("role"), wire.get("content") or ""
         if role not in ("system", "user", "assistant", "tool") or not isinstance(content, str):
             raise ValueError("A message needs a role (system, user, assistant or tool) and a text as its content.")
@@ -87,7 +85,7 @@ class Message:
         return cls(role, content, str(wire.get("id", "")), calls, str(wire.get("tool_call_id", "")))
 
     def to_wire(self) -> dict[str, Any]:
-        """The message as a chat-completions request carries it."""
+        """Return the message as a chat-completions request carries it."""
         if self.role == "tool":
             return {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
         if self.tool_calls:
@@ -99,14 +97,14 @@ class Message:
         return {"role": self.role, "content": self.content}
 
 
-# A frozen dataclass sets each attribute by a call; an unfrozen one with the same slots takes a third of the time.
+# A frozen dataclass sets each attribute with a function call; one that is not frozen takes a third of the time.
 _Unfrozen: Any = make_dataclass(
     "_Unfrozen", [(one.name, one.type, field(default=one.default)) for one in fields(Message)], slots=True
 )
 
 
 def messages_of(rows: Iterable[tuple[Any, ...]]) -> list[Message]:
-    """Messages from the values of their fields, in the order of the fields; fast enough for hundreds in every turn."""
+    """Make messages from the values of their fields, in that order; fast enough for hundreds in every turn."""
     messages: list[Any] = [_Unfrozen(*row) for row in rows]
     for message in messages:
         message.__class__ = Message
@@ -118,7 +116,7 @@ class Usage:
     """Tokens of one or more model calls, as the provider counted them; `input_tokens` includes the cached ones.
 
     Attributes:
-        is_estimated: some of it is an estimate, as an answer was cut off or the provider counted nothing.
+        is_estimated: whether some of it is an estimate, because an answer broke off or the provider sent no counts.
         cost: in millionths of the currency unit of the prices; 0 where no price is known.
     """
 
@@ -149,7 +147,7 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "refusa
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One complete answer of a model, with which every stream ends."""
+    """One complete answer of a model; every stream of `Model.stream` ends with one."""
 
     text: str = ""
     reasoning: str = ""
@@ -160,12 +158,12 @@ class Reply:
 
 
 def to_wire(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """A conversation as a chat-completions request carries it."""
+    """Return a conversation as a chat-completions request carries it."""
     return [message.to_wire() for message in messages]
 
 
 def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls of the last assistant message that have no result."""
+    """Return the calls of the last assistant message that have no result."""
     answered: set[str] = set()
     for message in reversed(messages):
         if message.role == "tool":
@@ -176,11 +174,11 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def current_turn_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The last user message and everything after it."""
+    """Return the last user message and everything after it."""
     start = next((index for index in range(len(messages) - 1, -1, -1) if messages[index].role == "user"), len(messages))
     return tuple(messages[start:])
 
 
 def last_calls(messages: Sequence[Message]) -> Sequence[ToolCall]:
-    """The calls of the last assistant message, with or without results."""
+    """Return the calls of the last assistant message, with or without results."""
     return next((message.tool_calls for message in reversed(messages) if message.role == "assistant"), ())

@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.core.values.messages import Usage
 
-# Costs are integers in millionths of a currency unit: the price of a million tokens is the millionths for one.
+# Costs are integers in millionths of a currency unit, so the price of a million tokens is the cost of one token.
 MILLIONTHS = 1_000_000
 _NAMES = frozenset({"input", "output", "cached_input"})
 
@@ -23,11 +23,11 @@ class Price:
     cached_input: float | None = None
 
     def of(self, usage: Usage) -> int:
-        """The cost of these tokens in millionths, rounded up."""
+        """Return the cost of these tokens in millionths, rounded up."""
         cached = min(usage.cached_input_tokens, usage.input_tokens)
-        cheap = self.input if self.cached_input is None else self.cached_input
+        cached_price = self.input if self.cached_input is None else self.cached_input
         return math.ceil(
-            (usage.input_tokens - cached) * self.input + cached * cheap + usage.output_tokens * self.output
+            (usage.input_tokens - cached) * self.input + cached * cached_price + usage.output_tokens * self.output
         )
 
 
@@ -35,18 +35,19 @@ class Prices:
     """The prices of a provider's models.
 
     Args:
-        prices: by a model's name or a prefix of it (providers answer with dated names); the longest match counts.
+        prices: by the model's name or a prefix of it, since providers answer with dated names; the longest match is
+            used.
     """
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = sorted(prices.items(), key=lambda item: -len(item[0]))
 
     def priced(self, usage: Usage, *models: str) -> Usage:
-        """The usage with its cost; unchanged where no price is known.
+        """Return the usage with its cost; unchanged where no price is known.
 
         Args:
-            models: names of the model, of which the first with a price counts: the name in the provider's answer,
-                which may be unknown, and the requested name.
+            models: names of the model; the first that has a price is used. Pass the name in the provider's answer,
+                then the requested one, in case the first is unknown.
         """
         for model in models:
             for name, price in self._prices:
@@ -59,7 +60,7 @@ NO_PRICES = Prices({})
 
 
 def read_prices(value: object) -> Prices:
-    """Prices from JSON: `{"gpt-4.1": {"input": 2, "output": 8, "cached_input": 0.5}}`.
+    """Read prices from JSON: `{"gpt-4.1": {"input": 2, "output": 8, "cached_input": 0.5}}`.
 
     Raises:
         ValueError: they are not valid; the text says why.

@@ -27,7 +27,7 @@ class Quota:
 
     @property
     def is_counted(self) -> bool:
-        """Whether any quota is counted in a window of time, as all are except connections and runs at once."""
+        """Whether there is a quota that is counted in the database: any except `connections` and `runs`."""
         return any(getattr(self, name) for name in COUNTED)
 
 
@@ -37,7 +37,11 @@ COUNTED = tuple(name for name in NAMES if name not in {"connections", "runs"})
 
 
 def window_of(name: str) -> tuple[str, Window]:
-    """What a counted quota counts, and in which window: `messages_per_day` gives `messages` and `day`."""
+    """Return what a counted quota counts, and in which window: `messages_per_day` gives `messages` and `day`.
+
+    Raises:
+        ValueError: the name is not one of `COUNTED`.
+    """
     what, _, window = name.partition("_per_")
     for known in WINDOWS:
         if window == known:
@@ -60,7 +64,7 @@ class Windows:
         return cls(minute, day, day.replace(day=1))
 
     def end(self, window: Window) -> datetime:
-        """When a window ends and its counter starts from zero."""
+        """Return when a window ends and its counter starts from zero."""
         if window == "minute":
             return self.minute + timedelta(minutes=1)
         if window == "day":

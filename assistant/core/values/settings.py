@@ -20,9 +20,9 @@ class AssistantSettings:
     Attributes:
         limits: how much one run may use.
         options: sent to the provider as they are, such as `temperature`.
-        history_tokens: how many tokens of the conversation the model is sent, as estimated; 0 for all.
-        history_messages: how many messages of the conversation the model is sent, without the system prompt; 0 for all.
-        task_schema: JSON Schema of the task where another assistant calls this one; None for a text.
+        history_tokens: how many tokens of the conversation are sent to the model, as estimated; 0 for all.
+        history_messages: how many messages of it are sent, without the system prompt; 0 for all.
+        task_schema: JSON Schema of the task if another assistant calls this one; None for a text.
         answer_schema: JSON Schema of the answer; None for a text.
         on_error: `"raise"` ends the run when a tool fails unexpectedly, `"model"` reports the failure to the model.
         prices: what the provider's tokens cost.

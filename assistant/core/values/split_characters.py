@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-# A split surrogate pair comes from JSON escapes; a byte of a split UTF-8 character is decoded to U+DC80 to U+DCFF
-# (Python's "surrogateescape"). The other part may be at the start of the next piece.
+# Bytes of a split UTF-8 character, which Python's "surrogateescape" decodes to U+DC80 to U+DCFF.
 _BYTES = re.compile("[\udc80-\udcff]+")
+# Such bytes, or half of a surrogate pair (from JSON escapes), at the end of a piece; the next piece may have the rest.
 _UNFINISHED = re.compile("(?:[\ud800-\udbff]|[\udc80-\udcff]+)$")
 # PostgreSQL cannot store NUL, and UTF-8 cannot encode lone surrogates.
 _LONE = re.compile("[\x00\ud800-\udfff]")
@@ -34,7 +34,7 @@ class SplitCharacterJoiner:
         return self._mark_lone(text[: unfinished.start()] if unfinished else text)
 
     def finish(self) -> str:
-        """What was held back and not completed."""
+        """Return what was held back and not completed."""
         held, self._held = self._held, ""
         return self._mark_lone(held)
 

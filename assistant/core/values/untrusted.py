@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from assistant.core.values.messages import Message
@@ -28,6 +28,43 @@ def bounded_sources(names: Iterable[str]) -> tuple[str, ...]:
 def sources_of(messages: Iterable[Message]) -> tuple[str, ...]:
     """Return where the untrusted text in these messages came from; empty if there is none."""
     return bounded_sources(source for message in messages for source in message.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """What a model has read of untrusted text in a run; false if nothing.
+
+    Attributes:
+        sources: where the untrusted text came from.
+        messages: all that the model was sent, trusted messages too.
+    """
+
+    sources: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> ReadText:
+        """What a model has read that was sent these messages."""
+        sent = tuple(messages)
+        return cls(sources_of(sent), sent)
+
+    def __bool__(self) -> bool:
+        return bool(self.sources)
+
+    def origins(self, value: str) -> tuple[str, ...]:
+        """Return where a value of a call may come from; empty if a trusted message contains it, in any case.
+
+        These are the sources of the untrusted messages that contain it; all sources if none does: the model may have
+        put it together.
+        """
+        wanted = value.casefold()
+        having = [message for message in self.messages if wanted in message.content.casefold()]
+        if any(not message.sources for message in having):
+            return ()
+        return sources_of(having) or self.sources
+
+
+NOTHING_READ = ReadText()
 
 
 def named(sources: Sequence[str]) -> str:

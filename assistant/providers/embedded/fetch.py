@@ -29,10 +29,10 @@ class ProgressReporter(Protocol):
     """Gets the progress of `fetch`."""
 
     def message(self, sentence: str) -> None:
-        """One step, as a sentence."""
+        """Report a step, as a sentence."""
 
     def progress(self, done: int, total: int) -> None:
-        """`done` of `total` bytes are fetched or checked."""
+        """Report that `done` of `total` bytes are fetched or checked."""
 
 
 class Source(Protocol):

@@ -14,15 +14,15 @@ from assistant.providers.embedded.weights import MODEL_NAME
 from assistant.providers.openai import OpenAIModel
 from assistant.providers.openai_wire.worked_examples import worked_turns
 
-# The context of one conversation, and the part of it that an answer may take.
+# The context of one conversation in tokens, and the part of it that is reserved for the answer.
 CONTEXT_TOKENS = 8192
 ANSWER_TOKENS = 1024
 # A CPU reads about 70 tokens a second, so longer results would make users wait too long.
 RESULT_CHARACTERS = 2400
-# The beginning of a call in the chat template; banned when the model repeats a call.
+# How a call begins in the chat template; excluded from the answer if the model has just repeated a call.
 _CALL_MARK = "```"
-# The template repeats the question after a result as "I asked: ..."; answers must not begin with that.
-_PARROTED = " asked"
+# After a result the template repeats the question as "I asked: ..."; the model must not copy that.
+_REPEATED_QUESTION = " asked"
 FIRST_TOKEN_SECONDS = 300.0
 LOADING_SECONDS = 120.0
 
@@ -54,18 +54,20 @@ class EmbeddedModel:
 
 
 def prepared(request: ModelRequest) -> ModelRequest:
-    """The request as it is sent to the embedded model: with worked examples of the tools before the conversation."""
+    """Return the request as the embedded model gets it: shortened, and with worked examples of the tools."""
     turns = worked_turns(request.tools) if request.tools and not request.response_format else []
     budget = CONTEXT_TOKENS - ANSWER_TOKENS - sum(map(estimate, turns)) - _tokens_of_tools(request)
     messages = fit([_shortened(message) for message in request.messages], tokens=max(budget, CONTEXT_TOKENS // 8))
     head = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
     options = {"temperature": 0, "max_tokens": ANSWER_TOKENS, **request.options}
     if messages[-1].role == "tool":
-        options["logit_bias"] = [[word, False] for word in (_PARROTED, _CALL_MARK)[: 2 if _repeats(messages) else 1]]
+        options["logit_bias"] = [
+            [word, False] for word in (_REPEATED_QUESTION, _CALL_MARK)[: 2 if _has_repeated_calls(messages) else 1]
+        ]
     return replace(request, messages=[*messages[:head], *turns, *messages[head:]], options=options)
 
 
-def _repeats(messages: Sequence[Message]) -> bool:
+def _has_repeated_calls(messages: Sequence[Message]) -> bool:
     """Whether the model made the same calls twice in a row since the last user message."""
     calls: list[list[tuple[str, str]]] = []
     for message in messages:

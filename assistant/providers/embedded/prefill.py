@@ -1,4 +1,4 @@
-"""Makes the embedded model's server process tools and prompts ahead, and saves the result for the next start."""
+"""Makes the embedded model's server process tools and prompts in advance, and saves the result for the next start."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ logger = logging.getLogger(__name__)
 # Conversations that the server keeps in memory at once.
 SLOTS = 4
 MAX_STATES = 2 * SLOTS
-# How many are processed ahead: one takes a minute on two cores, during which answers are slow.
+# How many are processed in advance: each takes a minute on two cores, during which answers are slow.
 READ_AHEAD = 2
 _HTTP_SECONDS = 60.0
 
 
 async def read_ahead(address: str, expected: Sequence[ModelRequest], *, states: Path, key: str) -> None:
-    """Process these beginnings of conversations, one in each slot, or restore them from an earlier start's file.
+    """Process likely beginnings of conversations, one in each slot, or restore them from the file of an earlier start.
 
     Args:
         address: the server's URL without a path.
-        expected: the first `READ_AHEAD` of them are processed.
+        expected: the beginnings; the first `READ_AHEAD` of them are processed.
         states: the directory of the files.
         key: everything else that the files depend on; another key means another file.
     """

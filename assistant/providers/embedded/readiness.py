@@ -12,7 +12,7 @@ _PAUSE_SECONDS = 0.2
 
 
 async def health(base_url: str) -> Health:
-    """The state of the server at this address, by its `/health`, which answers 503 while the weights are loaded."""
+    """Return the state of the server at this address. Its `/health` answers 503 while the weights are loaded."""
     url = urlsplit(base_url)
     writer = None
     try:

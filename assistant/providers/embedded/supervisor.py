@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-# Waiting threads sleep instead of spinning, as the site runs on the same processors. Read when xllamacpp is imported.
+# Makes waiting threads sleep instead of spin, since the site uses the same processors. Must be set before the import.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import xllamacpp
@@ -24,7 +24,7 @@ from assistant.providers.embedded.weights import MODEL_NAME
 logger = logging.getLogger(__name__)
 
 TEMPLATE = Path(__file__).with_name("chat_template.jinja")
-# For conversations beyond the slots, so that they need not be processed again; a token takes 28 KB.
+# Cache for conversations that are in no slot, so that they need not be processed again; a token takes 28 KB.
 CACHE_MEBIBYTES = 512
 
 
@@ -36,8 +36,8 @@ def serve(
     Args:
         weights: the file, verified by the caller.
         port: where to listen.
-        expected: likely beginnings of conversations, which the server processes ahead.
-        states: a directory for the results, so that the next start need not repeat this.
+        expected: likely beginnings of conversations, which the server processes in advance.
+        states: a directory for the results of this, which are used at the next start.
         until_stdin_closes: also end when standard input closes, as when the parent process dies.
 
     Raises:

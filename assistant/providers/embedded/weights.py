@@ -34,7 +34,7 @@ QWEN = Weights(
 
 
 def cache_directory() -> Path:
-    """The user's cache directory for this product, as the XDG base directory specification has it."""
+    """Return the user's cache directory for this product, following the XDG base directory specification."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "tenant-assistant"
 
@@ -71,20 +71,20 @@ def verify(
     Raises:
         WeightsError: the checksum is wrong.
     """
-    remembered = (cache or cache_directory()) / "verified.json"
+    record = (cache or cache_directory()) / "verified.json"
     stat = path.stat()
-    mark = f"{stat.st_size} bytes of {stat.st_mtime_ns}"  # stays when the file is moved
-    known = _read_marks(remembered)
-    if mark in known.get(weights.sha256, []):
+    file_mark = f"{stat.st_size} bytes of {stat.st_mtime_ns}"  # does not change when the file is moved
+    known = _read_marks(record)
+    if file_mark in known.get(weights.sha256, []):
         return
-    found = _sha256(path, progress)
-    if found != weights.sha256:
-        raise WeightsError(f"{path} is not {weights.filename}: its SHA-256 is {found}, not {weights.sha256}.")
-    known.setdefault(weights.sha256, []).append(mark)
-    remembered.parent.mkdir(parents=True, exist_ok=True)
-    fresh = remembered.with_suffix(f".{os.getpid()}.new")
-    fresh.write_text(json.dumps(known))
-    fresh.replace(remembered)
+    digest = _sha256(path, progress)
+    if digest != weights.sha256:
+        raise WeightsError(f"{path} is not {weights.filename}: its SHA-256 is {digest}, not {weights.sha256}.")
+    known.setdefault(weights.sha256, []).append(file_mark)
+    record.parent.mkdir(parents=True, exist_ok=True)
+    new_record = record.with_suffix(f".{os.getpid()}.new")
+    new_record.write_text(json.dumps(known))
+    new_record.replace(record)
 
 
 def _read_marks(path: Path) -> dict[str, list[str]]:

@@ -1,1 +1,1 @@
-"""OpenAI's chat-completions wire format: request bodies, server-sent events, replies put together."""
+"""OpenAI's chat-completions wire format: request bodies, server-sent events, and replies assembled from chunks."""

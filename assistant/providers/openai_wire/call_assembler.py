@@ -60,12 +60,12 @@ class CallAssembler:
         self._names = names
         self._taken = set(taken)
         self._by_wire_index: dict[int, OpenCall] = {}
-        self._before = 0
+        self._count_before_chunk = 0
         self._ambiguous: list[tuple[OpenCall, OpenCall]] = []
 
     def add(self, pieces: Iterable[CallPiece | None]) -> Iterator[tuple[OpenCall, str]]:
-        """Add the pieces of one chunk; yields the calls that can be emitted, each with its new arguments."""
-        self._before = len(self.calls)
+        """Add the pieces of one chunk, and yield the calls that can be emitted, each with its new arguments."""
+        self._count_before_chunk = len(self.calls)
         for piece in pieces:
             if piece is not None:
                 yield from self._add(piece)
@@ -75,7 +75,7 @@ class CallAssembler:
         arguments = piece.function.arguments if piece.function else None
         call = self._find(clean_text(piece.id or ""), piece.index, name, arguments)
         if name:
-            self._name(call, name)
+            self._add_name(call, name)
         if not isinstance(arguments, str):
             if arguments is None:
                 return
@@ -86,7 +86,11 @@ class CallAssembler:
             yield from self._emit(call, text)
 
     def finish(self) -> Iterator[tuple[OpenCall, str]]:
-        """End all calls; yields what was not emitted yet. Raises `ModelError` for one without a name or sent twice."""
+        """End all calls, and yield what was not emitted yet.
+
+        Raises:
+            ModelError: a call has no name, or may have been sent twice.
+        """
         for call in self.calls:
             if not call.name:
                 raise ModelError(NO_NAME)
@@ -101,16 +105,16 @@ class CallAssembler:
         return tuple(call.tool_call() for call in self.calls)
 
     def check_repeated(self, pieces: Iterable[CallPiece | None]) -> None:
-        """Raise `ModelError` if pieces that repeat these calls contain another one."""
-        again = CallAssembler(self._names)
-        for _ in chain(again.add(pieces), again.finish()):
+        """Raise `ModelError` if the pieces of a repetition contain a call that is not one of these calls."""
+        repetition = CallAssembler(self._names)
+        for _ in chain(repetition.add(pieces), repetition.finish()):
             pass
         known = {call.canonical for call in self.result()}
-        if any(call.canonical not in known for call in again.result()):
+        if any(call.canonical not in known for call in repetition.result()):
             raise ModelError(MIXED_UP)
 
     def _emit(self, call: OpenCall, text: str) -> Iterator[tuple[OpenCall, str]]:
-        """Emit a call once its arguments begin, since its name is complete then, and never before an earlier call."""
+        """Emit a call once its arguments begin: then its name is complete. Earlier calls are emitted first."""
         if call.is_emitted:
             yield call, text
             return
@@ -130,7 +134,7 @@ class CallAssembler:
         if call is None:
             return self._open(given_id, wire_index)
         if wire_index is None and name and not given_id:
-            if call.index >= self._before:  # no provider splits one call within one list
+            if call.index >= self._count_before_chunk:  # no provider splits one call within one list
                 return self._open(given_id, wire_index)
             if name == call.name and not call.given_id and (not arguments if call.is_complete else not call.parts):
                 raise ModelError(MIXED_UP)
@@ -168,8 +172,8 @@ class CallAssembler:
         """Whether a call without an id may be an earlier one sent again: repeated, or completed."""
         one, other = earlier.tool_call(), later.tool_call()
         known = {call.tool_call().canonical for call in self.calls[: later.index]}
-        goes_on = other.name.startswith(one.name) or one.name + other.name in self._names
-        return other.canonical in known or (goes_on and _is_within(one.arguments, other.arguments))
+        may_continue = other.name.startswith(one.name) or one.name + other.name in self._names
+        return other.canonical in known or (may_continue and _is_within(one.arguments, other.arguments))
 
     def _open(self, given_id: str, wire_index: int | None) -> OpenCall:
         call = OpenCall(len(self.calls), f"call_{uuid.uuid4().hex[:24]}", "", wire_index)
@@ -186,29 +190,29 @@ class CallAssembler:
             call.id = given_id
             self._taken.add(given_id)
 
-    def _name(self, call: OpenCall, piece: str) -> None:
+    def _add_name(self, call: OpenCall, piece: str) -> None:
         if call.parts:
             if not call.name:
                 call.name = piece
             elif piece != call.name:
                 raise ModelError(MIXED_UP)
             return
-        grown = call.name + piece
+        joined = call.name + piece
         if piece != call.name or piece not in self._names:
-            call.name = grown
-        elif grown in self._names:
+            call.name = joined
+        elif joined in self._names:
             raise ModelError(MIXED_UP)
 
 
 def _is_within(arguments: str, others: str) -> bool:
     """Whether other arguments contain all of these; also True if one of the two is not a JSON object."""
     try:
-        fewer, more = load_json(arguments), load_json(others)
+        values, other_values = load_json(arguments), load_json(others)
     except ValueError:
         return True
-    if not isinstance(fewer, dict) or not isinstance(more, dict):
+    if not isinstance(values, dict) or not isinstance(other_values, dict):
         return True
-    return all(name in more and more[name] == value for name, value in fewer.items())
+    return all(name in other_values and other_values[name] == value for name, value in values.items())
 
 
 def _is_json(text: str) -> bool:

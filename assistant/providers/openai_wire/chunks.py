@@ -11,7 +11,7 @@ import msgspec
 
 
 class FunctionPiece(msgspec.Struct, gc=False):
-    """More of a function's name and arguments; `arguments` is text, and an object where a provider sends one."""
+    """More of a function's name and arguments; `arguments` is text, but some providers send an object."""
 
     name: str | None = None
     arguments: Any = None

@@ -16,12 +16,17 @@ MOVED = "The provider's address points to another one, which is not followed."
 BROKEN = "The provider failed. Try again later."
 REFUSED = "The provider did not accept the request."
 
-# Codes are logged; longer texts, or texts with spaces, could quote the prompt.
+# What is logged as a code; a longer text, or one with spaces, could quote the prompt.
 _CODE = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 
 
 def failure(status: int | None, *words: object) -> ModelError:
-    """The error to raise for an HTTP status (None: unknown) and the codes and types that came with it."""
+    """Return the error to raise for a failed request.
+
+    Args:
+        status: the HTTP status; None if unknown.
+        words: the error codes and types in the response.
+    """
     hint = " ".join(word for word in map(str, words) if _CODE.fullmatch(word)).lower()
     error = _by_hint(hint) or _by_status(status)
     error.add_note(f"status {status}, {hint or 'no code'}")
@@ -58,7 +63,7 @@ def _by_status(status: int | None) -> ModelError:
 
 
 def failure_in_stream(reported: Any) -> ModelError:
-    """The error to raise for an error object (or text) that came inside a stream with status 200."""
+    """Return the error to raise for an error object, or an error text, in a response with status 200."""
     if not isinstance(reported, dict):
         return failure(None)
     code = reported.get("code")

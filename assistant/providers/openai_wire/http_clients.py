@@ -23,7 +23,7 @@ MAX_RETRY_AFTER_SECONDS = 20.0
 
 
 class Client(CachedHeadClient):
-    """The openai client, for requests whose bodies are written here."""
+    """The openai client, for requests whose bodies are built by `request_body`."""
 
     async def ask(
         self, content: bytes, *, seconds: float, max_retries: int, headers: Mapping[str, str]
@@ -52,10 +52,10 @@ _clients: PerLoop[_Clients] = PerLoop(dict)
 
 
 async def client_of(url: str, key: str, guard: UrlGuard | None, http_client: httpx2.AsyncClient | None) -> Client:
-    """The client for this address and key in this event loop, cached: building one takes 30 ms.
+    """Return the client for this address and key in this event loop, cached: building one takes 30 ms.
 
     Args:
-        http_client: sends the requests; such a client is not cached. Default one of its own.
+        http_client: sends the requests; with it the client is not cached. By default the client gets one of its own.
     """
     if http_client is not None:
         return _new_client(url, key, http_client)
@@ -68,7 +68,7 @@ async def client_of(url: str, key: str, guard: UrlGuard | None, http_client: htt
 
 
 async def _open_client(url: str, key: str, guard: UrlGuard | None) -> AsyncGenerator[Client]:
-    """A client that is closed when the event loop shuts its asynchronous generators down, as `asyncio.run` does."""
+    """Yield a client, and close it when the event loop closes its asynchronous generators, as `asyncio.run` does."""
     client = _new_client(url, key, _new_http_client(guard))
     try:
         yield client
@@ -80,7 +80,7 @@ async def _open_client(url: str, key: str, guard: UrlGuard | None) -> AsyncGener
 def _new_client(url: str, key: str, http_client: httpx2.AsyncClient) -> Client:
     client = Client(base_url=url, api_key=key, http_client=http_client)
     client.admin_api_key = None
-    if not url.startswith(OPENAI_URL):  # set for OpenAI in the environment, and not for other servers
+    if not url.startswith(OPENAI_URL):  # the environment variables for these are meant for OpenAI only
         client.organization = client.project = None
     return client
 

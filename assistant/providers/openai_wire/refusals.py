@@ -1,4 +1,4 @@
-"""Refused requests, in a module without the openai package."""
+"""The error for refused requests; in its own module, so that importing it does not import the openai package."""
 
 from __future__ import annotations
 

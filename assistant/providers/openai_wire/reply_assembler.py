@@ -26,11 +26,12 @@ _REASONS: dict[str, FinishReason] = {
     **dict.fromkeys(("content_filter", "safety", "sensitive", "recitation"), "content_filter"),
     "refusal": "refusal",
 }
-# Reasons that no later one replaces.
+# Reasons for an incomplete answer; a later reason does not replace these.
 _CUTS = {"length", "content_filter", "refusal"}
 
+# Higher counts are ignored.
 MAX_TOKEN_COUNT = 100_000_000
-# Fits the usage records.
+# What the database column of usage records can hold.
 MAX_MODEL_NAME = 200
 EMPTY = "The provider sent an empty answer."
 CUT = "The provider's answer broke off before its end."
@@ -57,7 +58,7 @@ class Assembler:
         self._whole: Piece | None = None
         self._runs: list[tuple[_Channel | OpenCall, list[str]]] = []
         self._deltas: list[Delta] = []
-        self._announced = 0
+        self._started_calls = 0
         self._finish = ""
         self._is_refused = False
         self._usage: Any = None
@@ -65,7 +66,7 @@ class Assembler:
 
     @property
     def is_ended(self) -> bool:
-        """Whether the finish reason has arrived; only usage figures can follow."""
+        """Whether the finish reason has arrived; after it, only the usage can follow."""
         return bool(self._finish)
 
     @property
@@ -74,7 +75,7 @@ class Assembler:
         return usage_of(self._usage)
 
     def feed(self, chunk: Chunk) -> None:
-        """Add one chunk. Raises `ModelError` for an error in it, and for calls that cannot be told apart."""
+        """Add one chunk. Raises `ModelError` if it contains an error, or pieces of a call that cannot be assigned."""
         if (chunk.error is not None or chunk.choices is None) and (failure := chunk.failure):
             raise failure_in_stream(failure)
         if chunk.usage is not None:
@@ -96,13 +97,13 @@ class Assembler:
                 self._finish = choice.finish_reason
 
     def take(self) -> list[Delta]:
-        """The deltas since the last call; adjacent ones of one kind are joined."""
-        self._settle()
+        """Return the deltas since `take` was last called; adjacent ones of the same kind are joined."""
+        self._flush()
         deltas, self._deltas = self._deltas, []
         return deltas
 
     def finish(self, *, is_closed: bool) -> Reply:
-        """The complete reply. Call `take` once more after it, for deltas that were held back.
+        """Return the complete reply. Call `take` once more after it, for deltas that were held back.
 
         Args:
             is_closed: the provider has ended the stream (`[DONE]`), or the answer was not a stream.
@@ -113,7 +114,7 @@ class Assembler:
         self._close()
         repeats: list[Sequence[CallPiece | None]] = [self._legacy]
         if self._whole is not None:
-            repeats += self._complete(self._whole)
+            repeats += self._add_whole_message(self._whole)
         if not self._calls.calls:
             self._add_calls(next(filter(None, repeats), ()))
         reason = self._reason(is_closed)
@@ -123,10 +124,10 @@ class Assembler:
             if self._is_refused:
                 raise ModelError(CALL_REFUSED)
             for call, text in self._calls.finish():
-                self._emit(call, text, even_empty=True)
+                self._emit(call, text, allow_empty=True)
             for pieces in repeats:
                 self._calls.check_repeated(pieces)
-        self._settle()
+        self._flush()
         text = "".join(self._text.parts)
         if reason == "stop" and not text.strip():
             raise ModelError(EMPTY)
@@ -157,9 +158,9 @@ class Assembler:
         return reason
 
     def _add(self, piece: Piece) -> None:
-        thought = piece.reasoning_content or piece.reasoning
-        if thought and isinstance(thought, str):
-            self._emit(self._reasoning, self._reasoning.joiner.add(thought))
+        reasoning = piece.reasoning_content or piece.reasoning
+        if reasoning and isinstance(reasoning, str):
+            self._emit(self._reasoning, self._reasoning.joiner.add(reasoning))
         if content := piece.content:
             if isinstance(content, str):
                 self._emit(self._text, self._text.joiner.add(content))
@@ -171,21 +172,21 @@ class Assembler:
         if piece.tool_calls:
             self._add_calls(piece.tool_calls)
         if piece.function_call is not None:
-            # Added at the end: the same call can also arrive in `tool_calls`, and later.
+            # Used at the end, and only if no `tool_calls` have arrived: the same call can be in both.
             self._legacy.append(CallPiece(index=0, function=piece.function_call))
 
     def _add_calls(self, pieces: Sequence[CallPiece | None]) -> None:
         for call, text in self._calls.add(pieces):
-            self._emit(call, text, even_empty=True)
+            self._emit(call, text, allow_empty=True)
 
     def _close(self) -> str:
         """Add the text that was held back; returns the answer's text."""
         for channel in (self._reasoning, self._text):
             self._emit(channel, channel.joiner.finish())
-        self._settle()
+        self._flush()
         return "".join(self._text.parts)
 
-    def _complete(self, message: Piece) -> list[Sequence[CallPiece | None]]:
+    def _add_whole_message(self, message: Piece) -> list[Sequence[CallPiece | None]]:
         """Add what a final `message` contains beyond the streamed text; returns the calls that it repeats.
 
         Raises:
@@ -193,11 +194,11 @@ class Assembler:
         """
         whole = Assembler()
         whole._add(message)
-        said, text = self._close(), whole._close()
-        if text and text.strip() != said.strip():
-            if not text.startswith(said):
+        streamed, text = self._close(), whole._close()
+        if text and text.strip() != streamed.strip():
+            if not text.startswith(streamed):
                 raise ModelError(CONTRADICTED)
-            self._emit(self._text, text[len(said) :])
+            self._emit(self._text, text[len(streamed) :])
         self._is_refused |= whole._is_refused
         return [message.tool_calls or (), whole._legacy]
 
@@ -215,15 +216,15 @@ class Assembler:
                 case _:
                     raise ModelError(UNREADABLE)
 
-    def _emit(self, source: _Channel | OpenCall, text: str, *, even_empty: bool = False) -> None:
-        if not text and not even_empty:
+    def _emit(self, source: _Channel | OpenCall, text: str, *, allow_empty: bool = False) -> None:
+        if not text and not allow_empty:
             return
         if self._runs and self._runs[-1][0] is source:
             self._runs[-1][1].append(text)
         else:
             self._runs.append((source, [text]))
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         for source, pieces in self._runs:
             self._deltas.append(self._delta(source, "".join(pieces)))
         self._runs = []
@@ -235,9 +236,9 @@ class Assembler:
             return TextDelta(text)
         if isinstance(source, _Channel):
             return ReasoningDelta(text)
-        if source.index < self._announced:
+        if source.index < self._started_calls:
             return ToolCallDelta(source.index, arguments=text)
-        self._announced = source.index + 1
+        self._started_calls = source.index + 1
         return ToolCallDelta(source.index, source.id, source.name, text)
 
 
@@ -252,7 +253,7 @@ class _Channel:
 
 
 def _plain(value: Any) -> str:
-    """The text of a value that should be text: itself, or its parts joined."""
+    """Return a value as text: text itself, or the parts of a list joined. Raises `ModelError` for any other."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -265,7 +266,7 @@ def _plain(value: Any) -> str:
 
 
 def usage_of(wire: Any) -> Usage:
-    """Tokens as the provider counted them; missing or unreadable counts are zero."""
+    """Read a provider's token counts; a count that is missing or not a number is zero."""
     return Usage(
         input_tokens=_count(wire, "prompt_tokens"),
         output_tokens=_count(wire, "completion_tokens"),

@@ -17,8 +17,9 @@ from assistant.providers.openai_wire.worked_examples import worked_turns
 from assistant.toolkit import Media, Tool
 from assistant.toolkit.schema.strict import closed, strict_form
 
+# Characters of a call id that OpenAI accepts.
 MAX_ID = 40
-# The newest images of a run are sent, with every request.
+# How many images are sent with a request: the newest of the run.
 MAX_IMAGES = 8
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -26,7 +27,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 def request_body(
     request: ModelRequest, *, model: str, strict: bool, small: bool, with_usage: bool, sees_images: bool = False
 ) -> bytes:
-    """The JSON to send.
+    """Return the JSON body to send.
 
     Args:
         strict: request strict schemas for arguments and typed answers.
@@ -56,8 +57,8 @@ def request_body(
 
 
 def with_examples(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
-    """The conversation with worked examples of the tools after the system messages."""
-    start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
+    """Return the conversation with worked examples of the tools after the system messages."""
+    start = next((index for index, message in enumerate(messages) if message.role != "system"), len(messages))
     return [*messages[:start], *worked_turns(tools), *messages[start:]]
 
 
@@ -68,12 +69,16 @@ def _tool(tool: Tool, strict: bool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _format(wanted: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
-    described = wanted.get("json_schema") if strict and wanted.get("type") == "json_schema" else None
+def _format(response_format: Mapping[str, Any], strict: bool) -> Mapping[str, Any]:
+    described = response_format.get("json_schema") if strict and response_format.get("type") == "json_schema" else None
     if not isinstance(described, dict) or "strict" in described:
-        return wanted
+        return response_format
     schema = strict_form(closed(described.get("schema")))
-    return wanted if schema is None else {**wanted, "json_schema": {**described, "schema": schema, "strict": True}}
+    return (
+        response_format
+        if schema is None
+        else {**response_format, "json_schema": {**described, "schema": schema, "strict": True}}
+    )
 
 
 def _choice(choice: str) -> str | dict[str, Any]:
@@ -83,19 +88,19 @@ def _choice(choice: str) -> str | dict[str, Any]:
 
 
 def _messages(messages: Sequence[Message], sees_images: bool) -> list[dict[str, Any]]:
-    """The messages; images follow their tool results in a user message, since results can only be text."""
+    """Return the messages; images follow their tool results in a user message, since results can only be text."""
     if not any(message.media for message in messages):
         return [_message(message) for message in messages]
-    wires: list[dict[str, Any]] = []
+    bodies: list[dict[str, Any]] = []
     images: list[Media] = []
     shown = {id(one) for one in [one for message in messages for one in message.media][-MAX_IMAGES:]}
     for message in messages:
         if message.role != "tool" and images:
-            wires.append(_images(images))
+            bodies.append(_images(images))
             images = []
-        wires.append(_message(message))
+        bodies.append(_message(message))
         images += [one for one in message.media if sees_images and id(one) in shown]
-    return [*wires, _images(images)] if images else wires
+    return [*bodies, _images(images)] if images else bodies
 
 
 def _images(images: Sequence[Media]) -> dict[str, Any]:
@@ -117,10 +122,10 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    """A call of an earlier round; providers refuse some of the names that models invent."""
+    """Return an earlier call as it is sent; providers refuse some of the names that models invent, so it is cleaned."""
     return ToolCall(_id(call.id), _NOT_IN_NAMES.sub("_", call.name)[:64], call.arguments).to_wire()
 
 
 def _id(call_id: str) -> str:
-    """The id within the 40 characters that OpenAI accepts; other providers make longer ones."""
+    """Return the id, or a hash of it if it has more than `MAX_ID` characters: other providers make longer ids."""
     return call_id if len(call_id) <= MAX_ID else "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 AFTER_END_SECONDS = 2.0  # for the token counts, which follow the finish reason
 DRAIN_SECONDS = 0.1  # for the end of the body after `[DONE]`, so that the connection can be reused
 MAX_REPLY_BYTES = 64 * 1024 * 1024
+# Content types that are parsed; some servers send none, or a wrong one.
 READABLE = (
     "",
     "text/event-stream",
@@ -36,7 +37,7 @@ class _HttpxReader:
         self._bytes: AsyncGenerator[bytes] = response.aiter_bytes()
 
     async def read(self) -> bytes:
-        """The bytes of one read of the socket, decompressed; empty at the end."""
+        """Return the bytes of one read of the socket, decompressed; empty at the end."""
         return await anext(self._bytes, b"")
 
     async def close(self) -> None:
@@ -49,7 +50,7 @@ class Body:
     Args:
         response: its body must not have been read.
         reader: parses the events; its `is_done` is set afterwards if the stream was ended by `[DONE]`.
-        assembler: gets the chunks of `flow`; those that `read` returns are for the caller to feed.
+        assembler: gets the chunks of `pass_text`; those that `read` returns are for the caller to feed.
         seconds: how long each read may take.
     """
 
@@ -61,10 +62,14 @@ class Body:
         self._is_over = False
         self._deltas: Sequence[Delta] = ()
         self._source = direct_reader(response, seconds) or _HttpxReader(response)
-        self._more = self._source.read
+        self._read_part = self._source.read
 
     async def read(self) -> list[Chunk] | None:
-        """The chunks of the next read of the socket; None after the last. Raises `ModelError` if one is unreadable."""
+        """Return the chunks of the next read of the socket; None after the last.
+
+        Raises:
+            ModelError: the body is not a stream of events or JSON, or is too large.
+        """
         if self._is_over:
             return None
         if self._kind not in READABLE:
@@ -78,28 +83,28 @@ class Body:
         if events.failure is not None:
             raise events.failure
         if events.is_done:
-            await self._read_soon(DRAIN_SECONDS)
+            await self._read_within(DRAIN_SECONDS)
             self._is_over = True
             return None
-        data = await (self._read_soon(AFTER_END_SECONDS) if self._assembler.is_ended else self._more())
+        data = await (self._read_within(AFTER_END_SECONDS) if self._assembler.is_ended else self._read_part())
         if not data:
             self._is_over = True
             return events.close()
         return self._chunks(data)
 
-    async def flow(self, on_text: Callable[[str], bool]) -> Sequence[Delta]:
-        """Pass the answer's text to `on_text` as it arrives, until there is anything else; returns the deltas of that.
+    async def pass_text(self, on_text: Callable[[str], bool]) -> Sequence[Delta]:
+        """Pass text to `on_text` as it arrives, until something else arrives, or text for which it returns False.
 
-        Continues where `read` stopped, and raises what `read` raises.
+        Continues where `read` stopped. Returns the deltas that were not passed on; raises what `read` raises.
         """
         source, self._deltas = self._source, ()
-        if isinstance(source, DirectReader) and self._is_flowing:
-            await source.flow(partial(self._pass_text, on_text))
+        if isinstance(source, DirectReader) and self._may_continue:
+            await source.feed(partial(self._pass_text, on_text))
         return self._deltas
 
     @property
-    def _is_flowing(self) -> bool:
-        """Whether the stream continues."""
+    def _may_continue(self) -> bool:
+        """Whether more text can arrive."""
         events = self._events
         return not (self._is_over or events.is_done or events.failure or self._assembler.is_ended)
 
@@ -109,7 +114,7 @@ class Body:
         deltas = self._assembler.take()
         is_taken = len(deltas) == 1 and isinstance(deltas[0], TextDelta) and on_text(deltas[0].text)
         self._deltas = () if is_taken else deltas
-        return not self._deltas and self._is_flowing
+        return not self._deltas and self._may_continue
 
     def _chunks(self, data: bytes) -> list[Chunk]:
         self._size += len(data)
@@ -121,17 +126,17 @@ class Body:
         """Release the body, even if it was not read to its end."""
         await self._source.close()
 
-    async def _read_soon(self, seconds: float) -> bytes:
+    async def _read_within(self, seconds: float) -> bytes:
         try:
             async with asyncio.timeout(seconds):
-                return await self._more()
+                return await self._read_part()
         except TimeoutError:
             return b""
 
     async def _read_whole(self) -> list[Chunk]:
         """Read the answer of a server that does not stream, or that labels its stream as JSON."""
         data = bytearray()
-        while part := await self._more():
+        while part := await self._read_part():
             data += part
             if len(data) > MAX_REPLY_BYTES:
                 raise ModelError(TOO_LARGE)

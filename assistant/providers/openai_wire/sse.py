@@ -14,7 +14,7 @@ from assistant.providers.openai_wire.chunks import Chunk
 from assistant.toolkit.bounded_json import MAX_DEPTH, check_depth, load_json, may_exceed
 
 MAX_EVENT_BYTES = 4 * 1024 * 1024
-# JSON this short is within the depth that is read, unless it has arrays directly in arrays.
+# JSON of this length cannot be nested deeper than `MAX_DEPTH`, unless it has arrays directly in arrays.
 SHORT_BYTES = MAX_DEPTH * 5 // 2
 TOO_LARGE = "The provider sent more at once than can be read."
 NOT_JSON = "The provider sent something that cannot be read."
@@ -25,7 +25,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def decode_chunk(payload: bytes) -> Chunk:
-    """One JSON document as a chunk. Raises `ValueError` if it is not JSON, or nested too deeply.
+    """Decode one JSON document. Raises `ValueError` if it is not JSON, or nested too deeply.
 
     msgspec refuses lone surrogates and NaN, which some servers send; the standard library's decoder accepts them.
     """
@@ -56,7 +56,7 @@ class EventReader:
         if self.is_done or self.failure:
             return []
         if self._is_after_cr or b"\r" in data:
-            data = self._with_plain_ends(data)
+            data = self._with_newlines(data)
         lines = data.split(b"\n")
         rest = lines.pop()
         if not lines:
@@ -70,12 +70,12 @@ class EventReader:
         return chunks
 
     def close(self) -> list[Chunk]:
-        """End the stream; a last line without its line end counts if it is complete."""
+        """End the stream, and return the chunk of a complete last line without a line end."""
         if self.is_done or self.failure:
             return []
         lines, self._tail = [b"".join(self._tail)], []
         chunks = self._read([*lines, b""])
-        self.failure = None  # the event was cut off, which the assembler reports
+        self.failure = None  # an incomplete event at the end is reported by the assembler
         return chunks
 
     def _keep(self, rest: bytes) -> None:
@@ -85,7 +85,7 @@ class EventReader:
         if self._size + sum(map(len, self._event)) > MAX_EVENT_BYTES:
             self.failure = self.failure or ModelError(TOO_LARGE)
 
-    def _with_plain_ends(self, data: bytes) -> bytes:
+    def _with_newlines(self, data: bytes) -> bytes:
         if self._is_after_cr and data.startswith(b"\n"):
             data = data[1:]
             self._is_after_cr = False
@@ -105,23 +105,23 @@ class EventReader:
                     continue
                 try:
                     value = line[5:]
-                    # Nested objects take four bytes a level, and arrays of them five for two.
+                    # A level takes at least four bytes as an object, `{"":`, and two levels at least five, `[{"":`.
                     if (value[SHORT_BYTES:] or b"[[" in value) and may_exceed(value):
-                        self._read_odd(value, chunks)
+                        self._read_unusual(value, chunks)
                     else:
                         chunks.append(_decode(value))
                 except _UNDECODABLE:
-                    self._read_odd(value, chunks)
+                    self._read_unusual(value, chunks)
             elif line:
                 if line.startswith(b"{"):  # servers that fail in mid-stream send their error without the prefix
-                    self._read_odd(line, chunks)
+                    self._read_unusual(line, chunks)
             elif self._event:
                 self._read_event(chunks)
             if self.is_done or self.failure:
                 break
         return chunks
 
-    def _read_odd(self, value: bytes, chunks: list[Chunk]) -> None:
+    def _read_unusual(self, value: bytes, chunks: list[Chunk]) -> None:
         text = value.strip()
         if text == b"[DONE]":
             self.is_done = True

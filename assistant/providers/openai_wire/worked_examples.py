@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from assistant.core.values.messages import Message, ToolCall
 from assistant.toolkit import Example, ExampleStep, Tool
 
-# Turns without a call, first and last, where they have most effect: not every message needs a tool.
+# Turns without a call, which show that not every message needs a tool. They have most effect at the beginning and end.
 GREETING = (Message("user", "hi there"), Message("assistant", "Hello! How can I help you?"))
 SMALL_TALK = (
     Message("user", "thanks! what is a haiku?"),
@@ -17,7 +17,7 @@ SMALL_TALK = (
 
 
 def worked_turns(tools: Sequence[Tool]) -> list[Message]:
-    """A conversation in which each of these tools is used as in its examples; empty if none has examples.
+    """Return a conversation in which each of these tools is used as in its examples; empty if none has examples.
 
     Examples that first call a tool that is not offered are left out.
     """

@@ -30,32 +30,34 @@ class StandIn:
         call = next_call(question, results, {tool.name for tool in request.tools})
         usage = Usage(input_tokens=sum(map(estimate, request.messages)))
         if call is not None:
-            made = ToolCall(_call_id(request.messages), call.tool, json.dumps(call.arguments))
-            yield ToolCallDelta(0, id=made.id, name=made.name)
-            yield ToolCallDelta(0, arguments=made.arguments)
-            spent = Usage(output_tokens=estimate(Message("assistant", tool_calls=(made,))))
-            yield Reply(tool_calls=(made,), usage=usage + spent, finish_reason="tool_calls", model=self.name)
+            tool_call = ToolCall(_call_id(request.messages), call.tool, json.dumps(call.arguments))
+            yield ToolCallDelta(0, id=tool_call.id, name=tool_call.name)
+            yield ToolCallDelta(0, arguments=tool_call.arguments)
+            output_usage = Usage(output_tokens=estimate(Message("assistant", tool_calls=(tool_call,))))
+            yield Reply(
+                tool_calls=(tool_call,), usage=usage + output_usage, finish_reason="tool_calls", model=self.name
+            )
             return
         text = answer(question, results) if results else small_talk(question, [tool.name for tool in request.tools])
         for piece in _PIECE.findall(text):
             await asyncio.sleep(_PAUSE_SECONDS)
             yield TextDelta(piece)
-        spent = Usage(output_tokens=estimate(Message("assistant", text)))
-        yield Reply(text=text, usage=usage + spent, model=self.name)
+        output_usage = Usage(output_tokens=estimate(Message("assistant", text)))
+        yield Reply(text=text, usage=usage + output_usage, model=self.name)
 
 
 def _this_turn(messages: Sequence[Message]) -> tuple[str, list[tuple[Call, str]]]:
-    """The last user message, and the calls made since then with their results."""
+    """Return the last user message, and the calls made since then with their results."""
     start = max((i for i, message in enumerate(messages) if message.role == "user"), default=len(messages))
     question = messages[start].content if start < len(messages) else ""
     results = {message.tool_call_id: message.content for message in messages[start:] if message.role == "tool"}
-    made = [
+    done = [
         (Call(call.name, json.loads(call.arguments)), results[call.id])
         for message in messages[start:]
         for call in message.tool_calls
         if call.id in results
     ]
-    return question, made
+    return question, done
 
 
 def _call_id(messages: Sequence[Message]) -> str:

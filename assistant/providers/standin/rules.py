@@ -86,20 +86,20 @@ _RULES: Sequence[tuple[str, Maker]] = (
     ),
     (_DOCUMENTS, lambda m: Call("search_docs", {"query": m.string.strip(" ?!.")})),
 )
-# Characters of a question that are looked at: some rules take the square of them.
-MOST_READ = 1_000
+# The rest of a question is ignored: the time of some rules grows with the square of its length.
+MAX_QUESTION_CHARACTERS = 1_000
 _COMPILED = [(re.compile(pattern, re.IGNORECASE), make) for pattern, make in _RULES]
 
 
 def next_call(question: str, done: Done, tools: Collection[str]) -> Call | None:
-    """The call to make now, if any.
+    """Return the call to make now, if any.
 
     Args:
         question: the user's message.
         done: the calls made for it so far, with their results.
         tools: the names of the offered tools.
     """
-    text = " ".join(question[:MOST_READ].split())
+    text = " ".join(question[:MAX_QUESTION_CHARACTERS].split())
     wait = _WAIT.search(text) if _ALARM.search(text) else None
     if wait is not None and {"current_time", "set_alarm"} <= set(tools):
         return _alarm_after(wait, text, done)
@@ -111,7 +111,7 @@ def next_call(question: str, done: Done, tools: Collection[str]) -> Call | None:
 
 
 def _alarm_after(wait: Found, text: str, done: Done) -> Call | None:
-    """First `current_time`, then `set_alarm` at that time plus the wait."""
+    """Return a call of `current_time` first, and then of `set_alarm` at that time plus the wait."""
     if not done:
         return Call("current_time")
     if len(done) > 1:

@@ -1,4 +1,4 @@
-"""The stand-in's answers: tool results in words, and small talk."""
+"""The stand-in's answers: tool results as sentences, and small talk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ABILITIES = {
 
 
 def small_talk(question: str, tools: Sequence[str]) -> str:
-    """The answer where no tool applies: explains the stand-in and suggests questions."""
+    """Return the answer to a message that needs no tool: it explains the stand-in and suggests questions."""
     opening = "I am a scripted stand-in, not a language model: "
     if _THANKS.search(question):
         return "You're welcome!"
@@ -36,7 +36,7 @@ def small_talk(question: str, tools: Sequence[str]) -> str:
 
 
 def answer(question: str, done: Done) -> str:
-    """The answer from the last result."""
+    """Return the answer that the last tool result gives."""
     call, result = done[-1]
     try:
         value = load_json(result)
@@ -64,7 +64,7 @@ def _quoted(value: Mapping[str, Any]) -> str:
 
 
 def _lines(value: Any, indent: str = "") -> Iterator[str]:
-    """A JSON value as a Markdown list."""
+    """Yield a JSON value as a Markdown list."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             label = str(name).replace("_", " ")

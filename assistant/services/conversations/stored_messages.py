@@ -18,7 +18,7 @@ from assistant.models import ToolCall as CallRow
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 
-# More than a model is ever sent: the assistant's token limit cuts further. Bounds the query for long threads.
+# Bounds the query for long threads. More than a model is ever sent, because the assistant's token limit is lower.
 MAX_RECENT_MESSAGES = 400
 
 _MESSAGES = PreparedInsert(MessageRow)
@@ -60,7 +60,7 @@ def recent_messages(*, conversation: Conversation) -> list[Message]:
     rows = _RECENT_QUERY.rows(
         tenant_id=conversation.tenant_id,
         conversation_id=conversation.pk,
-        # Also bounds the rows: without statistics PostgreSQL would read and sort the whole thread for the LIMIT.
+        # In addition to the LIMIT, for which PostgreSQL without statistics would read and sort the whole thread.
         position=max(conversation.summarised_to, conversation.message_count - MAX_RECENT_MESSAGES),
     )
     return _messages(reversed(rows))
@@ -75,7 +75,7 @@ def unsummarised_messages(*, conversation: Conversation) -> list[Message]:
 
 
 def _unsummarised(*, tenant_id: int, conversation_id: uuid.UUID, position: int) -> QuerySet[MessageRow, _Row]:
-    # Not whole rows: those take four times as long, at every turn.
+    # Not whole rows, which would take four times as long for every run.
     return MessageRow.objects.filter(
         conversation=conversation_id, conversation__tenant_id=tenant_id, position__gte=position
     ).values_list(

@@ -19,7 +19,7 @@ from assistant.services.run_key import RunKey
 
 logger = logging.getLogger(__name__)
 
-# Share of the token limit above which a conversation is summarised. This happens after a run, so that no answer waits.
+# The share of the token limit above which a conversation is summarised, after a run, so that no answer waits for it.
 SUMMARISE_ABOVE = 0.8
 
 

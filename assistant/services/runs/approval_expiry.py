@@ -14,7 +14,7 @@ APPROVAL_LIFETIME = timedelta(hours=24)
 
 
 def expire_approvals() -> int:
-    """Mark the expired approvals of all tenants, and the expired direct calls; return how many approvals."""
+    """Mark expired approvals and direct calls of all tenants as expired. Return the number of approvals."""
     expire_calls()
     return Approval.objects.filter(started_at__lt=timezone.now() - APPROVAL_LIFETIME).update(
         status=Approval.Status.EXPIRED

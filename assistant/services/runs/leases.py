@@ -44,7 +44,8 @@ def _uncancelled(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
 # Prepared, because it is run for every answer in progress, every few seconds at least.
 _CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_until", pk=int, tenant_id=int, owner=str)
 
-# For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than one by one.
+# For many runs of a tenant on PostgreSQL. Django's `bulk_update`, with a CASE for each row, costs more than an UPDATE
+# for each row.
 _CHECKPOINTS = """
 UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
 FROM (VALUES {rows}) new (pk, owner, partial, seq)

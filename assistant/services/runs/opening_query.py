@@ -26,7 +26,7 @@ class OpeningState:
     """An active assistant, and what a new run needs to know of its member and conversation.
 
     Attributes:
-        standing: the member's rights and the switches of tools.
+        switches: the member's rights and the switches of tools.
         has_webhooks: whether the tenant has active webhooks.
         active: how many runs are running or queued; nothing prevents others from being opened meanwhile.
         key_runs: how many runs the member's API key may have at once; None without a limit.

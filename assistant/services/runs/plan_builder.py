@@ -21,7 +21,7 @@ from assistant.services.tenancy.members import Member
 from assistant.services.toolcalls.interceptors import tool_interceptors, with_interceptors
 from assistant.services.toolcalls.run_journal import AuditJournal
 from assistant.services.toolpolicy import catalogue
-from assistant.services.toolpolicy.policy import TenantToolset
+from assistant.services.toolpolicy.toolset import TenantToolset
 from assistant.toolkit import ToolContext
 
 

@@ -1,7 +1,7 @@
-"""Adds the tool calls of a dead run that the audit has, but not its last checkpoint, to the conversation.
+"""Adds to the conversation those tool calls of a dead run that are in the audit, but not in its last checkpoint.
 
-The audit is written before and after each tool call, checkpoints only every second or so. A call that the conversation
-did not have would be made a second time by the model.
+The audit is written before and after each tool call, checkpoints only every second or so. If the conversation lacked a
+call, the model would make it a second time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AuditedCall:
 
 
 def audited_calls(*, key: RunKey) -> list[AuditedCall]:
-    """Return the calls of a run, after those of an earlier run that this one continued, in their order."""
+    """Return the calls of an earlier run that this run continued, and then the calls of this run, in their order."""
     rows = ToolCall.objects.filter(tenant_id=key.tenant_id, run__conversation_id=key.conversation_id, agent="")
     conversation = Conversation.objects.get(pk=key.conversation_id, tenant_id=key.tenant_id)
     earlier = open_calls(recent_messages(conversation=conversation))
@@ -69,7 +69,7 @@ def reconcile(transcript: Transcript, audited: Sequence[AuditedCall]) -> list[Ev
     """Close a dead run's open messages and calls, and add the calls that its checkpoint does not have.
 
     Returns:
-        The events for that, which have been applied to the transcript.
+        The events of these changes; they have been applied to the transcript already.
     """
     answered = {message.tool_call_id for message in transcript.messages if message.role == "tool"}
     known = {call.id for message in transcript.messages for call in message.tool_calls}

@@ -87,7 +87,7 @@ def thread_summary(*, member: Member, thread_id: uuid.UUID, number: int) -> tupl
 
 
 def find_run(*, member: Member, run_id: str) -> RunKey | None:
-    """Return the key of a member's own run; of the newest one if several threads have a run with this id."""
+    """Return the key of a member's own run, or None; the newest one if several threads have a run with this id."""
     run = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, run_id=run_id).order_by("-pk").first()
     return key_of(run, "") if run else None
 
@@ -109,7 +109,7 @@ def run_before(*, key: RunKey) -> RunKey | None:
 
 
 def can_catch_up(state: ThreadState, log: ThreadLog) -> bool:
-    """Whether the log has every event after the client's position."""
+    """Return whether the log has every event after the client's position."""
     if state.is_at_end:
         return True
     after, last = state.after, log.last
@@ -180,6 +180,7 @@ class Snapshot:
         texts: the id and Markdown of the assistant's messages in it.
         open_texts: the ids of messages that are not complete.
         is_end: whether the run has ended.
+        encoder: encodes further events of the run.
     """
 
     frames: list[str]

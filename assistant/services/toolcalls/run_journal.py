@@ -25,9 +25,9 @@ from assistant.services.toolcalls.files import store_files
 from assistant.services.toolpolicy.catalogue import registry
 from assistant.toolkit import Media
 
-# Of a result, for operators to look up.
+# The length of a stored result, for operators to look up.
 MAX_STORED_CHARACTERS = 200_000
-# Of what a tool displays, as JSON, for pages to show again after a reload.
+# The size of what a tool displays, as JSON, for pages to show again after a reload.
 MAX_STORED_DISPLAY_BYTES = 200_000
 # Statuses of calls that have not begun. Calls with any other status must not run again.
 _NOT_BEGUN = frozenset({ToolCall.Status.APPROVED, ToolCall.Status.AWAITING_APPROVAL})
@@ -199,10 +199,10 @@ def record_outcomes(*, key: RunKey, rows: Mapping[str, int], outcomes: Sequence[
 
 
 def record_delegations(*, key: RunKey, asked: Mapping[str, Sequence[SubAgentRun]]) -> None:
-    """Record, by call id, the transcripts of assistants that the calls of a run asked before its process died."""
-    for call_id, said in asked.items():
+    """Record the transcripts of the assistants that calls of a run asked before its process died, by call id."""
+    for call_id, transcripts in asked.items():
         calls = ToolCall.objects.filter(tenant_id=key.tenant_id, run_id=key.pk, call_id=call_id)
-        calls.filter(asked__isnull=True).update(asked=to_stored(said))
+        calls.filter(asked__isnull=True).update(asked=to_stored(transcripts))
 
 
 def _of_conversation(key: RunKey) -> QuerySet[ToolCall]:

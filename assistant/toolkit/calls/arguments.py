@@ -24,7 +24,7 @@ MAX_DEPTH = 64
 # Problems listed in one message to the model, and characters shown of a name that it invented.
 MAX_PROBLEMS = 10
 MAX_NAME = 80
-# Properties examined to correct arguments; arguments that need more are left unchanged.
+# Schemas and properties examined to correct arguments; arguments that need more are left unchanged.
 _MAX_STEPS = 20_000
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 
@@ -72,12 +72,12 @@ def _text(arguments: str | bytes | Mapping[str, Any] | None) -> str:
         raise TooDeep
     try:
         return json.dumps(arguments, allow_nan=False)
-    except TypeError:  # values of a Python caller: dates, dataclasses, ...
+    except TypeError:  # a Python caller can pass dates, dataclasses, ...
         return json.dumps(pydantic_core.to_jsonable_python(dict(arguments)), allow_nan=False)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An `object_pairs_hook` that raises `ValueError` if a name occurs twice."""
+    """Make an object from its members, as an `object_pairs_hook`. Raises `ValueError` if a name occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
@@ -133,12 +133,12 @@ def _coerce_alternatives(
     value: dict[str, Any], options: list[JsonSchema], root: JsonSchema, steps: Steps
 ) -> dict[str, Any]:
     """Coerce an object by the one alternative that it may match, or by several if they give the same result."""
-    fitting = [option for option in options if may_match(value, option, root, steps)]
-    made = [_coerce_object(value, option, root, steps) for option in fitting]
-    if len(fitting) != 1:
+    matching = [option for option in options if may_match(value, option, root, steps)]
+    coerced = [_coerce_object(value, option, root, steps) for option in matching]
+    if len(matching) != 1:
         # 1 == 1.0 == True in Python, so compare the representations.
-        return made[0] if made and all(repr(one) == repr(made[0]) for one in made) else value
-    (own,), (corrected,) = fitting, made
+        return coerced[0] if coerced and all(repr(one) == repr(coerced[0]) for one in coerced) else value
+    (own,), (corrected,) = matching, coerced
     for other in options:
         if other is not own and corrected is not value:
             steps.take(len(corrected) + len(own["properties"]))
@@ -150,22 +150,26 @@ def _coerce_alternatives(
 
 def _coerce_object(value: dict[str, Any], schema: JsonSchema, root: JsonSchema, steps: Steps) -> dict[str, Any]:
     required = schema.get("required", ())
-    made: dict[str, Any] = {}
+    coerced: dict[str, Any] = {}
     for name, item in value.items():
-        wanted = schema["properties"].get(name)
-        if wanted is None:
-            made[name] = item
+        wanted_schema = schema["properties"].get(name)
+        if wanted_schema is None:
+            coerced[name] = item
             continue
-        kinds = kinds_of(wanted, root, steps)
+        kinds = kinds_of(wanted_schema, root, steps)
         if item is None and name not in required and kinds is not None and "null" not in kinds:
             continue
-        made[name] = _coerce(item, wanted, root, steps)
-    is_same = len(made) == len(value) and all(made[name] is value[name] for name in made)
-    return value if is_same else made
+        coerced[name] = _coerce(item, wanted_schema, root, steps)
+    is_same = len(coerced) == len(value) and all(coerced[name] is value[name] for name in coerced)
+    return value if is_same else coerced
 
 
 def problems_of(exc: ValidationError, parsed: Any) -> Iterator[tuple[str, str]]:
-    """Yield the path, as the model wrote it, and the problem of each invalid field of a pydantic error."""
+    """Yield the path and the problem of each invalid field in a pydantic error.
+
+    Args:
+        parsed: the arguments as the model sent them; the paths refer to these.
+    """
     for error in error_details(exc):
         if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
             problem = UNKNOWN
@@ -177,14 +181,19 @@ def problems_of(exc: ValidationError, parsed: Any) -> Iterator[tuple[str, str]]:
 
 
 def _path(loc: tuple[int | str, ...], parsed: Any, *, is_missing: bool) -> str:
-    """Return a pydantic location as a path, without the tags of the union members that pydantic tried."""
+    """Return a pydantic location as a dotted path, without the tags that pydantic adds for members of unions.
+
+    Args:
+        parsed: the arguments; only names and indexes that occur in them are kept.
+        is_missing: the last name of the location is a missing property, so it does not occur.
+    """
     parts: list[str] = []
-    for place, part in enumerate(loc):
+    for position, part in enumerate(loc):
         if isinstance(parsed, list) and isinstance(part, int) and part < len(parsed):
             parsed = parsed[part]
         elif isinstance(parsed, dict) and part in parsed:
             parsed = parsed[str(part)]
-        elif not is_missing or place < len(loc) - 1:
+        elif not is_missing or position < len(loc) - 1:
             continue
         parts.append(str(part)[:MAX_NAME])
     return ".".join(parts) or "arguments"

@@ -44,7 +44,7 @@ class CallSettings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """An awaitable or async iterator that a sync function returned; the event loop has to finish it."""
+    """An awaitable or async iterator that a sync function returned; it has to be awaited on the event loop."""
 
     value: Any
 
@@ -97,7 +97,7 @@ async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolCo
 
 
 def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
-    # Enter the context again: the thread can outlive the caller's block.
+    # Entered again: the thread can go on running after the caller has left its own `use_context`.
     with use_context(context):
         value = function()
         if inspect.isawaitable(value) or isinstance(value, AsyncIterator):

@@ -24,9 +24,9 @@ from assistant.toolkit.guards.tripwire import MAX_DEPTH, Tripwire, is_row
 from assistant.toolkit.media import Media
 from assistant.toolkit.text import clean_text
 
-# Items taken from a queryset, generator or other source without a known length.
+# Items taken from a queryset, a generator or another source that is not a plain list.
 MAX_ITEMS = 100
-# Values in one result; also ends the conversion of objects that contain themselves.
+# Values in one result; this also stops the conversion of objects that contain themselves.
 MAX_VALUES = 200_000
 # Values in one result that may be converted on the event loop.
 QUICK_VALUES = 2_000
@@ -43,8 +43,8 @@ class WouldBlock(Exception):
     """The value has to be converted in a thread: it is long, or needs database queries."""
 
 
-def block_guard(may_block: bool) -> Callable[[], None]:
-    """Return a function to call before blocking work; it raises `WouldBlock` unless `may_block`."""
+def blocking_check(may_block: bool) -> Callable[[], None]:
+    """Return a function to call before blocking work: it raises `WouldBlock` if `may_block` is false."""
     return _allow if may_block else _refuse_blocking
 
 
@@ -57,7 +57,12 @@ def _refuse_blocking() -> None:
 
 
 def register_converter(test: Callable[[Any], bool], convert_value: Converter) -> None:
-    """Register a conversion for results: `convert_value` makes a convertible value of one that passes `test`."""
+    """Register a conversion for values in results; the one registered last is tried first.
+
+    Args:
+        test: whether the conversion applies to a value.
+        convert_value: returns another value, which is then converted in turn.
+    """
     _converters.insert(0, (test, convert_value))
 
 
@@ -73,23 +78,25 @@ def to_json_value(value: Any, *, may_block: bool = True, tripwire: Tripwire | No
         TypeError, ValueError: the value cannot be converted, or is too large.
         WouldBlock: the conversion needs a thread, and `may_block` is false.
     """
-    own = tripwire or Tripwire(block_guard(may_block))
-    made = _Conversion(may_block, own).convert(value, 0)
+    checker = tripwire or Tripwire(blocking_check(may_block))
+    result = _Conversion(may_block, checker).convert(value, 0)
     if tripwire is None:
-        own.check_pending()
-    return made
+        checker.check_pending()
+    return result
 
 
 class _Conversion:
+    """Converts one value, and counts the values in it."""
+
     def __init__(self, may_block: bool, tripwire: Tripwire) -> None:
-        self._wait = block_guard(may_block)
+        self._check_blocking = blocking_check(may_block)
         self._tripwire = tripwire
         self._left = MAX_VALUES if may_block else QUICK_VALUES
 
     def convert(self, value: Any, depth: int) -> Any:
         self._left -= 1
         if self._left < 0:
-            self._wait()
+            self._check_blocking()
             raise ValueError("too large")
         if depth > MAX_DEPTH:
             raise ValueError("nested too deeply")
@@ -98,7 +105,7 @@ class _Conversion:
         if type(value) is str:
             return clean_text(value)
         if is_row(value):
-            self._wait()
+            self._check_blocking()
             self._tripwire.check_row(value)
         for test, convert_value in _converters:
             if test(value):
@@ -113,7 +120,7 @@ class _Conversion:
         if isinstance(value, Enum):
             return self.convert(value.value, depth + 1)
         if isinstance(value, BaseModel):
-            # Its serializers can turn rows into values that are no longer recognised as rows.
+            # Checked first: the model's serializers can turn rows into values that are not recognised as rows.
             self._tripwire.check_rows_in(value)
             return self._mapping(value.model_dump(mode="python"), depth)
         if dataclasses.is_dataclass(value):
@@ -137,31 +144,31 @@ class _Conversion:
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
         for key in value:
             self._tripwire.check_rows_in(key)
-        made = {_key(key): self.convert(item, depth + 1) for key, item in value.items()}
-        if len(made) != len(value):
+        converted = {_key(key): self.convert(item, depth + 1) for key, item in value.items()}
+        if len(converted) != len(value):
             raise ValueError("two keys are the same as text")
-        return made
+        return converted
 
     def _row(self, row: Any, depth: int) -> dict[str, Any]:
         """Return a row's columns, except deferred and secret ones."""
         unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
-        made: dict[str, Any] = {}
+        converted: dict[str, Any] = {}
         for column in row._meta.concrete_fields:
             if column.attname in unloaded or is_secret_column(column):
                 continue
             value = getattr(row, column.attname)
             try:
-                made[column.attname] = self.convert(value, depth + 1)
+                converted[column.attname] = self.convert(value, depth + 1)
             except TypeError:
-                made[column.attname] = clean_text(str(value))
-        return made
+                converted[column.attname] = clean_text(str(value))
+        return converted
 
     def _items(self, value: Any, depth: int) -> list[Any]:
         if isinstance(value, AnySet):
             value = sorted(value, key=lambda item: (type(item).__name__, str(item)))
         if isinstance(value, list | tuple):
             return [self.convert(item, depth + 1) for item in value]
-        self._wait()
+        self._check_blocking()
         # One item more than is shown tells whether there are more, without counting them.
         source = value[: MAX_ITEMS + 1] if hasattr(value, "_iterable_class") else islice(value, MAX_ITEMS + 1)
         items = [self.convert(item, depth + 1) for item in source]

@@ -10,7 +10,7 @@ from typing import Any
 
 from assistant.toolkit.calls.json_values import (
     MAX_ITEMS,
-    block_guard,
+    blocking_check,
     register_converter,
     to_json_value,
     truncation_notice,
@@ -22,17 +22,17 @@ from assistant.toolkit.text import clean_text
 
 __all__ = ["MAX_ITEMS", "MAX_TOKENS", "ToolResult", "convert", "cut", "drain", "register_converter"]
 
-# Tokens of one result that the model reads, and that are stored for the operator.
+# Of one result: what the model reads, and what is stored for the operator.
 MAX_TOKENS = 10_000
 MAX_STORED_TOKENS = 250_000
-# Tokenisers differ; for most, a token is about four bytes in any script.
+# An estimate: tokenisers differ, but for most a token is about four bytes in any script.
 BYTES_PER_TOKEN = 4
 DONE = "Done"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a tool call. A tool can return one to show something else on pages than to the model.
+    """The result of a tool call. A tool can return one if pages should show something else than the model reads.
 
     Attributes:
         content: the text for the model.
@@ -74,31 +74,34 @@ def convert(value: Any, *, may_block: bool = True, tripwire: Tripwire | None = N
         return clean_text(str(value.value if isinstance(value, Enum) else value))
     try:
         return json.dumps(
-            _plain(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+            _json_value(value, may_block, tripwire), ensure_ascii=False, allow_nan=False, separators=(",", ":")
         )
     except ValueError as exc:  # e.g. an int with thousands of digits
-        raise _not_shown(value) from exc
+        raise _conversion_error(value) from exc
 
 
 def result_of(value: Any, converter: Callable[[Any], Any] | None = None, *, may_block: bool = True) -> ToolResult:
-    """Make a `ToolResult` of a return value, with long content cut. Raises as `convert` does."""
+    """Make a `ToolResult` from a tool's return value, with long content cut.
+
+    Raises what `convert` and `converter`, the tool's `result_converter`, raise. `may_block` is as for `convert`.
+    """
     if converter is None and (files := media_in(value)):
         value = ToolResult(media=files, value=value)
-    tripwire = Tripwire(block_guard(may_block))
+    tripwire = Tripwire(blocking_check(may_block))
     if isinstance(value, ToolResult):
-        # These are passed on without conversion, so they are not checked by `convert`.
+        # `convert` checks only what it converts, and these two are passed on as they are.
         tripwire.check_rows_in([value.media, value.value])
         text = convert(value.content, may_block=may_block, tripwire=tripwire)
-        display = None if value.display is None else _plain(value.display, may_block, tripwire)
-        made = replace(value, content=text, display=display, media=checked(value.media))
+        display = None if value.display is None else _json_value(value.display, may_block, tripwire)
+        result = replace(value, content=text, display=display, media=checked(value.media))
     else:
         shown = value if converter is None else _converted(value, converter, tripwire)
-        made = ToolResult(convert(shown, may_block=may_block, tripwire=tripwire), value=value)
+        result = ToolResult(convert(shown, may_block=may_block, tripwire=tripwire), value=value)
     tripwire.check_pending()
-    short = cut(made.content)
-    if short is not made.content:
-        made = replace(made, content=short, full=made.full or cut(made.content, MAX_STORED_TOKENS))
-    return _with_media_named(made) if made.media else made
+    short = cut(result.content)
+    if short is not result.content:
+        result = replace(result, content=short, full=result.full or cut(result.content, MAX_STORED_TOKENS))
+    return _with_media_sentences(result) if result.media else result
 
 
 def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) -> Any:
@@ -107,20 +110,20 @@ def _converted(value: Any, converter: Callable[[Any], Any], tripwire: Tripwire) 
     return converter(checked_value)
 
 
-def _with_media_named(made: ToolResult) -> ToolResult:
+def _with_media_sentences(result: ToolResult) -> ToolResult:
     """Add a sentence on each file to the content, for models that cannot see files."""
-    sentences = "\n".join(one.sentence for one in made.media)
-    return replace(made, content=f"{made.content}\n{sentences}".lstrip("\n"))
+    sentences = "\n".join(one.sentence for one in result.media)
+    return replace(result, content=f"{result.content}\n{sentences}".lstrip("\n"))
 
 
-def _plain(value: Any, may_block: bool, tripwire: Tripwire | None) -> Any:
+def _json_value(value: Any, may_block: bool, tripwire: Tripwire | None) -> Any:
     try:
         return to_json_value(value, may_block=may_block, tripwire=tripwire)
     except (TypeError, ValueError) as exc:
-        raise _not_shown(value) from exc
+        raise _conversion_error(value) from exc
 
 
-def _not_shown(value: Any) -> ToolError:
+def _conversion_error(value: Any) -> ToolError:
     return ToolError(f"The tool's result ({type(value).__name__}) cannot be shown as text.")
 
 

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 # The pool is separate from the one for database queries, so slow tools do not delay those.
 MAX_THREADS = 32
-# Threads of cancelled calls that still run outside the pool's limit; above it, a cancelled call keeps its slot.
+# Threads of cancelled calls that may go on running besides the pool's. With so many, a cancelled call keeps its slot.
 MAX_ABANDONED = 64
 # Idle threads end after this time.
 IDLE_SECONDS = 10.0
@@ -49,6 +49,8 @@ class Abandoned(Exception):
 
 @dataclass(eq=False)
 class _Job:
+    """One call of a function. `is_nested`: it was submitted from within another job, which waits for it."""
+
     function: Callable[[], Any]
     context: contextvars.Context
     is_atomic: bool = False
@@ -104,7 +106,7 @@ class _Pool:
 
     def submit(self, job: _Job) -> None:
         if job.is_nested:
-            # Its parent waits in a slot; if every slot held a waiting parent, the pool would deadlock.
+            # Not in a slot: if every slot were taken by a job that waits for a nested one, the pool would deadlock.
             PoolThread(target=job.run, name="tool", daemon=True).start()
             return
         with self._lock:
@@ -148,7 +150,7 @@ class _Pool:
                 if job.is_abandoned:
                     self._abandoned -= 1
                     return
-                # From here on `abandon` finds the job done.
+                # `abandon` can no longer hand over this slot: it finds the job done.
                 job = self._next()
                 if job is None:
                     self._idle.append(inbox)
@@ -165,7 +167,10 @@ class _Pool:
         return inbox.get()
 
     def _next(self) -> _Job | None:
-        """Return the longest waiting job for a free slot, or free the slot. The caller holds the lock."""
+        """Return the job that has waited longest, to run in the caller's slot; if none waits, free the slot.
+
+        The caller holds the lock.
+        """
         if self._waiting:
             return self._waiting.popleft()
         self._running -= 1

@@ -18,7 +18,7 @@ _SECTION = re.compile(
 def first_paragraph(function: Callable[..., Any]) -> str:
     """Return the first paragraph as one line; empty if there is none."""
     lines: list[str] = []
-    for line in (_doc(function)).splitlines():
+    for line in _doc(function).splitlines():
         if not line.strip() or _SECTION.match(line):
             break
         lines.append(line)
@@ -43,7 +43,7 @@ def parameter_descriptions(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _doc(function: Callable[..., Any]) -> str:
-    target = getattr(function, "func", function)  # functools.partial has its own
+    target = getattr(function, "func", function)  # a functools.partial has a docstring of its own
     if not inspect.isroutine(target) and not getattr(target, "__doc__", None) and not isinstance(target, type):
         target = type(target).__call__
     own = inspect.getdoc(target) or ""

@@ -18,7 +18,14 @@ from assistant.toolkit.schema.json_schema import JsonSchema
 
 @dataclass(frozen=True, slots=True)
 class HandWritten:
-    """A schema, and how its handler takes the arguments: as keywords or as one mapping."""
+    """A schema, and how the tool's handler takes the arguments: as keywords or as one mapping.
+
+    Attributes:
+        contexts: the parameters that take the context.
+        takes_mapping: whether the handler takes one mapping.
+        mapping_name: the parameter that takes it; None if it is passed by position.
+        owner, output: always None; `Signature` has them too.
+    """
 
     parameters: JsonSchema
     contexts: tuple[str, ...] = ()
@@ -37,13 +44,13 @@ class HandWritten:
             ) from None
         try:
             checked: dict[str, Any] = coerce(arguments.parsed, self.parameters, self.parameters)
-            found = checker_of(closed(self.parameters)).problems(checked)
+            problems = checker_of(closed(self.parameters)).problems(checked)
         except TooCostly:
             raise InvalidArguments("The arguments are too large to be checked against the tool's schema.") from None
         except (RecursionError, ValueError):
             raise InvalidArguments("The arguments cannot be checked against the tool's schema.") from None
-        if found:
-            raise invalid_arguments(found, self.parameters)
+        if problems:
+            raise invalid_arguments(problems, self.parameters)
         return checked
 
     def keywords(self, checked: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -58,9 +65,11 @@ def closed(parameters: JsonSchema) -> JsonSchema:
 
     A schema whose properties are declared in a reference or in alternatives is returned unchanged.
     """
-    is_elsewhere = "$ref" in parameters or any(keyword in parameters for keyword in SAME_VALUE)
-    is_whole = "properties" in parameters and "$ref" not in parameters
-    return parameters if is_elsewhere and not is_whole else {"additionalProperties": False, **parameters}
+    has_indirect_properties = "$ref" in parameters or any(keyword in parameters for keyword in SAME_VALUE)
+    has_direct_properties = "properties" in parameters and "$ref" not in parameters
+    if has_indirect_properties and not has_direct_properties:
+        return parameters
+    return {"additionalProperties": False, **parameters}
 
 
 def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema) -> HandWritten:
@@ -74,28 +83,28 @@ def read_handler(name: str, handler: Callable[..., Any], parameters: JsonSchema)
     except (ValueError, TypeError):
         return HandWritten(parameters, takes_mapping=True)
     properties = parameters.get("properties", {})
-    # Lambdas have no annotations, so their context is found by name.
+    # Lambdas have no annotations, so their context is recognised by its name.
     contexts = tuple(
         p.name
         for p in found
         if is_context(p.annotation)
         or (p.name == "context" and p.annotation is p.empty and p.name not in properties and len(found) > 1)
     )
-    takers = [p for p in found if p.name not in contexts]
-    needed = [p for p in takers if p.default is p.empty and p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}]
-    by_name = {p.name for p in takers if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in takers)
+    candidates = [p for p in found if p.name not in contexts]
+    required = [p for p in candidates if p.default is p.empty and p.kind not in {p.VAR_KEYWORD, p.VAR_POSITIONAL}]
+    by_name = {p.name for p in candidates if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
+    takes_any_name = any(p.kind is p.VAR_KEYWORD for p in candidates)
     # If the schema allows further properties, the handler must accept any keyword.
     is_open = parameters.get("additionalProperties", False) is not False or "patternProperties" in parameters
-    has_places = takes_any or (by_name >= set(properties) and not is_open)
-    if all(p.name in properties and p.name in by_name for p in needed) and has_places:
+    takes_all = takes_any_name or (by_name >= set(properties) and not is_open)
+    if all(p.name in properties and p.name in by_name for p in required) and takes_all:
         return HandWritten(parameters, contexts)
-    if len(needed) == 1 and needed[0].name not in properties:
-        by_position = needed[0].kind is inspect.Parameter.POSITIONAL_ONLY
-        return HandWritten(parameters, contexts, True, None if by_position else needed[0].name)
-    if not needed and takers and takers[0].name not in properties:
-        by_position = takers[0].kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL}
-        return HandWritten(parameters, contexts, True, None if by_position else takers[0].name)
+    if len(required) == 1 and required[0].name not in properties:
+        by_position = required[0].kind is inspect.Parameter.POSITIONAL_ONLY
+        return HandWritten(parameters, contexts, True, None if by_position else required[0].name)
+    if not required and candidates and candidates[0].name not in properties:
+        by_position = candidates[0].kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL}
+        return HandWritten(parameters, contexts, True, None if by_position else candidates[0].name)
     beyond = "what its schema allows besides its properties" if is_open else "its arguments"
     missing = ", ".join(sorted(set(properties) - by_name)) or beyond
     raise InvalidTool(f"The handler of tool {name!r} takes neither one mapping nor {missing}.")

@@ -39,13 +39,13 @@ class Signature:
     """A function's parameters, as a schema and a validator.
 
     Attributes:
-        names: the function's parameters by the validator's fields.
+        names: maps the validator's fields to the function's parameters.
         contexts: the parameters that take the context.
-        always: fields that are passed also if the model left them out.
-        single: the parameter that takes the whole object, if there is one.
+        always: fields that are passed to the function even if the model left them out.
+        single: the parameter that takes all arguments as one object, if there is one.
         owner: what a method has to be bound to.
         output: the schema of the return value, if known.
-        is_open: whether some nested object keeps unknown keys.
+        is_open: whether an object in the arguments accepts unknown keys.
         decimals: the schema with decimals marked, if it has any.
     """
 
@@ -96,7 +96,7 @@ class Signature:
         return value
 
     def _validate(self, text: str) -> Any:
-        # If some types allow unknown keys, each type decides here, and the schema is checked afterwards.
+        # If `is_open`, each type decides about unknown keys, and `_validated` then compares them with the schema.
         return self.validator.validate_json(text or "{}", strict=True, extra=None if self.is_open else "forbid")
 
 
@@ -121,10 +121,10 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
             raise InvalidTool(f"{label}: the parameter {parameter.name!r} has no type annotation.")
         field = f"p{len(names)}"
         names[field] = parameter.name
-        fields[field] = wanted = _field(parameter, annotation, descriptions.get(parameter.name))
+        fields[field] = type_and_field = _field(parameter, annotation, descriptions.get(parameter.name))
         if not isinstance(parameter.default, FieldInfo) and parameter.default is not parameter.empty:
             continue
-        if not _is_required(wanted):
+        if not _is_required(type_and_field):
             always.add(field)
     validator = arguments_adapter(label, fields)
     schema = schema_of(label, validator)
@@ -144,18 +144,22 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any] | No
 def read_input_type(
     function: Callable[..., Any], input_type: Any, localns: Mapping[str, Any] | None = None
 ) -> Signature:
-    """Read a function that takes one object of `input_type`; its fields are the model's parameters."""
+    """Read a function that takes one object of `input_type`, whose fields are the model's parameters.
+
+    Raises:
+        InvalidTool: the function takes no such object, or the type has no JSON Schema.
+    """
     label = label_of(function)
     try:
         hints = _hints(function, localns)
     except InvalidTool:
-        hints = {}  # the input type is known, and the context is recognised in the text of the annotation
+        hints = {}  # not needed: the input type is given, and the context is recognised by its annotation's text
     owner, parameters = _parameters(function)
     contexts = tuple(p.name for p in parameters if is_context(hints.get(p.name, p.annotation)))
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
-    takers = [p for p in parameters if p.name not in contexts]
-    needed = [p for p in takers if p.default is p.empty]
-    if not takers or len(needed) > 1 or (needed or takers)[0].kind not in by_name:
+    candidates = [p for p in parameters if p.name not in contexts]
+    required = [p for p in candidates if p.default is p.empty]
+    if not candidates or len(required) > 1 or (required or candidates)[0].kind not in by_name:
         raise InvalidTool(
             f"{label}: exactly one parameter must take the {getattr(input_type, '__name__', input_type)}."
         )
@@ -166,7 +170,7 @@ def read_input_type(
         validator=validator,
         names={},
         contexts=contexts,
-        single=(needed or takers)[0].name,
+        single=(required or candidates)[0].name,
         owner=owner,
         output=_output(function, localns),
         is_open=has_open_objects(schema),
@@ -194,7 +198,7 @@ def is_context(annotation: Any) -> bool:
 def _parameters(
     function: Callable[..., Any],
 ) -> tuple[Literal["instance", "class"] | None, list[inspect.Parameter]]:
-    """Return what a method has to be bound to, and the remaining parameters."""
+    """Return what a method has to be bound to (None for a function), and the parameters without `self` or `cls`."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError) as exc:
@@ -208,32 +212,32 @@ def _parameters(
 
 def _hints(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> dict[str, Any]:
     target = unwrapped(function)
-    written = dict(getattr(target, "__annotations__", {}))
-    written.pop("return", None)
+    annotations = dict(getattr(target, "__annotations__", {}))
+    annotations.pop("return", None)
     try:
-        return _resolved(target, written, localns)
+        return _resolved(target, annotations, localns)
     except (NameError, SyntaxError, TypeError, AttributeError) as exc:
         raise InvalidTool(f"{label_of(function)}: an annotation cannot be read: {exc}") from exc
 
 
-def _resolved(target: Any, written: Mapping[str, Any], localns: Mapping[str, Any] | None) -> dict[str, Any]:
-    names = getattr(target, "__globals__", {})
-    # Often imported under TYPE_CHECKING only.
-    known = {} if "ToolContext" in names else {"ToolContext": ToolContext}
-    known |= _locals_around(target, names) | dict(localns or {})
-    shown: Any = SimpleNamespace(__annotations__=dict(written))
-    return typing.get_type_hints(shown, globalns=names, localns=known, include_extras=True)
+def _resolved(target: Any, annotations: Mapping[str, Any], localns: Mapping[str, Any] | None) -> dict[str, Any]:
+    module_names = getattr(target, "__globals__", {})
+    # Modules often import it under TYPE_CHECKING only.
+    local_names = {} if "ToolContext" in module_names else {"ToolContext": ToolContext}
+    local_names |= _locals_around(target, module_names) | dict(localns or {})
+    annotated: Any = SimpleNamespace(__annotations__=dict(annotations))
+    return typing.get_type_hints(annotated, globalns=module_names, localns=local_names, include_extras=True)
 
 
-def _locals_around(target: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+def _locals_around(target: Any, module_names: Mapping[str, Any]) -> dict[str, Any]:
     """Return the local names of the functions and classes around `target` whose frames are still on the stack.
 
     Annotations written as text can use them, and Python stores no reference to them.
     """
     found: dict[str, Any] = {}
-    place, frame = getattr(target, "__qualname__", ""), sys._getframe()
-    while frame is not None and "." in place:
-        if frame.f_globals is names and place.startswith(f"{frame.f_code.co_qualname}."):
+    qualname, frame = getattr(target, "__qualname__", ""), sys._getframe()
+    while frame is not None and "." in qualname:
+        if frame.f_globals is module_names and qualname.startswith(f"{frame.f_code.co_qualname}."):
             found = {**frame.f_locals, **found}
         frame = frame.f_back  # type: ignore[assignment]
     return found
@@ -241,9 +245,9 @@ def _locals_around(target: Any, names: Mapping[str, Any]) -> dict[str, Any]:
 
 def _output(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> JsonSchema | None:
     target = unwrapped(function)
-    written = getattr(target, "__annotations__", {}).get("return")
+    annotation = getattr(target, "__annotations__", {}).get("return")
     try:
-        returned = _resolved(target, {"return": written}, localns)["return"]
+        returned = _resolved(target, {"return": annotation}, localns)["return"]
     except (NameError, SyntaxError, TypeError, AttributeError):
         return None
     return None if returned is ToolResult else output_schema(returned)
@@ -252,25 +256,25 @@ def _output(function: Callable[..., Any], localns: Mapping[str, Any] | None) -> 
 def _field(parameter: inspect.Parameter, annotation: Any, description: str | None) -> tuple[Any, Any]:
     """Return a parameter as pydantic's pair of type and field; the field's alias is the parameter's name."""
     default = parameter.default
-    given: dict[str, Any] = {"alias": parameter.name}
+    options: dict[str, Any] = {"alias": parameter.name}
     if isinstance(default, FieldInfo):
         annotation = Annotated[annotation, default]
         default = default.default
     elif default is not parameter.empty:
-        given["default"] = default
+        options["default"] = default
     if default is None and not _allows_none(annotation):
         annotation = _with_none(annotation)
     if description and not any(isinstance(item, FieldInfo) and item.description for item in _metadata(annotation)):
-        given["description"] = description
-    return annotation, Field(**given)
+        options["description"] = description
+    return annotation, Field(**options)
 
 
 def _metadata(annotation: Any) -> Iterator[Any]:
     yield from get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
-def _is_required(wanted: tuple[Any, Any]) -> bool:
-    infos = [wanted[1], *(item for item in _metadata(wanted[0]) if isinstance(item, FieldInfo))]
+def _is_required(type_and_field: tuple[Any, Any]) -> bool:
+    infos = [type_and_field[1], *(item for item in _metadata(type_and_field[0]) if isinstance(item, FieldInfo))]
     return all(info.is_required() for info in infos)
 
 
@@ -284,4 +288,4 @@ def _with_none(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         inner, *metadata = get_args(annotation)
         return Annotated[(_with_none(inner), *metadata)]
-    return Union[annotation, None]  # noqa: UP007 - the annotation may be a string's forward reference
+    return Union[annotation, None]  # noqa: UP007 - `|` does not work with forward references

@@ -46,6 +46,7 @@ class ToolOptions(TypedDict, total=False):
     destructive: bool | None
     open_world: bool | None
     untrusted: bool
+    destinations: Sequence[str]
     enabled_by_default: bool
     examples: Sequence[Example]
     max_calls: int | None
@@ -71,28 +72,32 @@ class Tool:
         handler: takes the arguments as keywords (with a hand-written schema, also as one mapping), and the context in a
             parameter annotated `ToolContext`, if it has one.
         output_schema: a JSON Schema of the return value, if known.
-        return_direct: its result is the answer of the run, without another model request.
+        return_direct: whether its result is the answer of the run, without another model request.
         requires_approval: whether a person has to approve a call; or a function of the arguments and the context.
         timeout: in seconds; None leaves it to the run.
         result_converter: converts the return value for the model.
         config: a pydantic model of the tenant's settings, available as `context.config`.
         permission: the Django permission ("app.codename") that the user needs.
-        read_only: it changes nothing. idempotent: a repeated call with the same arguments has no further effect.
+        read_only: whether it changes nothing.
+        idempotent: whether a repeated call with the same arguments has no further effect.
         title: a name for people.
-        destructive: whether it can delete or overwrite data. open_world: whether it accesses external systems. None:
-            unknown.
+        destructive: whether it can delete or overwrite data; None if unknown.
+        open_world: whether it accesses external systems; None if unknown.
         untrusted: whether its results contain text that outsiders wrote, such as e-mails or web pages. In a run that
             has read such text, tools that are not `read_only` follow the tenant's rule: by default a person is asked.
+        destinations: parameters that decide where something goes: addresses, accounts, URLs. In such a run only a call
+            with a destination that no trusted message contains follows the rule.
         max_calls: how often one run may call it.
         retries: how often it is retried after an exception in `retry_on`, first after about `retry_delay` seconds, then
             after twice that, and so on.
         secrets: names of the tenant's secrets, read with `context.secret(name)`.
         needs_context: keys that `context.extra` must have for it to be offered.
         atomic: whether a sync function runs in a database transaction.
-        barrier: it runs after all earlier calls of the same reply, and before all later ones.
+        barrier: whether it runs after all earlier calls of the same reply, and before all later ones.
         on_error: "model" reports an unexpected exception to the model, "raise" ends the run.
-        available: whether it is offered, given the context. describe: its description, given the context.
-        is_client_side: whether the client runs it; it is only offered here.
+        available: a function of the context: whether the tool is offered.
+        describe: a function of the context: the description for the model.
+        is_client_side: whether the client runs it. Such a tool is offered to the model, but has no handler.
     """
 
     name: str
@@ -113,6 +118,7 @@ class Tool:
     destructive: bool | None = None
     open_world: bool | None = None
     untrusted: bool = False
+    destinations: Sequence[str] = ()
     enabled_by_default: bool = False
     examples: Sequence[Example] = ()
     max_calls: int | None = None
@@ -144,7 +150,7 @@ class Tool:
             and self.signature.is_open
             and (mistake := schema_error(self.parameters))
         ):
-            # Its nested objects are held to the schema as well as to their types.
+            # Arguments are also checked against this schema, since some of their types accept unknown keys.
             raise InvalidTool(f"Tool {self.name!r} cannot be checked by its JSON Schema: {mistake}.")
         for example in self.examples:
             try:
@@ -200,7 +206,7 @@ class Tool:
 
     @classmethod
     def client_side(cls, *, name: str, description: str, parameters: JsonSchema) -> Tool:
-        """Make a tool that the client runs; it is only offered here."""
+        """Make a tool that the client runs; it is offered to the model, but cannot be called here."""
         return cls(name=name, description=description, parameters=parameters, is_client_side=True)
 
     def check(self, arguments: Arguments) -> dict[str, Any]:
@@ -283,8 +289,11 @@ def _check_definition(tool: Tool) -> None:
         "must have a pydantic model as its config": tool.config is not None
         and not (isinstance(tool.config, type) and issubclass(tool.config, BaseModel)),
         "is async, and only a sync function can be atomic": tool.atomic and tool.is_async,
-        "has secrets or needs_context that are no sequences of names": isinstance(tool.secrets, str)
-        or isinstance(tool.needs_context, str),
+        "has secrets, needs_context or destinations that are no sequences of names": isinstance(tool.secrets, str)
+        or isinstance(tool.needs_context, str)
+        or isinstance(tool.destinations, str),
+        "names destinations that are none of its parameters": not isinstance(tool.destinations, str)
+        and not set(tool.destinations) <= set(tool.parameters.get("properties", ())),
     }
     for mistake, is_made in mistakes.items():
         if is_made:

@@ -26,9 +26,9 @@ def guarded_client(
     Proxies from the environment are not used: they would resolve the host again, without the guard.
 
     Args:
-        max_bytes: limit of one response; a longer one raises `AnswerTooLong`. Event streams have no limit.
-        max_values: limit of the JSON values of one response, or of one event; more raise `AnswerTooLong`. A megabyte of
-            empty lists takes a parser a hundred times as long as one of text.
+        max_bytes: limit of one response; a longer one raises `ResponseTooLong`. Event streams have no limit.
+        max_values: limit of the JSON values of one response, or of one event; more raise `ResponseTooLong`. A parser
+            needs a hundred times as long for a megabyte of empty lists as for a megabyte of text.
         options: passed to `httpx2.AsyncClient`.
     """
     headers = httpx2.Headers(options.pop("headers", None))
@@ -70,9 +70,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             extensions=request.extensions,
         )
         with _as_httpx():
-            answer = await self._pool.handle_async_request(forwarded)
-        stream = _Limited(answer, self._max_bytes, self._max_values)
-        response = httpx2.Response(answer.status, headers=answer.headers, stream=stream, extensions=answer.extensions)
+            raw = await self._pool.handle_async_request(forwarded)
+        stream = _Limited(raw, self._max_bytes, self._max_values)
+        response = httpx2.Response(raw.status, headers=raw.headers, stream=stream, extensions=raw.extensions)
         if response.headers.get("content-encoding", "identity") != "identity":
             # A few compressed bytes can expand to gigabytes.
             await stream.aclose()
@@ -92,39 +92,39 @@ def _ssl_context() -> ssl.SSLContext:
     return httpx2.create_ssl_context()  # it takes 20 ms to build
 
 
-class AnswerTooLong(httpx2.StreamError, httpx2.ReadError):
-    """The response exceeds the limit; its connection is closed, others are not affected."""
+class ResponseTooLong(httpx2.StreamError, httpx2.ReadError):
+    """The response exceeds a limit. Its connection is closed; other connections of the client are not affected."""
 
 
 class _Limited(httpx2.AsyncByteStream):
     """A response's bytes, up to `limit`, and up to `max_values` JSON values in it, or in each of its events."""
 
-    def __init__(self, answer: httpcore2.Response, limit: int | None, max_values: int | None) -> None:
-        self._answer = answer
+    def __init__(self, raw: httpcore2.Response, limit: int | None, max_values: int | None) -> None:
+        self._raw = raw
         self._max_values = max_values
         self.limit = limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         read = values = 0
         with _as_httpx():
-            async for part in self._answer.aiter_stream():
+            async for part in self._raw.aiter_stream():
                 read += len(part)
                 if self.limit is not None and read > self.limit:
-                    raise AnswerTooLong(f"The response is longer than {self.limit:,} bytes.")
+                    raise ResponseTooLong(f"The response is longer than {self.limit:,} bytes.")
                 if self._max_values is not None:
                     values = self._count(part, values, self._max_values)
                 yield part
 
-    def _count(self, part: bytes, before: int, most: int) -> int:
+    def _count(self, part: bytes, counted: int, max_values: int) -> int:
         """Return the number of values so far in the response, or in the event that this part ends within."""
         events = part.replace(b"\r\n", b"\n").split(b"\n\n") if self.limit is None else [part]
-        counts = [before + _values(events[0]), *map(_values, events[1:])]
-        if max(counts) > most:
-            raise AnswerTooLong(f"The response is longer than {most:,} values.")
+        counts = [counted + _values(events[0]), *map(_values, events[1:])]
+        if max(counts) > max_values:
+            raise ResponseTooLong(f"The response is longer than {max_values:,} values.")
         return counts[-1]
 
     async def aclose(self) -> None:
-        await self._answer.aclose()
+        await self._raw.aclose()
 
 
 def _values(text: bytes) -> int:

@@ -17,7 +17,9 @@ _WITH_PORT = re.compile(r"(?:\[(?P<bracketed>[^\]]*)\]|(?P<plain>[^:]*))(?::(?P<
 
 @dataclass(frozen=True, slots=True)
 class InternalHost:
-    """A host name or a network (a single address is a network), on one port or on any (0).
+    """A host name, or a network (a single address is a network of one), on one port or on any.
+
+    Exactly one of `name` and `network` is set; `port` is 0 for any.
 
     A name allows any private address that it resolves to. Cloud metadata services (169.254.169.254 and similar) and
     other addresses that are neither public nor private must be listed by their exact address.
@@ -53,12 +55,12 @@ def parse_internal_host(text: str) -> InternalHost:
     Raises:
         ValueError: the text is invalid, or the address is public; the message says why.
     """
-    found = _WITH_PORT.fullmatch(text) or re.fullmatch(
+    match = _WITH_PORT.fullmatch(text) or re.fullmatch(
         r"(?P<bracketed>)(?P<plain>[0-9a-fA-F:.]+(?:/\d+)?)(?P<port>)", text
     )
-    port = int(found["port"] or 0) if found else 0
-    host = (found["bracketed"] or found["plain"] or "") if found else ""
-    if not found or port > 65535:
+    port = int(match["port"] or 0) if match else 0
+    host = (match["bracketed"] or match["plain"] or "") if match else ""
+    if not match or port > 65535:
         raise ValueError(f"{text!r} is not a host, address or network")
     if NAME.fullmatch(host) and not NUMERIC_END.search(host):
         return InternalHost(name=_normalised(host), port=port)

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# https://www.iana.org/assignments/iana-ipv4-special-registry, multicast and the reserved rest.
+# From https://www.iana.org/assignments/iana-ipv4-special-registry; also multicast and all reserved addresses.
 _SPECIAL_V4 = tuple(
     ip_network(network)
     for network in (
@@ -17,7 +17,7 @@ _SPECIAL_V4 = tuple(
         "168.63.129.16/32",  # Azure's platform, which trusts requests from its virtual machines
     )
 )  # fmt: skip
-# https://www.iana.org/assignments/iana-ipv6-special-registry; public addresses are in 2000::/3.
+# From https://www.iana.org/assignments/iana-ipv6-special-registry; public addresses are in 2000::/3.
 _UNICAST_V6 = IPv6Network("2000::/3")
 _SPECIAL_V6 = tuple(
     ip_network(network)
@@ -53,14 +53,14 @@ def read_address(text: str) -> Address:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address of `read_address` is on the public Internet."""
+    """Whether an address, as `read_address` returns it, is on the public Internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _SPECIAL_V4)
     return address in _UNICAST_V6 and not any(address in network for network in _SPECIAL_V6)
 
 
-def is_private(place: Address | Network) -> bool:
-    """Whether an address, or a whole network, is private. Cloud metadata services are not."""
-    if isinstance(place, IPv4Network | IPv6Network):
-        return any(place.version == one.version and place.subnet_of(one) for one in _PRIVATE)  # type: ignore[arg-type]
-    return any(place in network for network in _PRIVATE) and not any(place in network for network in _METADATA)
+def is_private(subject: Address | Network) -> bool:
+    """Whether an address, or a whole network, is private. Addresses of cloud metadata services do not count."""
+    if isinstance(subject, IPv4Network | IPv6Network):
+        return any(subject.version == one.version and subject.subnet_of(one) for one in _PRIVATE)  # type: ignore[arg-type]
+    return any(subject in network for network in _PRIVATE) and not any(subject in network for network in _METADATA)

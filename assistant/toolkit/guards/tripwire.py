@@ -16,11 +16,11 @@ from assistant.toolkit.context import current_context
 from assistant.toolkit.errors import ForeignRow
 
 MAX_DEPTH = 30
-# Foreign keys followed from a row without a tenant column.
+# How many foreign keys are followed, one after the other, from a row without a tenant column.
 MAX_HOPS = 3
 # Keys in one query.
 _ROWS_PER_QUERY = 500
-# Types that contain no rows, and code.
+# Types that are not examined: they contain no rows, or are code.
 _OPAQUE = (str, bytes, int, float, type(None), type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 
 
@@ -36,11 +36,11 @@ class Tripwire:
     Related rows that are not loaded are queried by `check_pending`, with one query per model.
 
     Args:
-        wait: called before a row or a queryset is examined, which can query the database.
+        before_query: called before a row or a queryset is examined, which can query the database; may raise.
     """
 
-    def __init__(self, wait: Callable[[], None] = lambda: None) -> None:
-        self._wait = wait
+    def __init__(self, before_query: Callable[[], None] = lambda: None) -> None:
+        self._before_query = before_query
         # Keeps the values alive: the id of a freed object can be reused.
         self._seen: dict[int, Any] = {}
         self._pending: dict[tuple[Any, str, Any], dict[str, Any]] = {}
@@ -60,7 +60,7 @@ class Tripwire:
             return
         self._seen[id(value)] = value
         if is_row(value):
-            self._wait()
+            self._before_query()
             self.check_row(value)
             return
         for item in self._contents(value):
@@ -82,10 +82,10 @@ class Tripwire:
         """Query the tenants of rows that could not be checked yet. Raises `ForeignRow`."""
         pending, self._pending = self._pending, {}
         for (model, column, database), rows in pending.items():
-            ways, keys = _tenant_lookups(model, MAX_HOPS), list(rows)
+            lookups, keys = _tenant_lookups(model, MAX_HOPS), list(rows)
             for start in range(0, len(keys), _ROWS_PER_QUERY):
-                asked = {f"{column}__in": keys[start : start + _ROWS_PER_QUERY]}
-                tenants_of = model._base_manager.using(database).filter(**asked).values_list(column, *ways)
+                condition = {f"{column}__in": keys[start : start + _ROWS_PER_QUERY]}
+                tenants_of = model._base_manager.using(database).filter(**condition).values_list(column, *lookups)
                 for key, *tenants in tenants_of:
                     for tenant in tenants:
                         self._check_tenant(tenant, rows[str(key)])
@@ -94,13 +94,13 @@ class Tripwire:
         for item in items:
             yield self.checked_value(item)
 
-    def _check_tenant(self, theirs: Any, row: Any) -> None:
-        if theirs is not None and str(theirs) != str(self._tenant_id):
+    def _check_tenant(self, tenant: Any, row: Any) -> None:
+        if tenant is not None and str(tenant) != str(self._tenant_id):
             name = type(row).__name__
-            raise ForeignRow(f"A tool of tenant {self._tenant_id} returned {name} {row.pk} of tenant {theirs}.")
+            raise ForeignRow(f"A tool of tenant {self._tenant_id} returned {name} {row.pk} of tenant {tenant}.")
 
     def _follow(self, row: Any, origin: Any, hops: int) -> None:
-        """Check `row`, which is `origin` or a row that it refers to."""
+        """Check `row`: `origin` itself, or a row that it refers to through foreign keys."""
         unloaded = row.get_deferred_fields() if hasattr(row, "get_deferred_fields") else ()
         own = _tenant_columns(row._meta)
         if {*own} & {*unloaded}:
@@ -133,7 +133,7 @@ class Tripwire:
         if hasattr(value, "get_queryset") and hasattr(value, "model"):
             value = value.get_queryset()
         if hasattr(value, "_iterable_class"):
-            self._wait()
+            self._before_query()
             yield from value
         elif isinstance(value, list | tuple | AnySet | deque | ValuesView):
             yield from value
@@ -182,13 +182,13 @@ def _tenant_columns(meta: Any) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _tenant_lookups(model: Any, hops: int) -> tuple[str, ...]:
-    """Return the lookups from a model to the tenants of its rows."""
+    """Return the field lookups that lead from a model's rows to their tenants, such as `order__tenant_id`."""
     if own := _tenant_columns(model._meta):
         return tuple(own)
     if not hops:
         return ()
     return tuple(
-        f"{column.name}__{way}"
+        f"{column.name}__{lookup}"
         for column in _relations(model._meta)
-        for way in _tenant_lookups(column.related_model, hops - 1)
+        for lookup in _tenant_lookups(column.related_model, hops - 1)
     )

@@ -16,7 +16,7 @@ from assistant.toolkit.guards.ip_addresses import Address, is_public, read_addre
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 PORTS = {"http": 80, "https": 443}
-# URL parsers handle these differently, so two of them could see different hosts.
+# URL parsers treat these characters differently, so two parsers could read different hosts from one URL.
 _FORBIDDEN = re.compile(r"[^\x21-\x7e]|\\")
 
 

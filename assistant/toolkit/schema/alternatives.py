@@ -13,7 +13,7 @@ _UNCONSTRAINED = frozenset({"type", "enum", "const", "default", "title", "descri
 
 
 def branches(schema: JsonSchema, keyword: str, root: JsonSchema, steps: Steps | None = None) -> list[JsonSchema]:
-    """Return the schema if it has the keyword, else those of its alternatives that have it, without duplicates."""
+    """Return the schema itself if it has the keyword, else its alternatives that have it, nested ones included."""
     seen: dict[int, Any] = {}
     found = list(_branches(resolve(schema, root), keyword, root, seen))
     if steps is not None:
@@ -35,7 +35,7 @@ def _branches(schema: JsonSchema, keyword: str, root: JsonSchema, seen: dict[int
 
 
 def may_match(value: dict[str, Any], branch: JsonSchema, root: JsonSchema, steps: Steps | None = None) -> bool:
-    """Whether an object has only properties of this branch, and no constant of another one."""
+    """Whether an object can match a branch: no other properties, and no value that `const` or `enum` excludes."""
     properties = branch["properties"]
     for name, item in value.items():
         if name not in properties:
@@ -59,7 +59,7 @@ def add_distinguishing_defaults(
 
 
 def are_distinguishable(schema: JsonSchema, root: JsonSchema, steps: Steps) -> bool:
-    """Whether objects without their null properties still match only one of the alternatives.
+    """Whether an object still matches only one alternative after its properties that are null were removed.
 
     Alternatives with the same properties are ignored: null means the same in each. Raises `TooManySteps`.
     """
@@ -72,42 +72,43 @@ def are_distinguishable(schema: JsonSchema, root: JsonSchema, steps: Steps) -> b
 
 
 def _is_distinguishable(own: JsonSchema, other: JsonSchema, root: JsonSchema) -> bool:
-    mine, required = own["properties"], own.get("required", ())
-    if not {*other.get("required", ())} <= mine.keys():
+    properties, required = own["properties"], own.get("required", ())
+    if not {*other.get("required", ())} <= properties.keys():
         return True
-    said = {name: _values(resolve(mine[name], root)) or () for name in required if name in mine}
+    constants = {name: _values(resolve(properties[name], root)) or () for name in required if name in properties}
     return any(
         name not in other["properties"] or (values and all(_is_foreign(name, value, other, root) for value in values))
-        for name, values in said.items()
+        for name, values in constants.items()
     ) or any(_is_foreign(name, default, other, root) for name, default in _defaults(own, root).items())
 
 
 def _is_foreign(name: str, value: Any, other: JsonSchema, root: JsonSchema) -> bool:
+    """Whether no object with this property and value can match `other`."""
     return not may_match({name: value}, other, root)
 
 
 def _defaults(branch: JsonSchema, root: JsonSchema) -> dict[str, Any]:
     """Return the defaults that can be sent explicitly without a change of meaning: those of plain JSON types."""
     found: dict[str, Any] = {}
-    for name, wanted in branch["properties"].items():
-        default = wanted.get("default") if isinstance(wanted, dict) and name not in branch.get("required", ()) else None
-        resolved = resolve(wanted, root)
+    for name, schema in branch["properties"].items():
+        default = schema.get("default") if isinstance(schema, dict) and name not in branch.get("required", ()) else None
+        resolved = resolve(schema, root)
         if (
             isinstance(default, str | int | float)
             and isinstance(resolved.get("type"), str)
             and not resolved.keys() - _UNCONSTRAINED
-            and _is_of(default, resolved)
+            and _is_valid_default(default, resolved)
         ):
             found[name] = default
     return found
 
 
-def _is_of(default: Any, schema: JsonSchema) -> bool:
+def _is_valid_default(default: Any, schema: JsonSchema) -> bool:
     kind, values = kind_of(default), _values(schema)
     is_of_type = kind == schema["type"] or (kind == "integer" and schema["type"] == "number")
     return is_of_type and (values is None or default in values)
 
 
-def _values(wanted: JsonSchema) -> list[Any] | None:
+def _values(schema: JsonSchema) -> list[Any] | None:
     """Return the values of `const` or `enum`; None if the schema has neither."""
-    return wanted.get("enum", [wanted["const"]] if "const" in wanted else None)
+    return schema.get("enum", [schema["const"]] if "const" in schema else None)

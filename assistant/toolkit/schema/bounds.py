@@ -27,11 +27,11 @@ MAX_PATTERNS = 64
 MAX_PATTERN_CHARACTERS = 1_000
 # Of all patterns together, with repeats expanded: `\d{4}-\d{2}` has 7 states.
 MAX_STATES = 2_000
-# Checks of one value, and how many of them can be nested.
+# Schemas that one value is checked against, and how deep they can be nested.
 MAX_CHECKS = 2_000
 MAX_NESTED_CHECKS = 32
 ENTRIES_PER_CHECK = 8
-# Nested definitions, references followed.
+# Nesting of definitions, with references followed.
 MAX_LEVELS = 150
 
 DIALECTS = frozenset(
@@ -63,7 +63,7 @@ _UNEVALUATED = ("unevaluatedItems", "unevaluatedProperties")
 
 
 class InvalidSchema(ValueError):
-    """The schema is invalid or beyond the limits; the message is the rest of a sentence that says why."""
+    """The schema is invalid or beyond the limits; the message continues a sentence: "it must be an object"."""
 
 
 class Cost(NamedTuple):
@@ -82,6 +82,7 @@ class Cost(NamedTuple):
     loops: int = 0
 
     def plus(self, other: Cost) -> Cost:
+        """Return the cost of both checks."""
         return Cost(
             self.checks + other.checks,
             self.states + other.states,
@@ -89,11 +90,12 @@ class Cost(NamedTuple):
             self.loops + other.loops,
         )
 
-    def at_least(self, other: Cost) -> Cost:
+    def maximum(self, other: Cost) -> Cost:
+        """Return the larger of both costs, field by field."""
         return Cost(*map(max, self, other))
 
 
-NO_COST = Cost()
+_NO_COST = Cost()
 
 
 def cost_of(schema: Any) -> Cost:
@@ -121,23 +123,16 @@ def check_size(schema: JsonSchema) -> None:
         raise InvalidSchema(f"it has {size} bytes, and may have {MAX_BYTES}")
 
 
-def _values(node: Any) -> Iterator[Any]:
-    if isinstance(node, dict):
-        yield from node.values()
-    elif isinstance(node, list):
-        yield from node
-
-
 @dataclass(slots=True)
 class _CostEstimate:
     """One traversal of a schema that follows references and computes each definition once."""
 
     root: JsonSchema
-    cost: Cost = NO_COST
+    cost: Cost = _NO_COST
     references: int = 0
     patterns: dict[str, int] = field(default_factory=dict)
     _known: dict[int, Cost] = field(default_factory=dict)
-    # Schemas in progress, and whether each applies to the same value as the one before.
+    # The schemas being traversed, and whether each applies to the same value as the one that contains it.
     _open: dict[int, bool] = field(default_factory=dict)
     _anchors: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -156,18 +151,18 @@ class _CostEstimate:
         for keyword in ("$anchor", "$dynamicAnchor"):
             if isinstance(node.get(keyword), str):
                 self._anchors.setdefault(node[keyword], []).append(node)
-        self._refer(sum(keyword in node for keyword in REFERENCES))
+        self._count_references(sum(keyword in node for keyword in REFERENCES))
         for pattern in _patterns(node):
-            self._count(pattern)
-        for schema in _below(node):
+            self._add_pattern(pattern)
+        for schema in _subschemas(node):
             self._collect(schema)
 
-    def _refer(self, times: int) -> None:
+    def _count_references(self, times: int) -> None:
         self.references += times
         if self.references > MAX_REFERENCES:
             raise InvalidSchema(f"it has more than {MAX_REFERENCES} references")
 
-    def _count(self, pattern: str) -> None:
+    def _add_pattern(self, pattern: str) -> None:
         if len(pattern) > MAX_PATTERN_CHARACTERS:
             raise InvalidSchema(f"a pattern in it has more than {MAX_PATTERN_CHARACTERS} characters")
         if pattern in self.patterns:
@@ -181,42 +176,42 @@ class _CostEstimate:
     def _cost(self, node: Any, *, is_same_value: bool) -> Cost:
         if not isinstance(node, dict):
             return Cost(checks=1, nested=1)
-        place = id(node)
-        if place in self._open:
-            return self._loop(place, is_same_value)
-        if place not in self._known:
+        key = id(node)
+        if key in self._open:
+            return self._cost_of_loop(key, is_same_value)
+        if key not in self._known:
             if len(self._open) > MAX_LEVELS:
-                raise InvalidSchema(f"its definitions are within each other on more than {MAX_LEVELS} levels")
-            self._open[place] = is_same_value
-            self._known[place] = cost = self._sum(node)
-            del self._open[place]
+                raise InvalidSchema(f"its definitions are nested more than {MAX_LEVELS} levels deep")
+            self._open[key] = is_same_value
+            self._known[key] = cost = self._cost_of_schema(node)
+            del self._open[key]
             if cost.checks > MAX_CHECKS:
                 raise InvalidSchema(f"one value would have to be checked more than {MAX_CHECKS} times")
             if cost.nested > MAX_NESTED_CHECKS:
-                raise InvalidSchema(f"alternatives in it are within each other on more than {MAX_NESTED_CHECKS} levels")
-        return self._known[place]
+                raise InvalidSchema(f"its alternatives are nested more than {MAX_NESTED_CHECKS} levels deep")
+        return self._known[key]
 
-    def _loop(self, place: int, is_same_value: bool) -> Cost:
+    def _cost_of_loop(self, key: int, is_same_value: bool) -> Cost:
         """Return the cost of a recursive reference, as in schemas of trees."""
-        after = list(self._open)[list(self._open).index(place) + 1 :]
+        after = list(self._open)[list(self._open).index(key) + 1 :]
         if is_same_value and all(self._open[one] for one in after):
             raise InvalidSchema("it refers to itself without a step into the value")
         return Cost(checks=1, nested=1, loops=1)
 
-    def _sum(self, node: JsonSchema) -> Cost:
+    def _cost_of_schema(self, node: JsonSchema) -> Cost:
         # The engine compares about `ENTRIES_PER_CHECK` entries of an enumeration in the time of one check.
         size = 1 + sum(_entries(node.get(keyword)) for keyword in ("enum", "const", "required")) // ENTRIES_PER_CHECK
         states = sum(self.patterns.get(pattern, 0) for pattern in _patterns(node))
-        same, below = Cost(checks=size, states=states), NO_COST
-        for schema in (*_of(node, SAME_VALUE), *self._targets(node)):
+        same, below = Cost(checks=size, states=states), _NO_COST
+        for schema in (*_schemas_in(node, SAME_VALUE), *self._targets(node)):
             same = same.plus(self._cost(schema, is_same_value=True))
-        for schema in _of(node, ("properties",)):
+        for schema in _schemas_in(node, ("properties",)):
             # Each property has its own schema, so only the most expensive one counts.
-            below = below.at_least(self._cost(schema, is_same_value=False))
-        for schema in _of(node, PARTS):
+            below = below.maximum(self._cost(schema, is_same_value=False))
+        for schema in _schemas_in(node, PARTS):
             below = below.plus(self._cost(schema, is_same_value=False))
         if any(keyword in node for keyword in _UNEVALUATED):
-            # The engine revisits all alternatives for each of them.
+            # For each of these keywords the engine checks all alternatives again.
             same = same._replace(checks=same.checks * (1 + same.checks // 8))
         return Cost(same.checks + below.checks, same.states + below.states, same.nested + 1, same.loops + below.loops)
 
@@ -231,7 +226,7 @@ class _CostEstimate:
         fragment = unquote(reference[1:])
         if fragment and not fragment.startswith("/"):
             found = self._anchors.get(fragment, [])
-            self._refer(len(found) - 1)
+            self._count_references(len(found) - 1)
         else:
             found = [target] if (target := follow(fragment, self.root)) is not None else []
         if not found:
@@ -251,7 +246,7 @@ def follow(pointer: str, root: JsonSchema) -> Any:
     return node
 
 
-def _of(node: JsonSchema, keywords: tuple[str, ...]) -> Iterator[Any]:
+def _schemas_in(node: JsonSchema, keywords: tuple[str, ...]) -> Iterator[Any]:
     """Yield the schemas in these keywords of a schema."""
     for keyword in keywords:
         value = node.get(keyword)
@@ -263,7 +258,7 @@ def _of(node: JsonSchema, keywords: tuple[str, ...]) -> Iterator[Any]:
             yield from value
 
 
-def _below(node: JsonSchema) -> Iterator[Any]:
+def _subschemas(node: JsonSchema) -> Iterator[Any]:
     """Yield all subschemas, also those in unknown keywords, which references can target."""
     for keyword, value in node.items():
         if keyword in LITERALS:
@@ -284,5 +279,6 @@ def _patterns(node: JsonSchema) -> Iterator[str]:
 
 
 def _entries(value: Any) -> int:
-    """Count the values in a list, including nested ones."""
-    return sum(1 + _entries(below) for below in _values(value))
+    """Count the values within a value, nested ones included."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(1 + _entries(item) for item in items)

@@ -19,15 +19,15 @@ from assistant.toolkit.schema.bounds import BY_NAME, LITERALS, Cost, InvalidSche
 from assistant.toolkit.schema.error_sentences import UNDESCRIBED, UNKNOWN, Problem, sentences_of
 from assistant.toolkit.schema.json_size import size_within
 
-# Limits of checks on the event loop: about 30 ms.
+# Limits of a check on the event loop; a check within them takes up to about 30 ms.
 MAX_VALUES = 40_000
 MAX_CHARACTERS = 2_000_000
 MAX_CHECKS = 500_000
 MAX_STATES = 2_000_000
-# Limit for describing problems, which covers every alternative tried: about 30 ms.
+# Limit for describing problems, also up to about 30 ms; every alternative that was tried is described.
 MAX_DESCRIBED_CHECKS = 4_000
 MAX_PROBLEMS = 100
-# Of one compiled pattern; enough for every pattern within the limits.
+# Size of one compiled pattern; enough for every pattern within the limits of `bounds`.
 _MAX_PATTERN_BYTES = 4 * 1024 * 1024
 _MAX_CACHED_CHECKERS = 64
 
@@ -37,7 +37,11 @@ class TooCostly(Exception):
 
 
 class Checker:
-    """A compiled schema. Raises `InvalidSchema` if it is invalid or beyond the limits."""
+    """A compiled schema.
+
+    Raises:
+        InvalidSchema: the schema is invalid or beyond the limits.
+    """
 
     def __init__(self, schema: JsonSchema) -> None:
         self.cost = cost_of(schema)
@@ -68,9 +72,12 @@ class Checker:
             return [("arguments", "contain values that are not JSON, or are nested too deeply")]
 
     def _may_be_described(self, value: Any) -> bool:
-        """Whether it is cheap: the engine describes all nested alternatives, and several loops double them."""
-        most = MAX_DESCRIBED_CHECKS // max(1, self.cost.checks)
-        return self.cost.loops <= 1 and size_within(value, most, MAX_CHARACTERS) is not None
+        """Whether describing the problems is cheap.
+
+        The engine describes every alternative on every level; several recursive references double them on each.
+        """
+        max_values = MAX_DESCRIBED_CHECKS // max(1, self.cost.checks)
+        return self.cost.loops <= 1 and size_within(value, max_values, MAX_CHARACTERS) is not None
 
 
 def may_be_checked(value: Any, cost: Cost) -> bool:
@@ -81,7 +88,7 @@ def may_be_checked(value: Any, cost: Cost) -> bool:
 
 
 def checker_of(schema: JsonSchema) -> Checker:
-    """Return the schema's checker, from a cache of the last used ones. Raises `InvalidSchema`."""
+    """Return the schema's checker, cached if it was used recently. Raises `InvalidSchema`."""
     check_size(schema)
     try:
         return _checker(json.dumps(schema))
@@ -98,7 +105,7 @@ def fits_on_loop(value: Any, schema: JsonSchema) -> bool:
 
 
 def unknown_names(value: Any, schema: JsonSchema) -> list[Problem]:
-    """Return the names in a value that its schema refuses, or one problem that says they cannot be found."""
+    """Return the problem of each property that the schema does not allow; one `UNDESCRIBED` if that is too costly."""
     try:
         found = checker_of(schema).problems(value)
     except (TooCostly, InvalidSchema):
@@ -112,7 +119,7 @@ def _checker(text: str) -> Checker:
 
 
 def schema_error(schema: Any) -> str:
-    """Return why a schema cannot be used, as the rest of a sentence; empty if it can."""
+    """Return why a schema cannot be used, as the message of `InvalidSchema`; empty if it can."""
     try:
         checker_of(schema) if isinstance(schema, dict) else cost_of(schema)
     except InvalidSchema as exc:
@@ -149,16 +156,16 @@ def _prepared(node: Any) -> Any:
         return [_prepared(item) for item in node]
     if not isinstance(node, dict):
         return node
-    made = dict(_parts(node))
-    if isinstance(made.get("pattern"), str) and not _is_known(made["pattern"]):
-        del made["pattern"]
-    by_pattern = made.get("patternProperties")
-    if isinstance(by_pattern, dict) and not all(map(_is_known, by_pattern)):
+    schema = dict(_parts(node))
+    if isinstance(schema.get("pattern"), str) and not _is_supported_pattern(schema["pattern"]):
+        del schema["pattern"]
+    by_pattern = schema.get("patternProperties")
+    if isinstance(by_pattern, dict) and not all(map(_is_supported_pattern, by_pattern)):
         for keyword in ("patternProperties", "additionalProperties", "unevaluatedProperties"):
-            made.pop(keyword, None)
-    if made.get("additionalProperties") is False:
-        made.setdefault("properties", {})  # otherwise the engine does not name unknown properties
-    return made
+            schema.pop(keyword, None)
+    if schema.get("additionalProperties") is False:
+        schema.setdefault("properties", {})  # without it the engine does not name the unknown properties
+    return schema
 
 
 def _parts(node: JsonSchema) -> Iterator[tuple[str, Any]]:
@@ -170,7 +177,7 @@ def _parts(node: JsonSchema) -> Iterator[tuple[str, Any]]:
 
 
 @lru_cache(maxsize=512)
-def _is_known(pattern: str) -> bool:
+def _is_supported_pattern(pattern: str) -> bool:
     try:
         _compile({"pattern": pattern})
     except ValueError:

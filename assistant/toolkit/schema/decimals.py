@@ -1,4 +1,4 @@
-"""Parses decimal numbers exactly; through a float they would keep about 16 digits."""
+"""Parses decimal numbers exactly; as floats they would keep about 16 digits."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pydantic_core import core_schema
 from assistant.toolkit.schema.alternatives import may_match
 from assistant.toolkit.schema.json_schema import JsonSchema, resolve
 
-# Shorter numbers fit a float without loss.
+# A number with fewer characters fits a float without loss.
 _LONG = re.compile(r"[0-9][0-9.]{16}", re.ASCII)
 _DECIMAL = "decimal"
 
 
-class _Marking(GenerateJsonSchema):
+class _DecimalMarker(GenerateJsonSchema):
     """Marks decimals in a schema, which otherwise look like numbers or strings."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        made = super().decimal_schema(schema)
-        return {"anyOf": [{**option, "format": _DECIMAL} for option in made["anyOf"]]}
+        unmarked = super().decimal_schema(schema)
+        return {"anyOf": [{**option, "format": _DECIMAL} for option in unmarked["anyOf"]]}
 
 
 class _Number(float):
@@ -40,12 +40,16 @@ def decimals_of(adapter: TypeAdapter[Any], schema: JsonSchema) -> JsonSchema | N
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        marked = adapter.json_schema(by_alias=True, schema_generator=_Marking)
+        marked = adapter.json_schema(by_alias=True, schema_generator=_DecimalMarker)
     return marked if f"'format': '{_DECIMAL}'" in str(marked) else None
 
 
 def with_all_digits(text: str, decimals: JsonSchema) -> Any:
-    """Parse a JSON text, with long numbers as strings where the schema has decimals; None if there are none."""
+    """Parse a JSON text, with long numbers as strings where the schema has decimals; None if it has no long number.
+
+    Args:
+        decimals: the schema, as returned by `decimals_of`.
+    """
     if not _LONG.search(text):
         return None
     return _exact(json.loads(text, parse_float=_number), [decimals], decimals)
@@ -66,7 +70,7 @@ def _exact(value: Any, schemas: list[Any], root: JsonSchema) -> Any:
         fitting = [o for o in options if "properties" not in o or may_match(value, o, root)]
         return {name: _exact(item, [_property(o, name) for o in fitting], root) for name, item in value.items()}
     if isinstance(value, list):
-        return [_exact(item, [_item(o, place) for o in options], root) for place, item in enumerate(value)]
+        return [_exact(item, [_item(o, index) for o in options], root) for index, item in enumerate(value)]
     return value
 
 
@@ -85,13 +89,13 @@ def _property(schema: JsonSchema, name: str) -> Any:
     return schema.get("properties", {}).get(name, schema.get("additionalProperties"))
 
 
-def _item(schema: JsonSchema, place: int) -> Any:
-    first = schema.get("prefixItems", [])
-    return first[place] if place < len(first) else schema.get("items")
+def _item(schema: JsonSchema, index: int) -> Any:
+    prefix = schema.get("prefixItems", [])
+    return prefix[index] if index < len(prefix) else schema.get("items")
 
 
 def _kinds(node: Any) -> Iterator[set[Any]]:
-    """Yield the kinds of each group of alternatives in a schema."""
+    """Yield the types of the alternatives of each `anyOf` in a schema."""
     if isinstance(node, dict):
         if isinstance(node.get("anyOf"), list):
             yield {option.get("type") for option in node["anyOf"] if isinstance(option, dict)}

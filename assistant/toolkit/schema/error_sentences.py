@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
+# The path of an invalid field, and what is wrong with it.
 Problem = tuple[str, str]
 UNKNOWN = "unknown argument"
+# Said of the arguments as a whole, where describing each problem would be too costly.
 UNDESCRIBED = "do not fit the schema; they are too large, or it has too many alternatives, to say where"
 MAX_NAME = 80
-_MAX_VALUES = 500
+# Characters of a constant or of an enumeration's values.
+_MAX_VALUE_CHARACTERS = 500
 _LIMITS = {
     "minLength": "at least {} characters",
     "maxLength": "at most {} characters",
@@ -56,9 +58,9 @@ def _sentence(error: ValidationError, kind: ValidationErrorKind) -> str:
         case ValidationErrorKind.Type():
             return f"must be of type {' or '.join(sorted(kind.types))}"
         case ValidationErrorKind.Enum():
-            return f"must be one of {', '.join(map(repr, kind.options))[:_MAX_VALUES]}"
+            return f"must be one of {', '.join(map(repr, kind.options))[:_MAX_VALUE_CHARACTERS]}"
         case ValidationErrorKind.Constant():
-            return f"must be {_shown(kind.expected_value)}"
+            return f"must be {repr(kind.expected_value)[:_MAX_VALUE_CHARACTERS]}"
         case ValidationErrorKind.Pattern():
             return f"must match {kind.pattern!r}"
         case ValidationErrorKind.OneOfMultipleValid():
@@ -68,11 +70,3 @@ def _sentence(error: ValidationError, kind: ValidationErrorKind) -> str:
     if kind.name in _LIMITS:
         return f"must be {_LIMITS[kind.name].format(kind.value)}"
     return error.message[:200]
-
-
-def _shown(value: Any) -> str:
-    return repr(value)[:_MAX_VALUES]
-
-
-def _count(errors: Iterable[ValidationError]) -> int:
-    return sum(1 for _ in errors)

@@ -6,7 +6,7 @@ from typing import Any
 
 JsonSchema = dict[str, Any]
 _MAX_REFERENCES = 50
-# Alternatives followed, nested ones included.
+# Alternatives of one schema that are examined, nested ones included.
 MAX_ALTERNATIVES = 300
 
 
@@ -15,7 +15,7 @@ class TooManySteps(Exception):
 
 
 class Steps:
-    """A budget of schemas and properties to examine; some schemas double them on every level of a value."""
+    """A budget of schemas and properties to examine: in some schemas their number doubles on every level of a value."""
 
     def __init__(self, left: int) -> None:
         self._left = left
@@ -28,7 +28,7 @@ class Steps:
 
 
 def resolve(schema: Any, root: JsonSchema) -> JsonSchema:
-    """Follow a schema's `$ref` within `root`; an unresolvable one gives an empty schema, which allows anything."""
+    """Follow a schema's `$ref` within `root`; one that does not exist gives an empty schema, which allows anything."""
     for _ in range(_MAX_REFERENCES):
         if not isinstance(schema, dict):
             return {} if schema is not False else {"enum": []}

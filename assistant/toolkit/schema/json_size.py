@@ -6,17 +6,25 @@ from typing import Any
 
 
 def size_within(value: Any, values: int, characters: int) -> tuple[int, int] | None:
-    """Count the values, including `value` itself, and the characters, including names; None above the limits."""
-    counted = read = 0
-    left = [value]
-    while left and counted + len(left) <= values and read <= characters:
-        one = left.pop()
-        counted += 1
-        if isinstance(one, str):
-            read += len(one)
-        elif isinstance(one, dict):
-            left += one.values()
-            read += sum(len(name) for name in one if isinstance(name, str))
-        elif isinstance(one, list | tuple):
-            left += one
-    return None if left or read > characters else (counted, read)
+    """Count the values, including `value` itself, and the characters of strings and names.
+
+    Args:
+        values: the maximum number of values.
+        characters: the maximum number of characters.
+
+    Returns:
+        Both counts; None if one exceeds its maximum.
+    """
+    value_count = character_count = 0
+    pending = [value]
+    while pending and value_count + len(pending) <= values and character_count <= characters:
+        item = pending.pop()
+        value_count += 1
+        if isinstance(item, str):
+            character_count += len(item)
+        elif isinstance(item, dict):
+            pending += item.values()
+            character_count += sum(len(name) for name in item if isinstance(name, str))
+        elif isinstance(item, list | tuple):
+            pending += item
+    return None if pending or character_count > characters else (value_count, character_count)

@@ -30,7 +30,7 @@ _PYDANTIC_ERRORS = (
     ValueError,
 )
 _LITERALS = frozenset({"default", "examples", "const", "enum"})
-# Names that belong to the context; as parameters they would let the model choose whom to act for.
+# Names of context values; as parameters they would let the model choose the tenant or user to act for.
 _CONTEXT_NAME = re.compile(
     "(the|this|my|our|own|for|as|by|onbehalfof|current|acting|active|calling|requesting|loggedin|signedin)*"
     "((tenant|user|member|organi[sz]ation|org|workspace)(id|slug|name|uuid|pk)?|company(id|slug|uuid|pk)"
@@ -39,13 +39,13 @@ _CONTEXT_NAME = re.compile(
 
 
 class _SchemaGenerator(GenerateJsonSchema):
-    """Describes bytes as they are handled here: read as UTF-8 unless the type says otherwise, shown as base64."""
+    """Describes bytes as tools handle them: arguments are UTF-8 unless the type says otherwise, results are base64."""
 
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
-        made = super().bytes_schema(schema)
-        del made["format"]
+        schema_of_bytes = super().bytes_schema(schema)
+        del schema_of_bytes["format"]
         is_base64 = self.mode == "serialization" or self._config.val_json_bytes == "base64"
-        return made | {"format": "base64"} if is_base64 else made
+        return schema_of_bytes | {"format": "base64"} if is_base64 else schema_of_bytes
 
 
 def Param(description: str = "", **constraints: Any) -> Any:  # noqa: N802 - reads as the annotation it is
@@ -65,16 +65,23 @@ def arguments_adapter(label: str, fields: Mapping[str, Any]) -> TypeAdapter[Any]
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
 
 
-def type_adapter(label: str, wanted: Any) -> TypeAdapter[Any]:
+def type_adapter(label: str, annotation: Any) -> TypeAdapter[Any]:
     """Return a validator of a type. Raises `InvalidTool`."""
     try:
-        return TypeAdapter(wanted)
+        return TypeAdapter(annotation)
     except _PYDANTIC_ERRORS as exc:
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
 
 
 def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
-    """Return the schema of an object's fields for the model. Raises `InvalidTool`."""
+    """Return the schema of a validator's fields, for the model.
+
+    Args:
+        label: the function's name, for error messages.
+
+    Raises:
+        InvalidTool: the type has no JSON Schema, or is not an object.
+    """
     try:
         with warnings.catch_warnings():
             # Defaults that are not JSON are left out of the schema.
@@ -82,11 +89,11 @@ def schema_of(label: str, adapter: TypeAdapter[Any]) -> JsonSchema:
             schema = adapter.json_schema(by_alias=True, schema_generator=_SchemaGenerator)
     except _PYDANTIC_ERRORS as exc:
         raise InvalidTool(f"{label}: {_first_line(exc)}") from exc
-    made: JsonSchema = _closed(_without_titles(_inlined(schema), is_properties=False), is_properties=False)
-    if made.get("type") != "object":
+    result: JsonSchema = _closed(_without_titles(_inlined(schema), is_properties=False), is_properties=False)
+    if result.get("type") != "object":
         raise InvalidTool(f"{label}: the input must be an object with fields.")
-    made.setdefault("properties", {})
-    return made
+    result.setdefault("properties", {})
+    return result
 
 
 def has_open_objects(schema: Any) -> bool:
@@ -119,7 +126,7 @@ def _first_line(exc: BaseException) -> str:
 
 
 def _inlined(schema: JsonSchema) -> JsonSchema:
-    """Replace a reference at the top level, as recursive types have it, by its definition."""
+    """Replace a reference at the top level, which recursive types have, by its definition."""
     return resolve(schema, schema) | {"$defs": schema["$defs"]} if "$ref" in schema else schema
 
 
@@ -156,16 +163,16 @@ def _closed(node: Any, *, is_properties: bool) -> Any:
 
 
 def suspicious_parameters(schema: JsonSchema) -> list[str]:
-    """Return the names in a schema, at any depth, that look like tenant context."""
+    """Return the names of properties, at any depth, that look like context, such as `tenant_id`."""
     found: set[str] = set()
 
-    def look(node: Any) -> None:
+    def collect(node: Any) -> None:
         if isinstance(node, dict):
             properties = node.get("properties")
             names = properties if isinstance(properties, dict) else ()
             found.update(n for n in names if _CONTEXT_NAME.fullmatch(n.lower().replace("_", "").replace("-", "")))
         for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-            look(value)
+            collect(value)
 
-    look(schema)
+    collect(schema)
     return sorted(found)

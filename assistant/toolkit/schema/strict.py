@@ -7,7 +7,7 @@ from typing import Any
 from assistant.toolkit.schema.alternatives import are_distinguishable
 from assistant.toolkit.schema.json_schema import JsonSchema, Steps, TooManySteps, kinds_of
 
-# Keywords of the strict form. Constraints are moved to the description and still validated.
+# Constraints that the strict form does not allow. They are moved to the description, and still validated.
 _CONSTRAINT_TEXTS = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -22,9 +22,7 @@ _CONSTRAINT_TEXTS = {
     "format": "format: {}",
     "default": "default: {}",
 }
-
-
-_NOTHING = object()
+_NO_DEFAULT = object()
 # Properties compared among alternatives; schemas that need more have no strict form.
 _MAX_STEPS = 20_000
 
@@ -41,12 +39,12 @@ def strict_form(schema: JsonSchema) -> JsonSchema | None:
     """
     try:
         steps = Steps(_MAX_STEPS)
-        made = _strict(schema, schema, steps)
+        strict = _strict(schema, schema, steps)
         definitions = {name: _strict(node, schema, steps) for name, node in schema.get("$defs", {}).items()}
-    # The last two are raised for invalid references.
+    # The last two are raised by invalid references.
     except (_NotStrict, TooManySteps, RecursionError, TypeError, AttributeError):
         return None
-    return made | {"$defs": definitions} if definitions else made
+    return strict | {"$defs": definitions} if definitions else strict
 
 
 def closed(schema: Any) -> Any:
@@ -55,10 +53,10 @@ def closed(schema: Any) -> Any:
         return [closed(node) for node in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: closed(node) for key, node in schema.items()}
+    result = {key: closed(node) for key, node in schema.items()}
     if schema.get("type") == "object" and "properties" in schema:
-        made.setdefault("additionalProperties", False)
-    return made
+        result.setdefault("additionalProperties", False)
+    return result
 
 
 def _strict(node: Any, root: JsonSchema, steps: Steps) -> JsonSchema:
@@ -96,9 +94,9 @@ def _object(node: JsonSchema, root: JsonSchema, steps: Steps) -> JsonSchema:
     if node.get("additionalProperties") is not False or "patternProperties" in node:
         raise _NotStrict
     properties: JsonSchema = {}
-    for name, wanted in node.get("properties", {}).items():
-        made = _strict(wanted, root, steps)
-        properties[name] = made if name in node.get("required", ()) else _nullable(made, wanted, root)
+    for name, schema in node.get("properties", {}).items():
+        strict = _strict(schema, root, steps)
+        properties[name] = strict if name in node.get("required", ()) else _nullable(strict, schema, root)
     return {
         "type": "object",
         "properties": properties,
@@ -107,14 +105,14 @@ def _object(node: JsonSchema, root: JsonSchema, steps: Steps) -> JsonSchema:
     }
 
 
-def _nullable(made: JsonSchema, wanted: JsonSchema, root: JsonSchema) -> JsonSchema:
-    kinds = kinds_of(wanted, root)
+def _nullable(strict: JsonSchema, schema: JsonSchema, root: JsonSchema) -> JsonSchema:
+    kinds = kinds_of(schema, root)
     if kinds is None or "null" in kinds:
-        if wanted.get("default", _NOTHING) is not None:
-            raise _NotStrict  # null and absence differ here, and a strict model could only send null
-        return made
-    rest = {key: value for key, value in made.items() if key != "description"}
-    described = {"description": made["description"]} if "description" in made else {}
+        if schema.get("default", _NO_DEFAULT) is not None:
+            raise _NotStrict  # null and absence differ for this property, and in strict form it cannot be left out
+        return strict
+    rest = {key: value for key, value in strict.items() if key != "description"}
+    described = {"description": strict["description"]} if "description" in strict else {}
     return {"anyOf": [*rest["anyOf"], {"type": "null"}] if "anyOf" in rest else [rest, {"type": "null"}], **described}
 
 

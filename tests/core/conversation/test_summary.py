@@ -41,12 +41,12 @@ async def test_a_later_summary_takes_the_earlier_one_in() -> None:
     assert "First." in model.requests[1].messages[1].content
 
 
-async def test_without_a_summary_nothing_is_lost() -> None:
+async def test_a_failed_summary_loses_nothing() -> None:
     with pytest.raises(ModelError):
         await summarise(ScriptedModel([ModelError("Down.")]), LONG, tokens=100)
 
 
-async def test_no_question_for_a_summary_is_longer_than_the_room() -> None:
+async def test_no_request_for_a_summary_exceeds_the_limit() -> None:
     long = [Message("user" if n % 2 == 0 else "assistant", f"{n}: " + "wool " * 200) for n in range(20)]
     model = ScriptedModel(f"Summary {n}." for n in range(20))
     short = await summarise(model, [*long, Message("user", "baa " * 9000), Message("user", "Go on")], tokens=1_500)
@@ -56,7 +56,7 @@ async def test_no_question_for_a_summary_is_longer_than_the_room() -> None:
         assert number == 0 or f"Summary {number - 1}." in request.messages[1].content
 
 
-async def test_what_summaries_took_is_told_also_of_one_that_failed() -> None:
+async def test_the_usage_of_summaries_is_reported_even_of_one_that_failed() -> None:
     spent: list[tuple[str, Usage]] = []
 
     def spend(name: str, usage: Usage) -> None:
@@ -73,7 +73,7 @@ async def test_what_summaries_took_is_told_also_of_one_that_failed() -> None:
     ]
 
 
-async def test_a_client_goes_on_from_a_compacted_history() -> None:
+async def test_a_client_continues_from_a_compacted_history() -> None:
     model = ScriptedModel(["Bob, 42.", "Three orders."])
     client = ChatClient(model=model, system="Be kind.")
     history = await client.compact(LONG[1:], tokens=100)
@@ -98,7 +98,7 @@ def test_old_results_are_cleared_before_anything_is_dropped() -> None:
     check_history(cleared)
 
 
-async def test_a_long_run_never_sends_more_than_its_room() -> None:
+async def test_a_long_run_never_exceeds_its_token_limit() -> None:
     @tool
     async def read(page: int) -> str:
         """Read a page."""

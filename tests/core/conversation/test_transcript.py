@@ -49,7 +49,7 @@ async def test_the_same_events_give_the_same_messages() -> None:
     assert [m.role for m in rebuilt.messages] == ["assistant", "tool", "assistant"]
 
 
-async def test_looking_at_any_moment_changes_nothing_of_what_follows() -> None:
+async def test_reading_the_messages_does_not_change_the_transcript() -> None:
     told, transcript = await whole_run()
     for looked_at in range(len(told)):
         watched = Transcript()
@@ -60,7 +60,7 @@ async def test_looking_at_any_moment_changes_nothing_of_what_follows() -> None:
         assert watched.messages == transcript.messages
 
 
-async def test_a_checkpoint_after_any_event_goes_on_as_if_nothing_had_happened() -> None:
+async def test_a_transcript_restored_after_any_event_continues_identically() -> None:
     told, transcript = await whole_run()
     for cut in range(len(told) + 1):
         first = Transcript()
@@ -105,7 +105,7 @@ def test_what_was_cut_off_stays_partial() -> None:
     assert transcript.messages[0].is_partial and again.messages[0].is_partial
 
 
-def test_spans_are_closed_from_the_inside_out() -> None:
+def test_open_parts_are_closed_from_the_inside_out() -> None:
     transcript = Transcript()
     transcript.apply(events.ReasoningStart("m1-reasoning"))
     transcript.apply(events.ReasoningMessageStart("m1-reasoning", "reasoning"))
@@ -119,14 +119,14 @@ def test_spans_are_closed_from_the_inside_out() -> None:
 
 
 @pytest.mark.parametrize("reason", ["cancelled", "interrupted", "error", "limit"])
-def test_an_open_call_is_told_why_it_has_no_result(reason: str) -> None:
+def test_an_open_call_gets_a_result_that_says_why_it_has_none(reason: str) -> None:
     transcript = Transcript()
     transcript.apply(events.ToolCallStart("c1", "add", "m1"))
     transcript.close(reason)  # type: ignore[arg-type]
     assert transcript.messages[-1].content
 
 
-def test_arguments_that_broke_off_are_completed_with_a_mark() -> None:
+def test_incomplete_arguments_are_completed_with_the_marker() -> None:
     transcript = Transcript()
     transcript.apply(events.SubagentStarted("s1", "Research"))
     for call_id, asked in (("c1", None), ("c2", "s1")):
@@ -137,7 +137,7 @@ def test_arguments_that_broke_off_are_completed_with_a_mark() -> None:
     assert [json.loads(f'{{"{one.tool_call_id}":[1{one.delta}') for one in told] == [{"c2": [1, ""]}, {"c1": [1, ""]}]
 
 
-def test_a_known_result_is_told_rather_than_lost() -> None:
+def test_a_recorded_result_is_sent_on_close() -> None:
     transcript = Transcript()
     transcript.apply(events.ToolCallStart("c1", "add", "m1"))
     transcript.record_result("c1", "3")
@@ -154,7 +154,7 @@ def test_calls_of_an_earlier_run_are_closed_too() -> None:
     assert [m.tool_call_id for m in again.messages] == ["c0"]
 
 
-def test_what_a_sub_agent_says_is_no_message_of_the_conversation() -> None:
+def test_messages_of_a_sub_agent_are_not_part_of_the_conversation() -> None:
     transcript = Transcript()
     transcript.apply(events.SubagentStarted("s1", "Research"))
     transcript.apply(events.TextMessageStart("m9", "assistant", subagent_run_id="s1"))
@@ -171,7 +171,7 @@ def test_usage_is_counted_by_model() -> None:
     assert [(u.model, u.input_tokens, u.total_tokens) for u in again.token_usage()] == [("a", 20, 22), ("b", 10, 11)]
 
 
-def test_messages_are_told_in_ag_uis_form() -> None:
+def test_messages_are_converted_to_ag_uis_form() -> None:
     messages = [
         Message("system", "Secret", id="s"),
         Message("user", "Hi", id="u"),

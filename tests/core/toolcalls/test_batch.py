@@ -14,6 +14,7 @@ from assistant.core.toolcalls.protocols import Admission, Decision, FixedToolset
 from assistant.core.turn.loop import Limits, run_turn
 from assistant.core.values.events import RunError
 from assistant.core.values.messages import Message, ToolCall
+from assistant.core.values.untrusted import NOTHING_READ, ReadText
 from assistant.toolkit import Tool, ToolContext, ToolError, ToolResult, tool
 from tests.core.scripted_turns import USER, MemoryJournal, check_history, plan_for, run_script, streamed_arguments
 
@@ -51,7 +52,7 @@ class Switched(FixedToolset):
         super().__init__(tools)
         self.policies = policies
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
         return [
             Admission(a.tool, self.policies.get(c.name, "on"), "Because.", callable_names=("other",))
             for c, a in zip(calls, await super().admit(calls), strict=True)
@@ -59,14 +60,14 @@ class Switched(FixedToolset):
 
 
 def waiting_for(*calls: ToolCall) -> tuple[Message, ...]:
-    """The history of a run that ended with calls that wait for approval."""
+    """Return the history of a run that ended with calls that wait for approval."""
     return (USER, Message("assistant", "", id="a1", tool_calls=calls))
 
 
 # Errors
 
 
-async def test_a_failing_tool_does_not_take_its_siblings_down() -> None:
+async def test_a_failing_tool_does_not_stop_the_others_of_its_batch() -> None:
     turn = await run_script([[call("fail"), ADD], "ok"], fail, add)
     assert turn.results[1] == "3"
     assert turn.journal.statuses == {"fail": "error", "add": "ok"}
@@ -108,18 +109,18 @@ async def test_a_tool_that_exits_the_interpreter_only_fails() -> None:
     assert (await run_script([call("leave"), "ok"], leave)).journal.statuses == {"leave": "error"}
 
 
-async def test_an_unknown_tool_is_answered_with_those_that_may_be_called() -> None:
+async def test_the_error_for_an_unknown_tool_lists_the_callable_ones() -> None:
     turn = await run_script([call("addd", "{}"), "ok"], add)
     assert turn.results == ["There is no tool named 'addd'. Tools that may be called now: add."]
 
 
-async def test_wrong_arguments_are_named_to_the_model() -> None:
+async def test_the_model_reads_which_arguments_are_invalid() -> None:
     turn = await run_script([call("add", '{"a":"x","c":1}'), "ok"], add)
     assert "a:" in turn.results[0] and "b: missing" in turn.results[0] and "c: unknown" in turn.results[0]
     assert turn.journal.started == []
 
 
-async def test_arguments_that_are_no_json_are_not_guessed_at() -> None:
+async def test_arguments_that_are_not_json_are_not_repaired() -> None:
     turn = await run_script([call("add", '{"a":1,"b":2'), "ok"], add)
     assert "not valid JSON" in turn.results[0]
     assert turn.journal.started == []
@@ -129,7 +130,7 @@ async def test_arguments_that_are_no_json_are_not_guessed_at() -> None:
 # Running
 
 
-async def test_results_are_told_in_the_order_of_the_calls() -> None:
+async def test_results_are_sent_in_the_order_of_the_calls() -> None:
     first_may_end = asyncio.Event()
 
     @tool
@@ -149,7 +150,7 @@ async def test_results_are_told_in_the_order_of_the_calls() -> None:
     assert [value["name"] for value in turn.custom("tool.finished")] == ["quick", "slow"]
 
 
-async def test_sync_tools_run_side_by_side_too() -> None:
+async def test_sync_tools_run_concurrently_too() -> None:
     both = threading.Barrier(2, timeout=5)
 
     @tool
@@ -162,7 +163,7 @@ async def test_sync_tools_run_side_by_side_too() -> None:
     assert turn.results == ["a", "b"]
 
 
-async def test_only_so_many_run_at_once() -> None:
+async def test_the_number_of_concurrent_calls_is_limited() -> None:
     running = most = 0
 
     @tool
@@ -180,7 +181,7 @@ async def test_only_so_many_run_at_once() -> None:
     assert most == 2
 
 
-async def test_a_barrier_waits_for_those_before_and_holds_up_those_after() -> None:
+async def test_a_barrier_waits_for_earlier_calls_and_delays_later_ones() -> None:
     order: list[str] = []
 
     async def note(name: str) -> str:
@@ -207,7 +208,7 @@ async def test_no_tool_may_take_longer_than_the_run() -> None:
     assert turn.journal.statuses == {"hang": "timeout"}
 
 
-async def test_a_timeout_of_the_tools_own_making_is_a_failure() -> None:
+async def test_a_timeout_error_raised_by_the_tool_is_a_failure() -> None:
     @tool
     async def give_up() -> str:
         """Give up."""
@@ -216,7 +217,7 @@ async def test_a_timeout_of_the_tools_own_making_is_a_failure() -> None:
     assert (await run_script([call("give_up"), "ok"], give_up)).journal.statuses == {"give_up": "error"}
 
 
-async def test_progress_state_and_duration_are_told() -> None:
+async def test_progress_state_and_duration_are_sent() -> None:
     @tool
     async def work(context: ToolContext) -> ToolResult:
         """Work."""
@@ -268,7 +269,7 @@ async def test_what_ran_before_is_not_run_again() -> None:
     assert runs == [2]
 
 
-async def test_what_cannot_be_sent_does_not_end_the_run() -> None:
+async def test_a_display_that_cannot_be_serialised_does_not_end_the_run() -> None:
     async def odd(invocation: Invocation, call_tool: CallTool) -> ToolResult:
         return ToolResult("half a smile: \ud83d", display={"at": object(), "n": float("nan")})
 
@@ -326,7 +327,7 @@ async def test_a_tool_that_was_switched_off_is_refused_and_noted() -> None:
     assert (turn.journal.outcomes[0].status, turn.journal.outcomes[0].rule) == ("refused", "Because.")
 
 
-async def test_a_tool_that_must_be_asked_for_ends_the_run_after_its_siblings() -> None:
+async def test_a_call_that_needs_approval_ends_the_run_after_the_other_calls() -> None:
     risky = add.replace(name="risky")
     calls = [call("risky", '{"a":1,"b":1}', "c1"), ADD]
     turn = await run_script([calls], toolset=Switched(add, risky, risky="ask"))
@@ -337,19 +338,19 @@ async def test_a_tool_that_must_be_asked_for_ends_the_run_after_its_siblings() -
     assert turn.journal.statuses == {"risky": "awaiting_approval", "add": "ok"}
 
 
-async def test_a_tool_can_ask_depending_on_its_arguments() -> None:
+async def test_approval_can_depend_on_the_arguments() -> None:
     careful = add.replace(requires_approval=lambda arguments, context: arguments["a"] > 10)
     assert (await run_script([ADD, "ok"], careful)).results == ["3"]
     asked = await run_script([call("add", '{"a":11,"b":2}')], careful)
     assert asked.journal.statuses == {"add": "awaiting_approval"}
 
 
-async def test_nobody_is_asked_about_a_call_that_could_not_run() -> None:
+async def test_a_call_that_could_not_run_needs_no_approval() -> None:
     turn = await run_script([call("add", '{"a":"x"}'), "ok"], toolset=Switched(add, add="ask"))
     assert turn.journal.statuses == {"add": "error"}
 
 
-async def test_an_approved_call_runs_and_the_model_is_asked() -> None:
+async def test_an_approved_call_runs_and_the_turn_continues() -> None:
     turn = await run_script(
         ["It is 3."],
         toolset=Switched(add, add="ask"),
@@ -360,7 +361,7 @@ async def test_an_approved_call_runs_and_the_model_is_asked() -> None:
     assert [m.role for m in turn.model.requests[0].messages] == ["user", "assistant", "tool"]
 
 
-async def test_edited_arguments_run_in_place_of_the_models_and_it_is_told() -> None:
+async def test_edited_arguments_replace_the_models_and_the_model_reads_so() -> None:
     decisions = {"c-add": Decision(True, {"a": 40, "b": 2})}
     turn = await run_script(["ok"], toolset=Switched(add, add="ask"), messages=waiting_for(ADD), decisions=decisions)
     assert turn.results == ['(The user changed the arguments to {"a": 40, "b": 2})\n42']
@@ -380,7 +381,7 @@ async def test_a_declined_call_is_not_run_and_the_model_reads_why() -> None:
     assert turn.journal.statuses == {"add": "declined"}
 
 
-async def test_somebody_can_answer_in_the_tools_place() -> None:
+async def test_a_person_can_answer_in_place_of_the_tool() -> None:
     decisions = {"c-add": Decision(True, response="Three.")}
     turn = await run_script(["ok"], add, messages=waiting_for(ADD), decisions=decisions)
     assert turn.results == ["Three."]
@@ -401,7 +402,7 @@ async def test_calls_without_a_decision_are_declined_when_the_user_goes_on() -> 
     assert [m.role for m in turn.model.requests[0].messages] == ["user", "assistant", "tool", "user"]
 
 
-async def test_several_decisions_are_each_their_own() -> None:
+async def test_each_call_has_its_own_decision() -> None:
     other = call("add", '{"a":5,"b":5}', "c2")
     decisions = {"c2": Decision(True), "c-add": Decision(False)}
     turn = await run_script(["ok"], add, messages=waiting_for(ADD, other), decisions=decisions)

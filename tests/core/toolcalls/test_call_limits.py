@@ -14,7 +14,7 @@ from assistant.core.values.messages import ToolCall
         (['{"a":1}', '{"a":1.5}', '{"a":10000000000000001.0}'], False),
     ],
 )
-def test_numbers_are_the_same_however_they_are_written(arguments: list[str], is_refused: bool) -> None:
+def test_equal_numbers_make_identical_calls_however_they_are_written(arguments: list[str], is_refused: bool) -> None:
     limiter = CallLimiter()
     refusals = [limiter.admit(ToolCall("", "add", text), None) for text in arguments]
     assert refusals[:2] == [None, None]

@@ -37,7 +37,7 @@ def ask(number: int = 42) -> ToolCall:
     return ToolCall("", "lookup", f'{{"number":{number}}}')
 
 
-async def test_they_stand_around_a_call_the_first_outermost() -> None:
+async def test_interceptors_wrap_a_call_the_first_outermost() -> None:
     order: list[str] = []
 
     def named(name: str) -> Any:
@@ -53,7 +53,7 @@ async def test_they_stand_around_a_call_the_first_outermost() -> None:
     assert order == ["a in", "b in", "b out", "a out"]
 
 
-async def test_one_can_change_the_arguments_and_they_are_validated() -> None:
+async def test_an_interceptor_can_change_the_arguments_which_are_validated() -> None:
     async def double(invocation: Invocation, call: CallTool) -> ToolResult:
         return await call(replace(invocation, arguments={"number": invocation.parsed()["number"] * 2}))
 
@@ -61,7 +61,7 @@ async def test_one_can_change_the_arguments_and_they_are_validated() -> None:
     assert "of 42" in turn.results[0]
 
 
-async def test_one_can_refuse() -> None:
+async def test_an_interceptor_can_refuse_a_call() -> None:
     async def refuse(invocation: Invocation, call: CallTool) -> ToolResult:
         raise ToolError("Not on a Sunday.")
 
@@ -70,7 +70,7 @@ async def test_one_can_refuse() -> None:
     assert CALLS == []
 
 
-async def test_one_can_call_again() -> None:
+async def test_an_interceptor_can_call_again() -> None:
     async def insist(invocation: Invocation, call: CallTool) -> ToolResult:
         try:
             return await call(invocation)
@@ -89,7 +89,7 @@ async def test_one_can_call_again() -> None:
     assert turn.results == ["at last"]
 
 
-async def test_idempotent_calls_are_cached_for_each_tenant_apart() -> None:
+async def test_idempotent_calls_are_cached_separately_for_each_tenant() -> None:
     cache = Cache()
     for slug in ("acme", "acme", "globex"):
         context = ToolContext(tenant=TenantInfo(slug=slug))
@@ -98,8 +98,8 @@ async def test_idempotent_calls_are_cached_for_each_tenant_apart() -> None:
     assert CALLS == [42, 42]
 
 
-async def test_whatever_else_a_tool_can_see_keeps_cached_calls_apart() -> None:
-    """A client may know its tenants by values of its own, and a setting may change."""
+async def test_calls_with_a_different_context_are_cached_separately() -> None:
+    """A program can identify its tenants by values in `extra`, and a setting can change."""
     cache = Cache()
     extras: list[Any] = [{"tenant_id": "acme"}, {"tenant_id": "globex"}, {"rows": [1]}, {"rows": [2]}]
     keyed = lookup.replace(secrets=["key"])
@@ -113,7 +113,7 @@ async def test_whatever_else_a_tool_can_see_keeps_cached_calls_apart() -> None:
     assert len(CALLS) == len(extras) + len(toolsets)
 
 
-async def test_what_is_cached_is_that_of_one_object_and_of_exactly_these_arguments() -> None:
+async def test_calls_of_other_objects_or_with_other_arguments_are_cached_separately() -> None:
     class Desk:
         def __init__(self, city: str) -> None:
             self.city = city
@@ -139,19 +139,19 @@ async def test_other_calls_are_not_cached() -> None:
     assert CALLS == [42, 42]
 
 
-async def test_a_full_cache_forgets_the_oldest() -> None:
+async def test_a_full_cache_drops_the_oldest_result() -> None:
     cache = Cache(size=1)
     for number in (1, 2, 2, 1):
         await run_script([ask(number), "ok"], lookup, interceptors=(cache,))
     assert CALLS == [1, 2, 1]
 
 
-async def test_what_must_not_reach_the_model_is_hidden() -> None:
+async def test_matches_are_redacted_in_results() -> None:
     turn = await run_script([ask(), "ok"], lookup, interceptors=(Redact(r"\d{4}-\d{4}"),))
     assert turn.results == ["card [hidden] of 42 at "]
 
 
-async def test_it_is_hidden_in_errors_structured_values_and_names_of_files_too() -> None:
+async def test_matches_are_redacted_in_errors_structured_values_and_file_names() -> None:
     @tool
     async def refuse() -> str:
         """Refuse."""
@@ -179,16 +179,16 @@ async def test_it_is_hidden_in_errors_structured_values_and_names_of_files_too()
     assert "4111" not in str(turn.events) + str(turn.messages) + str(results) + str(turn.journal.outcomes)
 
 
-async def test_calls_are_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
+async def test_calls_are_logged_without_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    # No id, all of which are hexadecimal, can hold a minus.
+    # Ids are hexadecimal, so none of them contains a minus.
     canary, acme = ask(-987_654), ToolContext(tenant=TenantInfo(slug="acme"))
     await run_script([canary, "ok"], lookup, interceptors=(log_calls,), context=acme)
     (record,) = [r.getMessage() for r in caplog.records if "lookup" in r.getMessage()]
     assert "tenant acme" in record and "-987" not in record
 
 
-async def test_questions_to_the_model_have_interceptors_too() -> None:
+async def test_model_requests_have_interceptors_too() -> None:
     async def shout(request: ModelRequest, ask_model: AskModel) -> AsyncIterator[Delta | Reply]:
         louder = [Message(m.role, m.content.upper(), id=m.id) for m in request.messages]
         async for part in ask_model(replace(request, messages=louder)):

@@ -1,4 +1,4 @@
-"""What becomes of the files that tools return: told to clients, kept, and shown to models that see images."""
+"""Files that tools return: sent to clients, stored, and shown to models with image input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def draw() -> ToolResult:
     return ToolResult("A chart.", media=(Media(PNG, "image/png", name="chart.png"), Media(b"a", "text/plain")))
 
 
-async def test_files_are_told_to_clients_and_images_go_along_with_the_next_question() -> None:
+async def test_clients_get_files_and_the_model_gets_images_with_the_next_request() -> None:
     turn = await run_script([ToolCall("c1", "draw", "{}"), "Nice."], draw)
     (finished,) = turn.custom("tool.finished")
     assert finished["media"][0] == {"name": "chart.png", "mediaType": "image/png", "size": len(PNG)}
@@ -57,7 +57,7 @@ def test_a_model_that_sees_images_is_shown_them_after_the_results_of_all_calls()
     assert image["image_url"]["url"] == f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
 
 
-def test_a_model_that_sees_none_reads_the_sentence_alone() -> None:
+def test_a_model_without_image_input_reads_only_the_sentence() -> None:
     assert [message["role"] for message in body(conversation(), sees_images=False)] == [
         "assistant",
         "tool",

@@ -29,12 +29,12 @@ def names(tools: object) -> list[str]:
     return [tool.name for tool in tools]  # type: ignore[attr-defined]
 
 
-async def test_a_small_catalogue_is_offered_whole() -> None:
+async def test_a_small_catalogue_is_offered_completely() -> None:
     turn = await run_script(["ok"], toolset=SearchingToolset(FixedToolset(CATALOGUE[:4]), threshold=4))
     assert len(turn.model.requests[0].tools) == 4
 
 
-async def test_of_a_large_one_the_model_sees_what_it_searched_for() -> None:
+async def test_of_a_large_catalogue_only_found_tools_are_offered() -> None:
     search = ToolCall("", "search_tools", '{"query":"alarms"}')
     turn = await run_script(
         [search, ToolCall("", "set_alarm", "{}"), "Set."], toolset=SearchingToolset(FixedToolset(CATALOGUE))
@@ -51,13 +51,13 @@ async def test_a_search_without_a_hit_says_so() -> None:
     assert "No tool does that" in turn.results[0]
 
 
-async def test_some_tools_can_always_be_there() -> None:
+async def test_some_tools_can_always_be_offered() -> None:
     toolset = SearchingToolset(FixedToolset(CATALOGUE), always=["current_time"])
     assert names(await toolset.offered()) == ["search_tools", "current_time"]
 
 
 @pytest.mark.parametrize("threshold", [1, 100])
-async def test_a_tool_that_is_named_as_the_search_is_stays_itself(threshold: int) -> None:
+async def test_a_tool_with_the_name_of_the_search_tool_can_still_be_called(threshold: int) -> None:
     own = make("search_tools", "Search the workshop's hammers.")
     toolset = SearchingToolset(FixedToolset([own, *CATALOGUE]), threshold=threshold, always=["search_tools"])
     turn = await run_script([ToolCall("", "search_tools", "{}"), "Found."], toolset=toolset)
@@ -67,7 +67,7 @@ async def test_a_tool_that_is_named_as_the_search_is_stays_itself(threshold: int
     assert ("search_tools_" in offered) == (threshold == 1)
 
 
-async def test_search_opens_no_door() -> None:
+async def test_search_gives_no_permission() -> None:
     class Locked(FixedToolset):
         async def admit(self, calls, read=()):  # type: ignore[no-untyped-def]
             return [a.__class__(a.tool, "off", "Locked.") for a in await super().admit(calls)]
@@ -91,7 +91,7 @@ async def test_search_opens_no_door() -> None:
         ("मौसम", "शहर का मौसम बताओ।", "ग्राहक के आदेश"),
     ],
 )
-def test_words_are_those_of_any_script(query: str, description: str, other: str) -> None:
+def test_search_works_in_any_script(query: str, description: str, other: str) -> None:
     assert names(find_tools(query, [make("b", other), make("a", description)]))[0] == "a"
 
 

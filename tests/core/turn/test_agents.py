@@ -47,7 +47,7 @@ async def test_an_agent_answers_as_a_tool() -> None:
     assert [m.content for m in helper.model.requests[0].messages] == ["Be exact.", "Find owls"]  # type: ignore[attr-defined]
 
 
-async def test_what_it_says_is_attributed_and_no_part_of_the_conversation() -> None:
+async def test_its_messages_are_attributed_and_not_part_of_the_conversation() -> None:
     turn = await run_script([ask(), "ok"], agent("Three owls").as_tool())
     inner = [event for event in turn.events if getattr(event, "subagent_run_id", None)]
     assert [event.type for event in inner] == [
@@ -62,7 +62,7 @@ async def test_what_it_says_is_attributed_and_no_part_of_the_conversation() -> N
     assert [m.role for m in turn.messages] == ["assistant", "tool", "assistant"]
 
 
-async def test_its_tools_see_the_same_tenant_and_are_in_the_same_books() -> None:
+async def test_its_tools_get_the_same_tenant_and_are_in_the_same_journal() -> None:
     helper = agent(ToolCall("c1", "whoami", "{}"), repeat_last, tools=(whoami,))
     turn = await run_script([ask(), "ok"], helper.as_tool(), context=ToolContext(tenant=TenantInfo(slug="acme")))
     assert turn.results == ["acme/research"]
@@ -75,7 +75,7 @@ async def test_its_usage_counts_to_the_run() -> None:
     assert [usage.model for usage in turn.ending.usage or []] == ["scripted", "research-model"]
 
 
-async def test_its_failure_is_read_by_the_one_that_asked() -> None:
+async def test_its_failure_is_read_by_the_calling_agent() -> None:
     turn = await run_script([ask(), "Sorry."], agent(ModelError("Overloaded.")).as_tool())
     assert turn.results[0].startswith("'research' could not finish: Overloaded")
     assert "SUBAGENT_ERROR" in turn.kinds
@@ -89,7 +89,7 @@ async def test_its_limits_are_its_own() -> None:
     assert "1 model calls" in turn.results[0]
 
 
-async def test_agents_may_ask_each_other_but_not_in_a_circle() -> None:
+async def test_agents_may_call_each_other_but_not_in_a_circle() -> None:
     tools: list[Tool] = []
     second = agent(ask("first"), repeat_last, name="second")
     first = agent(ask("second"), repeat_last, name="first")
@@ -100,7 +100,7 @@ async def test_agents_may_ask_each_other_but_not_in_a_circle() -> None:
     assert "already at work" in turn.results[0]
 
 
-async def test_nor_may_they_ask_the_runs_own_assistant() -> None:
+async def test_agents_may_not_call_the_runs_own_assistant() -> None:
     front = agent("I am a second front desk.", name="ask_front", slug="front")
     second = agent(ask("ask_front"), repeat_last, name="second", tools=(front.as_tool(),))
     turn = await run_script([ask("second"), "ok"], second.as_tool(), context=ToolContext(assistant="front"))
@@ -117,7 +117,7 @@ async def test_depth_is_bounded() -> None:
     assert "3 deep" in turn.results[0]
 
 
-async def test_nobody_is_asked_for_an_approval_from_within() -> None:
+async def test_a_sub_agents_call_cannot_ask_for_approval() -> None:
     careful = whoami.replace(requires_approval=True)
     helper = agent(ToolCall("", "whoami", "{}"), repeat_last, tools=(careful,))
     turn = await run_script([ask(), "ok"], helper.as_tool())
@@ -146,7 +146,7 @@ async def test_a_timeout_closes_what_it_had_open() -> None:
     assert turn.journal.statuses == {"research": "timeout"}
 
 
-async def test_a_cancel_reaches_it() -> None:
+async def test_a_cancellation_stops_it() -> None:
     asked, stopped = asyncio.Event(), asyncio.Event()
 
     async def hang() -> None:
@@ -178,7 +178,7 @@ async def test_a_cancel_reaches_it() -> None:
     check_history([USER, *transcript.messages])
 
 
-async def test_what_it_said_is_put_down_with_the_call_that_asked() -> None:
+async def test_its_transcript_is_stored_with_the_call_that_started_it() -> None:
     inner = agent("Deep words", name="inner")
     outer = agent(["Let me ask", ask("inner")], "Outer words", name="outer", tools=(inner.as_tool(),))
     turn = await run_script([ask("outer"), "ok"], outer.as_tool())
@@ -192,7 +192,7 @@ async def test_what_it_said_is_put_down_with_the_call_that_asked() -> None:
     assert from_stored(to_stored(said["outer"]) or ()) == list(said["outer"])
 
 
-async def test_of_one_that_was_stopped_is_kept_what_it_had_said() -> None:
+async def test_the_transcript_of_a_stopped_agent_is_stored() -> None:
     said = asyncio.Event()
 
     async def hang() -> None:
@@ -221,7 +221,7 @@ async def test_of_one_that_was_stopped_is_kept_what_it_had_said() -> None:
     assert "SUBAGENT_ERROR" in [event.type for event in again.close("interrupted")]
 
 
-def test_of_very_much_only_the_beginnings_are_kept() -> None:
+def test_messages_of_a_long_transcript_are_shortened() -> None:
     long = SubAgentRun("a", "research", messages=tuple(Message("assistant", "owl " * 20_000) for _ in range(5)))
     (kept,) = from_stored(to_stored([long]) or ())
     assert all("Cut here" in message.content for message in kept.messages)

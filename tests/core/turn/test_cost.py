@@ -1,4 +1,4 @@
-"""The hot path's cost as a count of operations, since times are noisy."""
+"""The cost of streaming and of tool rounds as numbers of function calls, since times are noisy."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assistant.core.llm.scripted import ScriptedModel
 from assistant.core.values.messages import Message, Reply, ToolCall
 from assistant.toolkit import tool
 
-# Calls of Python functions, and resumptions of generators, that one streamed delta may cost on its way to a caller.
+# Calls of Python functions, and resumptions of generators, for one streamed delta on its way to a caller.
 CALLS_PER_DELTA = 10
-# That a round may cost in which the model calls one tool, and the tool answers: question, call, result and all. It is
-# 455; other tests of the process may have turned on logs and spans.
+# Calls for a whole round in which the model calls one tool. It takes 455; the rest allows for logs and spans that other
+# tests of the process may have switched on.
 CALLS_PER_ROUND = 630
-# That each message of the history adds to a round; two are the scripted model's, which counts tokens itself.
+# Calls that each message of the history adds to a round; two of them are for the token counts of the scripted model.
 CALLS_PER_MESSAGE = 2.1
 
 
@@ -30,7 +30,7 @@ async def add(a: int, b: int) -> int:
 
 
 class Flood:
-    """A model that has its whole answer at once."""
+    """A model that sends its whole answer at once."""
 
     name = provider = "flood"
 
@@ -44,7 +44,7 @@ class Flood:
 
 
 async def calls_of_a_turn(model: Model, history: int = 0) -> int:
-    """How many functions are called in a turn after so many messages."""
+    """Count the function calls of a turn after this many messages."""
     said = [Message("assistant" if place % 2 else "user", "Some words", id=f"m{place}") for place in range(history)]
     client, calls = ChatClient(model=model, tools=[add]), 0
 
@@ -69,7 +69,7 @@ async def test_a_delta_costs_a_handful_of_calls() -> None:
 
 
 def rounds(count: int) -> ScriptedModel:
-    """A model that calls one tool so many times, one after the other."""
+    """A model that calls one tool this many times, one after the other."""
     calls = [ToolCall(f"call_{number}", "add", f'{{"a": {number}, "b": 2}}') for number in range(count)]
     return ScriptedModel([*calls, "Done."])
 

@@ -1,4 +1,4 @@
-"""Every operation is logged at DEBUG with its tenant and run, and nothing that was said, passed or kept secret."""
+"""Every operation is logged at DEBUG with its tenant and run, without messages, arguments, results and secrets."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def at_a_loss(context: ToolContext) -> bool:
 
 
 class Endless:
-    """A value that JSON has no words for."""
+    """A value that cannot be converted to JSON."""
 
     def __str__(self) -> str:
         raise RecursionError
@@ -125,7 +125,7 @@ async def test_the_line_with_the_id_of_a_providers_error_has_its_cause(caplog: p
     assert "(status 429, insufficient_quota)" in line
 
 
-async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
+async def test_every_operation_is_logged_without_messages(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         await turn()
     records = [record for record in caplog.records if record.name.split(".")[0] == "assistant"]
@@ -151,7 +151,7 @@ async def test_every_operation_is_logged_without_what_was_said(caplog: pytest.Lo
         assert operation in told, operation
 
 
-def test_records_of_others_get_the_labels_of_the_run_too() -> None:
+def test_records_of_other_libraries_get_the_labels_of_the_run() -> None:
     record = logging.LogRecord("django.db", logging.INFO, "", 0, "x", (), None)
     with run_log_context(CONTEXT):
         ContextFilter().filter(record)

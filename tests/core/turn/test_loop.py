@@ -40,7 +40,7 @@ async def test_a_text_streams_as_it_arrives() -> None:
     assert [message.content for message in turn.messages] == ["Good morning"]
 
 
-async def test_reasoning_is_told_apart_and_ends_before_the_text() -> None:
+async def test_reasoning_has_its_own_events_and_ends_before_the_text() -> None:
     turn = await run_script([[ReasoningDelta("Hm. "), ReasoningDelta("Aha."), "Yes"]])
     assert turn.kinds[1:9] == [
         "REASONING_START",
@@ -112,13 +112,13 @@ async def test_unless_they_are_kept_all_call_ids_are_our_own() -> None:
     assert turn.results == ["2"]
 
 
-async def test_a_reply_without_deltas_is_told_all_the_same() -> None:
+async def test_a_reply_without_deltas_is_sent_as_events() -> None:
     turn = await run_script([Reply(text="Whole", reasoning="Hm")])
     assert [e.delta for e in turn.events if isinstance(e, TextMessageContent)] == ["Whole"]
     assert [e.delta for e in turn.events if isinstance(e, ReasoningMessageContent)] == ["Hm"]
 
 
-async def test_usage_is_told_once_per_model() -> None:
+async def test_usage_has_one_entry_per_model() -> None:
     replies = [
         Reply(tool_calls=(call("add", '{"a":1,"b":2}'),), usage=Usage(10, 5), model="m", finish_reason="tool_calls"),
         Reply(text="3", usage=Usage(20, 7, cached_input_tokens=8), model="m"),
@@ -128,7 +128,7 @@ async def test_usage_is_told_once_per_model() -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.cached_input_tokens) == (30, 12, 42, 8)
 
 
-async def test_a_provider_error_keeps_what_was_said_and_marks_it_partial() -> None:
+async def test_a_provider_error_keeps_the_text_and_marks_it_partial() -> None:
     turn = await run_script([["Half an ", ModelError("The provider is down.", "provider_error")]])
     assert turn.error.code == "provider_error"
     # With an id that stands in the log.
@@ -145,7 +145,7 @@ async def test_an_error_in_the_middle_of_a_call_leaves_valid_history() -> None:
     assert streamed_arguments(turn) == '{"a":null,"__not_json__":""}'
 
 
-async def test_an_unexpected_error_is_logged_and_told_with_an_id_only(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_user_reads_only_the_id_of_an_unexpected_error(caplog: pytest.LogCaptureFixture) -> None:
     turn = await run_script([RuntimeError("the secret is 42")])
     assert turn.error.code == "internal_error"
     assert "secret" not in turn.error.message
@@ -190,14 +190,14 @@ async def test_an_answer_within_the_rounds_is_given_even_past_the_token_limit() 
     assert turn.ending.type == "RUN_FINISHED"
 
 
-async def test_a_run_that_takes_too_long_ends_where_it_is() -> None:
+async def test_a_run_that_takes_too_long_is_ended() -> None:
     turn = await run_script([["So far", asyncio.Event().wait()]], limits=Limits(seconds=0.05))
     assert turn.error.code == "limit_reached"
     assert "0.05 seconds" in turn.error.message
     assert turn.messages[-1].content == "So far"
 
 
-async def test_the_time_limit_never_fires_into_the_reader() -> None:
+async def test_the_time_limit_never_interrupts_the_reader() -> None:
     plan = plan_for([["one", "two"]], limits=Limits(seconds=0.02))
     async with aclosing(run_turn(plan, Transcript())) as events:
         kinds = []
@@ -302,7 +302,7 @@ async def test_cancelling_stops_the_provider_and_leaves_the_partial_answer() -> 
     assert [(m.content, m.is_partial) for m in transcript.messages] == [("Half", True)]
 
 
-async def test_who_is_told_of_text_at_once_gets_the_same_events_in_the_same_order() -> None:
+async def test_on_text_gets_the_same_events_in_the_same_order() -> None:
     turns = [["One", " moment", call("add", '{"a":1,"b":2}')], [ReasoningDelta("Hm"), "It ", "is ", "3"]]
     seen, yielded = [], []
     for is_told in (False, True):
@@ -330,7 +330,7 @@ async def test_closing_the_generator_leaves_valid_history() -> None:
     check_history([USER, *transcript.messages])
 
 
-async def test_whoever_stops_reading_stops_the_provider() -> None:
+async def test_a_reader_that_stops_also_stops_the_provider() -> None:
     stopped = asyncio.Event()
 
     class Endless:

@@ -1,4 +1,4 @@
-"""Typed answers: asked for in the way the provider knows, watched as they grow, checked, mended, and told."""
+"""Typed answers: request modes, partial values, validation and repair."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def partials(turn: TurnResult) -> list[Any]:
 
 
 @pytest.mark.parametrize("output", [SchemaOutput(SCHEMA), OutputType(Trip)], ids=["schema", "model"])
-async def test_the_value_is_the_result_and_grows_before(output: OutputType[Any]) -> None:
+async def test_the_value_is_the_result_after_partial_values(output: OutputType[Any]) -> None:
     turn = await run_script([[LONG[at : at + 7] for at in range(0, len(LONG), 7)]], output=output)
     result = {"city": "Graz", "days": list(range(40))}
     assert turn.ending.result == output.to_json(turn.transcript.output) == result  # type: ignore[union-attr]
@@ -45,7 +45,7 @@ async def test_the_value_is_the_result_and_grows_before(output: OutputType[Any])
     assert grown == sorted(grown) and 3 < len(grown) < 12 and grown[-1] < 40
 
 
-async def test_it_grows_too_where_text_is_told_at_once() -> None:
+async def test_partial_values_are_sent_with_on_text_too() -> None:
     told: list[Event] = []
     plan = plan_for([[LONG[at : at + 7] for at in range(0, len(LONG), 7)]], output=SchemaOutput(SCHEMA))
     async with aclosing(run_turn(plan, Transcript(), told.append)) as turn:
@@ -55,7 +55,7 @@ async def test_it_grows_too_where_text_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("text", ['{"value": [{"city": "Graz", "days": []}]}', '[{"city": "Graz", "days": []}]'])
-async def test_what_is_no_object_is_read_with_and_without_its_wrapping(text: str) -> None:
+async def test_a_value_that_is_no_object_is_read_with_and_without_its_wrapper(text: str) -> None:
     output = OutputType(list[Trip])
     assert output.schema["required"] == ["value"]
     assert output.parse(text) == [Trip(city="Graz", days=[])]
@@ -63,12 +63,12 @@ async def test_what_is_no_object_is_read_with_and_without_its_wrapping(text: str
 
 
 @pytest.mark.parametrize("text", ['{"values": []}', '{"value": [], "more": 1}', '{"value": 5}', "5", "null"])
-async def test_nothing_else_passes_for_it(text: str) -> None:
+async def test_other_values_are_not_accepted(text: str) -> None:
     with pytest.raises(InvalidOutput):
         OutputType(list[Trip]).parse(text)
 
 
-async def test_an_answer_that_does_not_fit_is_marked_and_mended() -> None:
+async def test_an_invalid_answer_is_marked_and_repaired() -> None:
     turn = await run_script(['{"city": 5, "days": []}', ANSWER], output=SchemaOutput(SCHEMA))
     assert turn.custom("message.cut") == [{"messageId": turn.messages[0].id, "reason": "invalid_form"}]
     assert [message.is_partial for message in turn.messages] == [True, False]
@@ -77,7 +77,7 @@ async def test_an_answer_that_does_not_fit_is_marked_and_mended() -> None:
     assert turn.ending.result["city"] == "Graz"  # type: ignore[union-attr]
 
 
-async def test_mending_has_an_end_and_no_invalid_answer_is_a_success() -> None:
+async def test_repairs_are_limited_and_no_invalid_answer_is_a_success() -> None:
     turn = await run_script(["no", "no", "no", ANSWER], output=SchemaOutput(SCHEMA))
     assert turn.error.code == "provider_error"
     assert "no valid answer" in turn.error.message
@@ -98,7 +98,7 @@ async def test_a_provider_without_structured_output_gives_the_answer_as_a_tools_
     assert turn.messages[-1].content.startswith('{"city":"Graz"')
 
 
-async def test_a_provider_that_knows_neither_is_told_in_words() -> None:
+async def test_a_provider_without_tools_gets_instructions_in_the_prompt() -> None:
     turns = [NoTypedAnswers("No."), NoTypedAnswers("No."), f"```json\n{ANSWER}\n```"]
     turn = await run_script(turns, output=SchemaOutput(SCHEMA))
     assert turn.ending.result["city"] == "Graz"  # type: ignore[union-attr]
@@ -125,7 +125,7 @@ async def test_tokens_that_the_provider_had_counted_are_taken_as_they_are() -> N
     assert turn.transcript.usage["scripted", "scripted"] == Usage(7, 3)
 
 
-async def test_a_question_that_was_refused_took_nothing() -> None:
+async def test_a_refused_request_has_no_usage() -> None:
     assert (await run_script([ModelError("No key.")])).transcript.usage == {}
 
 
@@ -153,6 +153,6 @@ async def test_tokens_of_a_cancelled_answer_are_counted() -> None:
 
 
 @pytest.mark.parametrize("text", ["```" + "\n" * 100_000, "```\n" * 33_333, "```json" + " " * 100_000])
-def test_fences_without_an_end_are_read_in_no_time(text: str) -> None:
+def test_code_fences_without_an_end_are_searched_in_linear_time(text: str) -> None:
     with at_most(10.0), pytest.raises(InvalidOutput):
         SchemaOutput(SCHEMA).parse(text)

@@ -12,7 +12,16 @@ from assistant.core.toolcalls.protocols import Admission, FixedToolset
 from assistant.core.turn.agents import Agent
 from assistant.core.values.events import Interrupted
 from assistant.core.values.messages import Message, ToolCall
-from assistant.core.values.untrusted import HEADING, MAX_SOURCES, bounded_sources, for_model, named, sources_of
+from assistant.core.values.untrusted import (
+    HEADING,
+    MAX_SOURCES,
+    NOTHING_READ,
+    ReadText,
+    bounded_sources,
+    for_model,
+    named,
+    sources_of,
+)
 from assistant.toolkit import ToolContext, ToolError, tool
 from tests.core.scripted_turns import USER, run_script
 
@@ -55,11 +64,12 @@ class Watching(FixedToolset):
         super().__init__(tools)
         self.read: list[tuple[str, ...]] = []
 
-    async def admit(self, calls: Sequence[ToolCall], read: Sequence[str] = ()) -> Sequence[Admission]:
-        self.read.append(tuple(read))
+    async def admit(self, calls: Sequence[ToolCall], read: ReadText = NOTHING_READ) -> Sequence[Admission]:
+        self.read.append(read.sources)
         policy: Any = "ask" if read else "on"
+        warning = f"It has read {named(read.sources)}." if read else ""
         return [
-            Admission(one.tool, policy if one.tool is pay else one.policy, one.rule)
+            Admission(one.tool, policy if one.tool is pay else one.policy, one.rule, warning=warning)
             for one in await super().admit(calls)
         ]
 
@@ -73,7 +83,9 @@ async def test_a_result_marks_the_run_from_the_next_call_on() -> None:
     turn = await run_script([call("browse"), call("pay", 2)], toolset=toolset)
     assert toolset.read == [(), ("The web",)]
     assert isinstance(turn.outcome, Interrupted)
-    assert "This conversation has read “The web”." in (turn.outcome.interrupts[0].message or "")
+    assert turn.outcome.interrupts[0].message == (
+        "The assistant wants to call pay. It has read “The web”. Is that all right?"
+    )
 
 
 async def test_what_a_tool_declares_and_its_errors_mark_too() -> None:
@@ -104,7 +116,7 @@ async def test_a_checkpoint_keeps_the_marks() -> None:
     turn = await run_script([call("browse"), "Well."], toolset=Watching(browse))
     again = Transcript.from_state(turn.transcript.to_state())
     assert again.messages == turn.messages
-    assert again.read == ("The web",)
+    assert again.read.sources == ("The web",)
     begun = Transcript()
     begun.record_result("c9", "Pay!", ("The web",))
     begun.expect_results([call("browse", 9)])

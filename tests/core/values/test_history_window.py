@@ -43,7 +43,7 @@ def test_a_late_result_is_put_where_its_call_is() -> None:
     assert shape(repair([user(), calling("a", "b"), result("b"), user("Well?"), result("a")])) == "uattu"
 
 
-def test_results_stand_in_the_order_of_their_calls() -> None:
+def test_results_are_in_the_order_of_their_calls() -> None:
     repaired = repair([user(), calling("a", "b"), result("b"), result("a")])
     assert [message.tool_call_id for message in repaired[2:]] == ["a", "b"]
 

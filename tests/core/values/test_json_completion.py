@@ -1,4 +1,4 @@
-"""JSON in pieces: to the letter what came if that was JSON, else JSON with a mark."""
+"""JSON in pieces: passed on unchanged if it is valid, else completed with the marker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.core.values.json_completion import MARK, MAX_SCALAR, JsonStream, complete_json, completion_of
+from assistant.core.values.json_completion import MARKER_NAME, MAX_SCALAR, JsonStream, complete_json, completion_of
 from assistant.toolkit.bounded_json import MAX_DEPTH
 
 values = st.recursive(
@@ -22,7 +22,7 @@ texts = st.builds(json.dumps, values, ensure_ascii=st.booleans(), indent=st.samp
 DOCUMENT = '{"a": [1, -2.5e+3, true, null, {}], "b\\u00e9": "x\\"\\ud83d\\ude00", "c": {"d": []}} '
 
 
-def told(pieces: Sequence[str]) -> str:
+def passed_on(pieces: Sequence[str]) -> str:
     stream = JsonStream()
     return "".join([*map(stream.add, pieces), stream.finish()])
 
@@ -34,28 +34,28 @@ def pieces_of(text: str, cuts: Sequence[int]) -> list[str]:
 
 def is_marked(value: Any) -> bool:
     if isinstance(value, dict):
-        return MARK in value or any(map(is_marked, value.values()))
+        return MARKER_NAME in value or any(map(is_marked, value.values()))
     return isinstance(value, list) and (any(map(is_marked, value)) or (value != [] and isinstance(value[-1], str)))
 
 
 @given(texts, st.data())
-def test_json_is_passed_on_to_the_letter(text: str, data: st.DataObject) -> None:
+def test_json_is_passed_on_unchanged(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text))))
-    assert told(pieces_of(text, cuts)) == text
+    assert passed_on(pieces_of(text, cuts)) == text
 
 
-def test_every_cut_of_a_document_gives_json_that_is_marked() -> None:
+def test_a_document_cut_anywhere_gives_json_with_the_marker() -> None:
     for end in range(1, len(DOCUMENT) - 1):
-        value = json.loads(told([DOCUMENT[:end]]))
+        value = json.loads(passed_on([DOCUMENT[:end]]))
         assert is_marked(value), DOCUMENT[:end]
-        assert told(list(DOCUMENT[:end])) == told([DOCUMENT[:end]])
+        assert passed_on(list(DOCUMENT[:end])) == passed_on([DOCUMENT[:end]])
 
 
 @given(st.text(st.sampled_from('{}[]:,"\\u0d 1-.eatrulfsn\n\x00é')), st.data())
 def test_any_text_in_any_pieces_becomes_the_same_json(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text))))
-    whole = told(pieces_of(text, cuts))
-    assert whole == told([text])
+    whole = passed_on(pieces_of(text, cuts))
+    assert whole == passed_on([text])
     assert whole == "" if not text else json.loads(whole) is not ...
     assert whole == text or not is_json(text) or not text.strip()
 
@@ -85,18 +85,18 @@ def is_json(text: str) -> bool:
         ("", ""),
     ],
 )
-def test_what_is_told_of_texts_that_are_no_json(text: str, expected: str) -> None:
-    assert told(list(text)) == complete_json(text) == expected
+def test_texts_that_are_not_json_are_completed(text: str, expected: str) -> None:
+    assert passed_on(list(text)) == complete_json(text) == expected
 
 
 def test_depth_and_length_have_bounds() -> None:
-    assert told(["[" * MAX_DEPTH, "]" * MAX_DEPTH]) == "[" * MAX_DEPTH + "]" * MAX_DEPTH
-    assert told(["[" * (MAX_DEPTH + 1), "]"]).startswith("[" * MAX_DEPTH + '"')
+    assert passed_on(["[" * MAX_DEPTH, "]" * MAX_DEPTH]) == "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert passed_on(["[" * (MAX_DEPTH + 1), "]"]).startswith("[" * MAX_DEPTH + '"')
     digits = "1" * (MAX_SCALAR + 10)
-    assert json.loads(told(list(f'{{"a":{digits}}}')))[MARK].startswith("1")
+    assert json.loads(passed_on(list(f'{{"a":{digits}}}')))[MARKER_NAME].startswith("1")
 
 
-def test_the_rest_of_what_was_passed_on() -> None:
+def test_a_text_that_was_passed_on_can_be_completed() -> None:
     assert completion_of('{"a":') == 'null,"__not_json__":""}'
     assert completion_of('{"a":1}') == ""
     assert completion_of("") == ""

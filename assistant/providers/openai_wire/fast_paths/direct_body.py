@@ -1,4 +1,4 @@
-"""Reads a response's body from aiohttp itself, past the layers that httpx2 puts before it."""
+"""Reads a response's body directly from aiohttp, without the layers of httpx2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ DIRECT_BODY = "direct body"
 
 
 class DirectReader:
-    """Reads from aiohttp directly; through httpx2 each token would pass through six generators."""
+    """Reads a response's body directly from aiohttp.
+
+    Args:
+        seconds: how long each read may take; after that it raises `TimeoutError`.
+    """
 
     def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
         self._content = response.content
@@ -29,23 +33,23 @@ class DirectReader:
             response.connection.protocol.read_timeout = None
 
     async def read(self) -> bytes:
-        """The bytes of one read of the socket; empty at the end."""
+        """Return the bytes of one read of the socket; empty at the end."""
         self._idle_timer.start()
         data = await self._content.readany()
         self._idle_timer.stop()
         return data
 
-    async def flow(self, take: Callable[[bytes], bool]) -> None:
+    async def feed(self, take: Callable[[bytes], bool]) -> None:
         """Call `take` with the bytes of each read as they arrive, until it returns False or the body ends.
 
-        The calling task is not woken for each read: waking it, and running all generators above, costs more than
-        everything else done with a token. Raises what a read or `take` raises.
+        The calling task is not woken for each read: to wake it, and to run all generators between it and this reader,
+        costs more than everything else that is done with a token. Raises what a read or `take` raises.
         """
-        flow = Flow(self._idle_timer, self._content.readany, take)
+        read_loop = ReadLoop(self._idle_timer, self._content.readany, take)
         try:
-            await flow.over
+            await read_loop.finished
         finally:
-            flow.stop()
+            read_loop.stop()
 
     def _time_out(self) -> None:
         self._content.set_exception(TimeoutError())
@@ -54,7 +58,7 @@ class DirectReader:
         self._idle_timer.close()
 
 
-class Flow:
+class ReadLoop:
     """Runs reads one after the other without a task; each continues in the callback of the future it waits for.
 
     Args:
@@ -62,7 +66,7 @@ class Flow:
         read: one read, which awaits nothing but futures of the event loop.
         take: called with the bytes of each read, in the caller's context; returns whether to read on.
 
-    `over` is done when the body has ended, `take` has returned False, or one of them has failed.
+    `finished` is done when the body has ended, `take` has returned False, or one of them has failed.
     """
 
     def __init__(
@@ -71,7 +75,7 @@ class Flow:
         read: Callable[[], Coroutine[Any, Any, bytes]],
         take: Callable[[bytes], bool],
     ) -> None:
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._idle_timer = idle_timer
         self._read = read
         self._take = take
@@ -82,10 +86,10 @@ class Flow:
     def _step(self, waited: asyncio.Future[Any] | None = None) -> None:
         """Continue until a read waits."""
         failure: BaseException | None = None
-        if self.over.done() and waited is not None and not waited.cancelled():
+        if self.finished.done() and waited is not None and not waited.cancelled():
             waited.exception()  # retrieved, so that asyncio does not log it
         try:
-            while not self.over.done():  # it is cancelled together with the task that waits for it
+            while not self.finished.done():  # it is cancelled together with the task that waits for it
                 if self._reading is None:
                     self._idle_timer.start()
                     self._reading = self._read()
@@ -98,22 +102,22 @@ class Flow:
                     break
                 waits_for.add_done_callback(self._step, context=self._context)
                 return
-        except BaseException as exc:  # without this `over` would never be done
+        except BaseException as exc:  # without this `finished` would never be done
             failure = exc
-        if self.over.done():
+        if self.finished.done():
             return
         if failure is None:
-            self.over.set_result(None)
+            self.finished.set_result(None)
         else:
-            self.over.set_exception(failure)
+            self.finished.set_exception(failure)
 
     def stop(self) -> None:
         """Stop reading."""
         self._idle_timer.stop()
         if self._reading is not None:
             self._reading.close()
-        if not self.over.cancel() and not self.over.cancelled():
-            self.over.exception()  # retrieved, in case the waiting task was cancelled meanwhile
+        if not self.finished.cancel() and not self.finished.cancelled():
+            self.finished.exception()  # retrieved, in case the waiting task was cancelled meanwhile
 
 
 def direct_reader(response: httpx2.Response, seconds: float) -> DirectReader | None:

@@ -19,7 +19,7 @@ _STREAM = openai.AsyncStream[object]
 
 
 class CachedHeadClient(openai.AsyncOpenAI):
-    """Sends bodies to the chat-completions address; requests to one server differ only in these."""
+    """Sends bodies to the chat-completions address. The other parts of a request are built once for each timeout."""
 
     _request_templates: dict[float | None, httpx2.Request]
     _options: dict[tuple[float, int], FinalRequestOptions]
@@ -85,10 +85,7 @@ class CachedHeadClient(openai.AsyncOpenAI):
 
 
 def _without_telemetry(request: httpx2.Request) -> httpx2.Request:
-    """Remove the headers in which the package sends the system, processor and Python version of this machine.
-
-    They are half of all headers.
-    """
+    """Remove the headers, half of all, that name the operating system, the processor and the Python version."""
     for name in [name for name in request.headers if name.startswith("x-stainless-")]:
         del request.headers[name]
     return request
