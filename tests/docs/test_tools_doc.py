@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.docs.snippets import ROOT, blocks, table
 
@@ -18,6 +22,16 @@ def sections(document: Path) -> dict[str, str]:
     return dict(zip(anchors, parts[2::2], strict=True))
 
 
+@pytest.fixture
+def usual_logs() -> Iterator[None]:
+    """Undo what a snippet sets: other tests of the process count calls, and logging makes more of them."""
+    logger = logging.getLogger("assistant.toolkit")
+    level = logger.level
+    yield
+    logger.setLevel(level)
+
+
+@pytest.mark.usefixtures("usual_logs")
 def test_the_snippets_run() -> None:
     story: dict[str, object] = {"__name__": __name__}
     for block in blocks(DOCUMENT, "python"):
