@@ -58,9 +58,14 @@ FILE_READ_SECONDS = _env.number("FILE_READ_SECONDS", 30, least=1)
 FILE_READ_MEMORY_MB = _env.number("FILE_READ_MEMORY_MB", 512, least=128)
 FILE_READ_PROCESSES = _env.number("FILE_READ_PROCESSES", 2, least=1)
 
-# Limits by name for tenants, and for each of their members, without limits of their own.
-TENANT_LIMITS = _env.limits("TENANT_LIMITS")
-MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
+# Limits by name for tenants, for each of their members and for each of their end users, without limits of their own.
+TENANT_LIMITS = _env.limits("TENANT_LIMITS", {"connections": 5000, "runs": 100})
+MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000, "runs": 50})
+END_USER_LIMITS = _env.limits("END_USER_LIMITS", {"messages_per_minute": 30, "connections": 20, "runs": 5})
+# Runs of all tenants at once in one server process; 0: no limit.
+MAX_RUNS = _env.number("MAX_RUNS", 200)
+# How long a run above a limit of runs at once waits for its turn; 0: it is refused at once.
+RUN_QUEUE_SECONDS = _env.number("RUN_QUEUE_SECONDS", 60)
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
 # Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
@@ -99,6 +104,7 @@ __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
     "BODY_TIMEOUT_SECONDS",
+    "END_USER_LIMITS",
     "ENVIRONMENT_PROBLEMS",
     "FAST_PATHS",
     "FIELD_ENCRYPTION_KEYS",
@@ -111,6 +117,7 @@ __all__ = [
     "LOOP_WATCH",
     "MAX_BODY_BYTES",
     "MAX_CONNECTIONS",
+    "MAX_RUNS",
     "MAX_UPLOAD_BYTES",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
@@ -127,6 +134,7 @@ __all__ = [
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
+    "RUN_QUEUE_SECONDS",
     "SECRET_KEY_IS_LOCAL",
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",

@@ -237,6 +237,10 @@ def site(provider_url: str, database_url: str = "", redis_url: str = "", *, visi
             "SECRET_KEY": "of-a-benchmark-and-therefore-no-secret-0123456789-and-more",
             "FIELD_ENCRYPTION_KEYS": "",
             "INSECURE_HTTP": "true",
+            # What many runs at once cost is measured, not that they wait.
+            "TENANT_LIMITS": "runs=0",
+            "MEMBER_LIMITS": "runs=0",
+            "MAX_RUNS": "0",
             "DEBUG": "false",
             "DATABASE_URL": database_url or f"sqlite:///{Path(folder) / 'db.sqlite3'}",
             "REDIS_URL": redis_url,

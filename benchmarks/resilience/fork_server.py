@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG = 1
 def main() -> None:
     """Fork one server for each line, until the end of the input."""
     module = importlib.import_module("benchmarks.resilience.planted" if "PLANTED" in os.environ else "config.asgi")
-    importlib.import_module("assistant.services.runs.warm_up").warm_up()
+    importlib.import_module("assistant.services.warm_up").warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forked processes are not waited for
     for line in sys.stdin:
         child = os.fork()
