@@ -33,7 +33,7 @@ from assistant.services.eventlog.log import Entry, EventLog, Fenced
 from assistant.services.limits.run_queue import Place
 from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
-from assistant.services.runs.checkpoints import CheckpointWriter
+from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
 from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.toolcalls.tracing import fail, run_span
@@ -41,12 +41,6 @@ from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
 
-# How often a growing answer is stored. A process that is killed loses at most the text of this time and of
-# `checkpoints.GATHER_SECONDS`.
-CHECKPOINT_SECONDS = 0.8
-# Each checkpoint writes the whole answer. Where the log survives the end of a process, the interval grows by a second
-# for each 3,000 characters, up to the maximum: text is lost only if the log is lost at the same time.
-CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS = 3_000, 4.0
 
 # Events that begin with a model's first token.
 _FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
@@ -279,7 +273,7 @@ class RunTask:
         )
 
     async def _store_checkpoints(self) -> None:
-        stored, pause = 0, CHECKPOINT_SECONDS
+        stored, pause = 0, checkpoint_pause(0)
         while True:
             await asyncio.sleep(pause)
             if self._seq == stored:
@@ -296,8 +290,3 @@ class RunTask:
                 return
             except (DatabaseError, InterfaceError):
                 logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)
-
-
-def checkpoint_pause(characters: int) -> float:
-    """Return the seconds until the next checkpoint of an answer, where the log survives the end of a process."""
-    return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS)
