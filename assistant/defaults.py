@@ -53,11 +53,29 @@ WEBHOOKS_FROM_SERVER = _env.flag("WEBHOOKS_FROM_SERVER", True)
 RETENTION_DEFAULT_DAYS = _env.number("RETENTION_DEFAULT_DAYS", 0)
 RETENTION_MAX_DAYS = _env.number("RETENTION_MAX_DAYS", 0)
 
-# Limits by name for tenants, and for each of their members, without limits of their own.
-TENANT_LIMITS = _env.limits("TENANT_LIMITS")
-MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000})
+# Limits of reading one uploaded PDF, in a process of its own, and how many of these a server process has at once.
+FILE_READ_SECONDS = _env.number("FILE_READ_SECONDS", 30, least=1)
+FILE_READ_MEMORY_MB = _env.number("FILE_READ_MEMORY_MB", 512, least=128)
+FILE_READ_PROCESSES = _env.number("FILE_READ_PROCESSES", 2, least=1)
+
+# Limits by name for tenants, for each of their members and for each of their end users, without limits of their own.
+TENANT_LIMITS = _env.limits("TENANT_LIMITS", {"connections": 5000, "runs": 100})
+MEMBER_LIMITS = _env.limits("MEMBER_LIMITS", {"connections": 2000, "runs": 50})
+END_USER_LIMITS = _env.limits("END_USER_LIMITS", {"messages_per_minute": 30, "connections": 20, "runs": 5})
+# Runs of all tenants at once in one server process; 0: no limit.
+MAX_RUNS = _env.number("MAX_RUNS", 200)
+# How long a run above a limit of runs at once waits for its turn; 0: it is refused at once.
+RUN_QUEUE_SECONDS = _env.number("RUN_QUEUE_SECONDS", 60)
 # Open websockets and event streams of all tenants in one server process; 0: no limit.
 MAX_CONNECTIONS = _env.number("MAX_CONNECTIONS", 10_000)
+# Bytes of a request's body, and of one where files are uploaded: at forms of the admin that have a file field, and at
+# paths that begin with one of these. The APIs have a bound of their own.
+MAX_BODY_BYTES = _env.number("MAX_BODY_BYTES", 2_621_440, least=1)
+MAX_UPLOAD_BYTES = _env.number("MAX_UPLOAD_BYTES", 24 * 1024 * 1024, least=1)
+UPLOAD_PATHS = _env.paths("UPLOAD_PATHS")
+# A body ends after so many seconds without a byte, or if it comes more slowly than so many bytes a second.
+BODY_TIMEOUT_SECONDS = _env.number("BODY_TIMEOUT_SECONDS", 15, least=1)
+MIN_BODY_RATE = _env.number("MIN_BODY_RATE", 1_000, least=1)
 # Prices of a million tokens of the deployment's provider, by model.
 MODEL_PRICES = _env.prices("MODEL_PRICES")
 
@@ -85,19 +103,28 @@ ENVIRONMENT_PROBLEMS = _env.problems
 __all__ = [
     "ASSISTANT_LIBRARY",
     "ASSISTANT_TENANTS",
+    "BODY_TIMEOUT_SECONDS",
+    "END_USER_LIMITS",
     "ENVIRONMENT_PROBLEMS",
     "FAST_PATHS",
     "FIELD_ENCRYPTION_KEYS",
+    "FILE_READ_MEMORY_MB",
+    "FILE_READ_PROCESSES",
+    "FILE_READ_SECONDS",
     "INTERNAL_HOSTS",
     "LOCAL_MODEL_PATH",
     "LOCAL_MODEL_URL",
     "LOOP_WATCH",
+    "MAX_BODY_BYTES",
     "MAX_CONNECTIONS",
+    "MAX_RUNS",
+    "MAX_UPLOAD_BYTES",
     "MCP_SESSIONS",
     "MCP_STDIO_COMMANDS",
     "MEMBER_LIMITS",
     "METRICS_TENANTS",
     "METRICS_TOKEN",
+    "MIN_BODY_RATE",
     "MODEL_INTERCEPTORS",
     "MODEL_PRICES",
     "OPENAI_API_KEY",
@@ -107,10 +134,12 @@ __all__ = [
     "RETENTION_DEFAULT_DAYS",
     "RETENTION_MAX_DAYS",
     "ROW_LEVEL_SECURITY",
+    "RUN_QUEUE_SECONDS",
     "SECRET_KEY_IS_LOCAL",
     "TENANT_LIMITS",
     "TOOL_INTERCEPTORS",
     "TRACE_CONTENT",
+    "UPLOAD_PATHS",
     "WEATHER_BASE_URL",
     "WEATHER_GEOCODING_URL",
     "WEBHOOKS_FROM_SERVER",

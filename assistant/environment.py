@@ -6,7 +6,8 @@ import json
 import re
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off", ""})
+# Reserved by RFC 2606, 6761, 6762 and 8375, and `internal` by ICANN.
+PRIVATE_DOMAINS = (".localhost", ".local", ".test", ".internal", ".home.arpa")
 
 
 class Environment:
@@ -92,6 +95,15 @@ class Environment:
 
     def words(self, name: str, default: tuple[str, ...] = ()) -> list[str]:
         return self._read(name, list(default), lambda text: [word.strip() for word in text.split(",") if word.strip()])
+
+    def paths(self, name: str) -> list[str]:
+        """Beginnings of URL paths."""
+        values = self.words(name)
+        for value in values:
+            if not value.startswith("/"):
+                self.problems.append((name, f"{value!r} must be a path like /uploads/"))
+                return []
+        return values
 
     def hosts(self, name: str, default: tuple[str, ...]) -> list[str]:
         """Return host names in the format of ALLOWED_HOSTS."""
@@ -231,6 +243,21 @@ class Environment:
         elif database != ":memory:" and not Path(database).parent.is_dir():
             self.problems.append((name, "names a file in a folder that does not exist"))
         return parsed
+
+
+def public_host(hosts: Iterable[str]) -> str:
+    """Return the first entry of ALLOWED_HOSTS that people elsewhere can use; empty if there is none.
+
+    Names without a dot, names reserved for use inside, and private addresses are not public.
+    """
+    return next((host for host in hosts if _is_public(host.strip("[]").strip(".").lower())), "")
+
+
+def _is_public(host: str) -> bool:
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return host == "*" or ("." in host and not host.endswith(PRIVATE_DOMAINS))
 
 
 def local_secret(path: Path) -> str:

@@ -20,6 +20,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from assistant.services import metrics
 from assistant.services.connections import shutdown
+from assistant.services.db.write_probe import write_probe
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.authentication import bearer_of
 
@@ -38,19 +39,23 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks."""
+    """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks.
+
+    `writes` says "disk full" or "read-only" in place of "failed" if that is the reason.
+    """
     checks = {"database": _database(), "migrations": _migrations()}
+    writes = write_probe.outcome() if checks["database"] else None
     if settings.REDIS_URL:
         checks["redis"] = _redis()
     if not _row_level_security():
         checks["row_level_security"] = False
     if shutdown.is_shutting_down():
         checks["draining"] = False
-    is_ready = all(checks.values())
-    body = {
-        "status": "ready" if is_ready else "not ready",
-        "checks": {name: "ok" if passed else "failed" for name, passed in checks.items()},
-    }
+    said = {name: "ok" if passed else "failed" for name, passed in checks.items()}
+    if writes is not None:
+        said["writes"] = writes
+    is_ready = set(said.values()) == {"ok"}
+    body = {"status": "ready" if is_ready else "not ready", "checks": said}
     return JsonResponse(body, status=200 if is_ready else 503)
 
 

@@ -5,7 +5,8 @@ may move. `actor` is the user whom the audit trail names, or None for a script.
 """
 
 from assistant.services.assistants.prompts import PromptNotEditableError, draft_prompt, edit_draft, publish_prompt
-from assistant.services.knowledge.documents import DocumentError, add_document
+from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.files import DocumentError
 from assistant.services.mcp_servers.health_checks import Examination, examine
 from assistant.services.mcp_servers.tool_listings import decide_tool
 from assistant.services.privacy.data_export import export_tenant, export_user

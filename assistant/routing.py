@@ -13,7 +13,8 @@ from django.urls import path
 
 from assistant.api.request_end import with_request_end
 from assistant.asgi.access_log import with_request_id
-from assistant.asgi.body_limits import with_bounded_bodies, with_known_hosts
+from assistant.asgi.body_limits import with_bounded_bodies
+from assistant.asgi.known_hosts import with_known_hosts
 from assistant.asgi.lifespan import lifespan
 from assistant.mcp.server.asgi import application as mcp_application
 from assistant.mcp.server.asgi import is_mcp
@@ -97,11 +98,11 @@ def with_assistant(site: Any, *, websockets: Any = None) -> Any:
         )
     if settings.DEBUG:
         site = StaticFiles(site)
-    api = with_known_hosts(with_bounded_bodies(with_mcp(with_request_end(site))))
+    api = with_known_hosts(with_mcp(with_request_end(site)))
     chat = with_cookies(URLRouter(websocket_urlpatterns))
     router = ProtocolTypeRouter(
         {
-            "http": _choosing(_is_websocket_of_ours, upgrade_required, api),
+            "http": with_bounded_bodies(_choosing(_is_websocket_of_ours, upgrade_required, api)),
             "websocket": _choosing(_is_websocket_of_ours, chat, websockets or refuse_unknown),
             "lifespan": lifespan,
         }

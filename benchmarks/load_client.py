@@ -79,7 +79,7 @@ class HttpClient(LoadClient):
 
 
 class WebSocketClient(LoadClient):
-    """A websocket client: its messages are the payloads of text frames."""
+    """A websocket client: its messages are the payloads of text frames. `close_code` is the server's, 0 without one."""
 
     @classmethod
     async def open(cls, url: str, headers: Mapping[str, str] | None = None) -> Self:
@@ -99,6 +99,7 @@ class WebSocketClient(LoadClient):
     def __init__(self) -> None:
         super().__init__()
         self._handshaken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.close_code = 0
 
     def send(self, text: str) -> None:
         """Send a text frame."""
@@ -142,4 +143,5 @@ class WebSocketClient(LoadClient):
         elif kind == _PING:
             self._send(_PONG, payload)
         elif kind == _CLOSE:
+            self.close_code = int.from_bytes(payload[:2], "big")
             self.transport.close()

@@ -10,12 +10,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.peers import ROOT
 
 START_SECONDS = 90.0
+SETTLE_SECONDS = 60.0
 
 
 class Process:
@@ -35,6 +36,25 @@ class Process:
         """Return its proportional set size in bytes, which does not count memory shared with other processes."""
         text = Path(f"/proc/{self.popen.pid}/smaps_rollup").read_text()
         return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")) * 1024
+
+    def settled_memory(self) -> int:
+        """Return `memory` once it no longer grows: a process goes on importing after it has begun to serve."""
+        last, deadline = self.memory(), time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < deadline:
+            time.sleep(2)
+            if self.memory() < last + 2**18:
+                break
+            last = self.memory()
+        return self.memory()
+
+    def unnamed_files(self) -> int:
+        """Return the bytes in the files that it holds open and that have no name, as temporary files have none."""
+        total = 0
+        for entry in Path(f"/proc/{self.popen.pid}/fd").iterdir():
+            with suppress(OSError):  # closed meanwhile
+                if entry.readlink().name.endswith("(deleted)"):
+                    total += entry.stat().st_size
+        return total
 
     def read_line(self) -> str:
         """Return the next line of its standard output. Raises `RuntimeError`, with its log, if it has ended."""

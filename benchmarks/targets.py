@@ -30,8 +30,8 @@ PRODUCT, NAIVE, CHAINLIT, RELAY, PROVIDER = (
 )
 # The options of docs/production.md, for every server that uvicorn runs.
 UVICORN = (
-    "uvicorn", "--host", "127.0.0.1", "--ws", "websockets-sansio", "--ws-per-message-deflate", "false",
-    "--ws-ping-interval", "45",
+    "uvicorn", "--host", "127.0.0.1", "--ws", "websockets-sansio", "--ws-max-size", "327680",
+    "--ws-per-message-deflate", "false", "--ws-ping-interval", "45",
 )  # fmt: skip
 # The models can be imported only once Django is set up.
 BUILD = "import django; django.setup(); from benchmarks.site import main; main()"
@@ -237,6 +237,10 @@ def site(provider_url: str, database_url: str = "", redis_url: str = "", *, visi
             "SECRET_KEY": "of-a-benchmark-and-therefore-no-secret-0123456789-and-more",
             "FIELD_ENCRYPTION_KEYS": "",
             "INSECURE_HTTP": "true",
+            # What many runs at once cost is measured, not that they wait.
+            "TENANT_LIMITS": "runs=0",
+            "MEMBER_LIMITS": "runs=0",
+            "MAX_RUNS": "0",
             "DEBUG": "false",
             "DATABASE_URL": database_url or f"sqlite:///{Path(folder) / 'db.sqlite3'}",
             "REDIS_URL": redis_url,

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from assistant.environment import Environment, local_secret
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+from assistant.environment import Environment, local_secret, public_host
 from config import csp
 from config.csp import NONE, SELF
 
@@ -29,6 +30,9 @@ SECRET_KEY = env.text("SECRET_KEY") or local_secret(BASE_DIR / ".secret_key")
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", LOOPBACK)
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
+if DEBUG and (_host := public_host(ALLOWED_HOSTS)):
+    # Its pages show settings, code and variables to anyone.
+    env.problems.append(("DEBUG", f"must be false where ALLOWED_HOSTS has the public name {_host!r}"))
 
 FIELD_ENCRYPTION_KEYS = FIELD_ENCRYPTION_KEYS or keys_from(SECRET_KEY)
 
@@ -66,6 +70,8 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
+# For `runserver`; other servers have options.
+DAPHNE_WEBSOCKET_MAX_MESSAGE_SIZE = DAPHNE_WEBSOCKET_MAX_FRAME_SIZE = MAX_SERVER_FRAME
 
 TEMPLATES = [
     {

@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import connection
 
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from tests.server_template import ForkedProcess, template
 
 KINDS = ("uvicorn", "daphne")
@@ -89,7 +90,7 @@ def _arguments(kind: str, port: int, application: str) -> list[str]:
     if kind == "daphne":
         return ["-b", "127.0.0.1", "-p", str(port), application]
     return [
-        "--host", "127.0.0.1", "--port", str(port), "--ws", "websockets-sansio",
+        "--host", "127.0.0.1", "--port", str(port), "--ws", "websockets-sansio", "--ws-max-size", str(MAX_SERVER_FRAME),
         "--ws-per-message-deflate", "false", "--no-access-log", application,
     ]  # fmt: skip
 
@@ -118,8 +119,11 @@ def serve(
     application: str = "config.asgi:application",
     folder: Path = settings.BASE_DIR,
     health: str = "/healthz",
+    options: Sequence[str] = (),
 ) -> Iterator[Server]:
     """Run the site in a process of its own; `env` adds to its environment. Another project has its own `folder`.
+
+    `options` are added to those of the server's command, and override them.
 
     Needs rows that are committed: use it with the `transactional_db` fixture.
     """
@@ -135,7 +139,8 @@ def serve(
     with tempfile.TemporaryDirectory(prefix="tenant-assistant-server-") as scratch:
         log_path = Path(scratch) / "server.log"
         log_path.touch()
-        process = _start(kind, _arguments(kind, port, application), environment, folder, log_path)
+        arguments = [*_arguments(kind, port, application), *options]
+        process = _start(kind, arguments, environment, folder, log_path)
         server = Server(kind, port, process, log_path)
         try:
             server.wait_ready(health)

@@ -20,6 +20,8 @@ WRONG = {
     "MCP_STDIO_COMMANDS": "[1]",
     "INTERNAL_HOSTS": "vllm.internal,0.0.0.0/0",
     "ALLOWED_HOSTS": "https://example.com",
+    "UPLOAD_PATHS": "uploads",
+    "MIN_BODY_RATE": "0",
     "LOCAL_MODEL_PATH": "/nowhere/model.gguf",
 }
 
@@ -73,6 +75,23 @@ def test_a_server_does_not_start_on_a_wrong_value(name: str) -> None:
 def test_an_invalid_database_url_is_named() -> None:
     done = run("manage.py", "check", DATABASE_URL="nonsense")
     assert done.returncode != 0 and "The environment variable DATABASE_URL " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "host", ["assistant.example.com", ".example.com", "*", "8.8.8.8", "[2606:4700::1111]", "local.example.com"]
+)
+def test_debug_pages_are_not_for_the_public(host: str) -> None:
+    environment = {"DEBUG": "true", "ALLOWED_HOSTS": f"localhost,{host}"}
+    for command in (("manage.py", "check"), ("-c", "import config.asgi")):
+        done = run(*command, **environment)
+        assert done.returncode != 0
+        assert "The environment variable DEBUG must be false where ALLOWED_HOSTS has the public name" in done.stderr
+        assert host in done.stderr
+
+
+def test_debug_pages_are_for_names_inside() -> None:
+    hosts = "localhost,.localhost,127.0.0.1,[::1],web,10.1.2.3,192.168.0.7,[fd12::1],printer.local,acme.test,.test"
+    assert run("manage.py", "check", DEBUG="true", ALLOWED_HOSTS=hosts).returncode == 0
 
 
 def test_redis_may_be_at_a_socket() -> None:

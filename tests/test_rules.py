@@ -76,6 +76,7 @@ ALLOWED = {
     (QUERY, "assistant/services/assistants/prompts.py:publish_prompt"): OF_A_ROW,
     (QUERY, "assistant/services/toolpolicy/switchboard.py:set_switch"): "by a key that holds the tenant",
     (SQL, "assistant/health.py:_database"): "SELECT 1",
+    (SQL, "assistant/services/db/write_probe.py:_short_wait"): "SQLite's setting for a busy database",
     (SQL, "assistant/services/runs/leases.py:checkpoint_runs"): "of one tenant, which it names",
     (SQL, "assistant/services/db/fast_paths/prepared_queries.py:PreparedQuery.rows"): "as Django's compiler wrote it",
     (SQL, "assistant/services/db/fast_paths/prepared_writes.py:PreparedInsert.insert"): "as Django's compiler wrote it",

@@ -70,6 +70,10 @@ class Socket:
         """Send a frame: a dictionary as JSON, text and bytes unchanged."""
         await self._connection.send(json.dumps(frame) if isinstance(frame, dict) else frame)
 
+    async def send_fragments(self, texts: Sequence[str]) -> None:
+        """Send one message in several frames."""
+        await self._connection.send(texts)
+
     async def next(self, timeout: float = PATIENCE) -> Frame:
         """Return the next frame."""
         text = await asyncio.wait_for(self._connection.recv(), timeout)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import csrf_protect
 
 from assistant.admin.filters import TENANT
 from assistant.admin.links import user_column, username
 from assistant.admin.tenant_scope import TenantForm, TenantScopedAdmin
 from assistant.models import Alarm, Document
-from assistant.services.knowledge.documents import DocumentError, check_document, read_file, store_document
+from assistant.services.knowledge.documents import check_document, store_document
+from assistant.services.knowledge.files import Content, DocumentError, read_file
 from assistant.services.toolpolicy.catalogue import is_family_on
 
 
@@ -21,6 +25,8 @@ class DocumentForm(TenantForm):
     """Text entered here or read from an uploaded file, validated as the index requires."""
 
     file = forms.FileField(required=False, help_text="A PDF, Markdown or text file in place of the text.")
+    # Of the file, or why it has none; set on the class that is made for a request.
+    content: ClassVar[Content | DocumentError | None] = None
 
     class Meta:
         model = Document
@@ -36,10 +42,11 @@ class DocumentForm(TenantForm):
         return cleaned
 
     def _take(self, cleaned: dict[str, Any]) -> None:
-        if cleaned.get("file"):
-            content = read_file(cleaned["file"])
-            cleaned["kind"], cleaned["text"] = content.kind, content.text
-            self.instance.filename = content.filename
+        if isinstance(self.content, DocumentError):
+            raise self.content
+        if cleaned.get("file") and self.content is not None:
+            cleaned["kind"], cleaned["text"] = self.content.kind, self.content.text
+            self.instance.filename = self.content.filename
         tenant = cleaned.get("tenant")
         if tenant is not None and "title" in cleaned:
             draft = Document(pk=self.instance.pk, tenant=tenant, title=cleaned["title"], text=cleaned.get("text") or "")
@@ -63,8 +70,33 @@ class DocumentAdmin(TenantScopedAdmin):
         is_list = request.resolver_match is not None and str(request.resolver_match.url_name).endswith("_changelist")
         return rows.defer("text") if is_list else rows
 
+    @method_decorator(csrf_protect)
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        # Django opens a transaction for the rest, in which SQLite would let nobody else write while a file is read.
+        if request.method == "POST" and self.may(request, "change" if object_id else "add"):
+            request._document_content = _content_of(request)  # type: ignore[attr-defined]
+        return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        form.content = getattr(request, "_document_content", None)
+        return form
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         store_document(document=obj)
+
+
+def _content_of(request: HttpRequest) -> Content | DocumentError | None:
+    """Return the content of the uploaded file, why it cannot be read, or None without a file."""
+    file = request.FILES.get("file")
+    if not isinstance(file, UploadedFile) or not file:
+        return None
+    try:
+        return read_file(file)
+    except DocumentError as exc:
+        return exc
 
 
 class AlarmAdmin(TenantScopedAdmin):

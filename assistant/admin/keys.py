@@ -21,7 +21,7 @@ from assistant.models import ApiKey, ApiKeyUse
 from assistant.services.tenancy.api_keys import revoke_api_keys
 from assistant.services.tenancy.members import DEFAULT_SCOPES, SCOPES, create_api_key
 
-LIMITS = ("requests_per_minute", "requests_per_day")
+LIMITS = ("requests_per_minute", "requests_per_day", "runs_at_once")
 
 
 class KeyForm(TenantForm, SingleUseForm):
@@ -37,7 +37,7 @@ class KeyForm(TenantForm, SingleUseForm):
 
     class Meta:
         model = ApiKey
-        fields = ("tenant", "user", "name", "scopes", "requests_per_minute", "requests_per_day", "expires_at")
+        fields = ("tenant", "user", "name", "scopes", *LIMITS, "expires_at")
 
     def clean_expires_at(self) -> datetime | None:
         at: datetime | None = self.cleaned_data["expires_at"]
@@ -81,8 +81,7 @@ class ApiKeyAdmin(SecretIssuingAdmin):
             "name",
             "prefix",
             "granted",
-            "requests_per_minute",
-            "requests_per_day",
+            *LIMITS,
             "used",
             "expires_at",
             "revoked_at",
@@ -132,6 +131,7 @@ class ApiKeyAdmin(SecretIssuingAdmin):
             expires_at=obj.expires_at,
             requests_per_minute=obj.requests_per_minute,
             requests_per_day=obj.requests_per_day,
+            runs_at_once=obj.runs_at_once,
         )
         obj.pk, obj.prefix, obj.created_at = row.pk, row.prefix, row.created_at
         obj._state.adding = False

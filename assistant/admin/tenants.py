@@ -19,7 +19,7 @@ from assistant.admin.filters import TENANT
 from assistant.admin.links import link_to_list, user_column, username
 from assistant.admin.tenant_scope import Scoped, TenantForm, TenantScopedAdmin, is_operator
 from assistant.models import Assistant, Membership, Retention, Tenant, TenantLimits
-from assistant.models.limits import OF_MEMBER, OF_TENANT
+from assistant.models.limits import OF_END_USER, OF_MEMBER, OF_TENANT
 from assistant.models.retention import KINDS
 from assistant.services.limits.quota_ledger import reset_use
 from assistant.services.limits.quota_report import use_of_member, use_of_members, use_of_tenant
@@ -47,6 +47,7 @@ class LimitsInline(Scoped, admin.StackedInline[Any, Any]):
     fieldsets = (
         ("All members together", {"fields": OF_TENANT}),
         ("Each member", {"fields": OF_MEMBER}),
+        ("Each end user", {"fields": OF_END_USER}),
     )
     verbose_name_plural = "limits"
 

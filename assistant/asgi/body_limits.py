@@ -1,97 +1,124 @@
-"""Rejects unknown hosts and too large bodies at the API's URLs, with the API's errors.
+"""Bounds the body of every request: its size, the time without a byte, and how slowly it may come.
 
-Django itself would read the whole body first, and answer an unknown host with an HTML page.
+Django would store a whole body first, on disk if it is large, and would wait for it without end.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from contextlib import suppress
-from io import BytesIO
+import time
+from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import DisallowedHost
-from django.core.handlers.asgi import ASGIRequest
-from django.urls import Resolver404, resolve
+from django.conf import settings
 
 from assistant.api.authentication import HttpRefusal
-from assistant.api.openai.shapes import error_body
 from assistant.api.parsers import MAX_BODY
+from assistant.asgi.body_sizes import MAX_BUFFERED_BYTES, least_bound, size_bound
+from assistant.asgi.refusals import Application, Message, Receive, Send, drain, refuse
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Mapping[str, Any], Receive, Send], Awaitable[None]]
-
-# The prefixes of the two APIs with JSON bodies. Other pages of the site have their own limits. `API` comes first,
-# because its URLs contain "v1/" too.
-API, OPENAI = "api/", "v1/"
-# More than MAX_BODY, so that the view itself can answer a body that is only slightly too large.
-MAX_BUFFERED_BYTES = 2 * MAX_BODY
-# How long the rest of a rejected body is read.
-DRAIN_SECONDS = 2.0
-TOO_LARGE = HttpRefusal(413, "too_large", f"A body holds at most {MAX_BODY} bytes.")
-WRONG_HOST = HttpRefusal(421, "invalid_host", "This host name is not served here.")
-
-
-class _TooLarge(Exception):
-    """The body is larger than `MAX_BUFFERED_BYTES`."""
-
-
-def with_known_hosts(application: Application) -> Application:
-    """Wrap an ASGI application so that its API answers 421 to hosts that the site does not serve."""
-
-    async def known(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _has_unknown_host(scope) and _api_of(scope):
-            await _answer(WRONG_HOST, scope, send)
-        else:
-            await application(scope, receive, send)
-
-    return known
-
-
-def _has_unknown_host(scope: Mapping[str, Any]) -> bool:
-    """Return whether Django rejects the host, read from the header that the settings name."""
-    try:
-        ASGIRequest(scope, BytesIO()).get_host()
-    except DisallowedHost:
-        return True
-    return False
+_CLOSE = (b"connection", b"close")
 
 
 def with_bounded_bodies(application: Application) -> Application:
-    """Wrap an ASGI application so that its API answers 413 to too large bodies, whatever their Content-Length."""
+    """Wrap an ASGI application so that bodies end at their bounds.
+
+    A body that is too large, declared so or not, is answered with 413; one that comes too slowly with 408. The
+    application, if it was called, sees a client that has disconnected.
+    """
 
     async def bounded(scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not _has_body(scope):
             await application(scope, receive, send)
             return
-        if _declared_length(scope) > MAX_BUFFERED_BYTES and _api_of(scope):
-            await _answer(TOO_LARGE, scope, send, receive)
-            return
-        has_begun, remaining = False, MAX_BUFFERED_BYTES
-
-        async def counting_receive() -> Message:
-            nonlocal remaining
-            message = await receive()
-            was_within, remaining = remaining >= 0, remaining - len(message.get("body", b""))
-            if remaining < 0 and was_within and not has_begun and _api_of(scope):
-                raise _TooLarge
-            return message
-
-        async def tracking_send(message: Message) -> None:
-            nonlocal has_begun
-            has_begun = True
-            await send(message)
-
-        try:
-            await application(scope, counting_receive, tracking_send)
-        except _TooLarge:
-            await _answer(TOO_LARGE, scope, send, receive)
+        body = _Body(scope, receive, send)
+        if not await body.refuse_declared():
+            await application(scope, body.receive, body.send)
 
     return bounded
+
+
+class _Body:
+    """The body of one request, as it comes in."""
+
+    def __init__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._bound, self._is_bound_known = least_bound(), False
+        self._size = 0
+        self._waited = 0.0
+        self._is_complete = self._is_ended = self._is_answered = self._is_response_begun = False
+
+    async def refuse_declared(self) -> bool:
+        """Refuse the request if it declares a body that is too large; return whether it did."""
+        if self._is_within(_declared_length(self._scope)):
+            return False
+        await self._end(_too_large(self._bound))
+        return True
+
+    def _is_within(self, size: int) -> bool:
+        if size > self._bound and not self._is_bound_known:
+            self._bound, self._is_bound_known = size_bound(self._scope), True
+        return size <= self._bound
+
+    async def receive(self) -> Message:
+        """The application's `receive`."""
+        if self._is_complete:
+            return await self._receive()
+        if self._is_ended:
+            return {"type": "http.disconnect"}
+        try:
+            message = await self._next()
+        except TimeoutError:
+            return await self._end(_too_slow())
+        self._size += len(message.get("body", b""))
+        if not self._is_within(self._size):
+            return await self._end(_too_large(self._bound))
+        self._is_complete = not message.get("more_body", False)
+        return message
+
+    async def _next(self) -> Message:
+        """Wait for the next part. Raises `TimeoutError` if none comes for too long, or too little has come so far."""
+        # The time that the application takes between two parts is not the client's.
+        allowed = settings.BODY_TIMEOUT_SECONDS + self._size / settings.MIN_BODY_RATE - self._waited
+        began = time.monotonic()
+        async with asyncio.timeout(min(settings.BODY_TIMEOUT_SECONDS, allowed)):
+            message = await self._receive()
+        self._waited += time.monotonic() - began
+        return message
+
+    async def _end(self, refusal: HttpRefusal) -> Message:
+        self._is_ended = True
+        if not self._is_response_begun:
+            self._is_answered = True
+            await refuse(refusal, self._scope, self._send, self._receive)
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """The application's `send`. A response before the end of the body closes the connection."""
+        if self._is_answered:
+            return
+        if message["type"] == "http.response.start":
+            self._is_response_begun = True
+            if not self._is_complete and _is_http_1(self._scope):
+                message = {**message, "headers": [*message.get("headers", ()), _CLOSE]}
+        is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
+        if is_last and not self._is_complete and not self._is_ended:
+            await self._send({**message, "more_body": True})
+            await drain(self._receive)
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+
+
+def _has_body(scope: Mapping[str, Any]) -> bool:
+    return not _is_http_1(scope) or any(
+        name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+        for name, value in scope["headers"]
+    )
+
+
+def _is_http_1(scope: Mapping[str, Any]) -> bool:
+    """Return whether a request without those headers has no body, and connections are closed by a header."""
+    return scope.get("http_version", "1.1") in {"1.0", "1.1"}
 
 
 def _declared_length(scope: Mapping[str, Any]) -> int:
@@ -100,34 +127,10 @@ def _declared_length(scope: Mapping[str, Any]) -> int:
     return int(given) if given.isascii() and given.isdigit() and len(given) < 20 else 0
 
 
-def _api_of(scope: Mapping[str, Any]) -> str:
-    """Return the API that a URL belongs to, wherever the project has mounted it; empty for other URLs."""
-    path = scope["path"].removeprefix(scope.get("root_path", ""))
-    try:
-        match = resolve(path)
-    except Resolver404:
-        return ""
-    if "assistant" not in match.app_names:
-        return ""
-    return next((api for api in (API, OPENAI) if f"/{api}" in f"/{match.route}"), "")
+def _too_large(bound: int) -> HttpRefusal:
+    said = MAX_BODY if bound == MAX_BUFFERED_BYTES else bound
+    return HttpRefusal(413, "too_large", f"A body holds at most {said} bytes.")
 
 
-async def _answer(refusal: HttpRefusal, scope: Mapping[str, Any], send: Send, receive: Receive | None = None) -> None:
-    """Send an error. With `receive`, read the rest of the body for up to `DRAIN_SECONDS` before closing."""
-    body = refusal.body
-    if _api_of(scope) == OPENAI:
-        body = error_body(str(refusal), kind="invalid_request_error", code=refusal.code)
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(body).encode(), "more_body": receive is not None})
-    if receive is not None:
-        await _drain(receive)
-        await send({"type": "http.response.body", "body": b""})
-
-
-async def _drain(receive: Receive) -> None:
-    """Read and drop the rest of a body: closing with unread data would reset the connection and lose the answer."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            while (await receive()).get("more_body"):
-                pass
+def _too_slow() -> HttpRefusal:
+    return HttpRefusal(408, "request_timeout", "The body came too slowly.")

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from assistant.services.connections import shutdown
+from assistant.services.connections.server_frame_bound import check_server
 from assistant.services.runs.manager import get_runs
 
 
@@ -18,6 +19,7 @@ async def lifespan(
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            check_server(receive)
             shutdown.handle_signals()
             await get_runs().start()
             await send({"type": "lifespan.startup.complete"})

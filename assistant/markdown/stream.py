@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 
 from assistant.core.values import events
 from assistant.core.values.events import Event
 from assistant.markdown.block_splitter import BlockSplitter
-from assistant.markdown.render import render_block
+from assistant.markdown.render import MAX_CODE_BLOCK_CHARACTERS, render_block
 
 # Cached, because several tabs and reloads render the same blocks.
 _render = lru_cache(maxsize=4096)(render_block)
@@ -20,10 +21,18 @@ PIECE_CHARACTERS = 8_000
 RENDER_SECONDS = 0.01
 
 
-class BlockRenderer:
-    """Renders the answers that are sent on one connection."""
+async def _at_once(characters: int) -> None:
+    """Wait for nothing."""
 
-    def __init__(self) -> None:
+
+class BlockRenderer:
+    """Renders the answers that are sent on one connection.
+
+    `pace` is awaited before each block, with its characters.
+    """
+
+    def __init__(self, pace: Callable[[int], Awaitable[object]] = _at_once) -> None:
+        self._pace = pace
         self._splitters: dict[str, BlockSplitter] = {}
         self._counts: dict[str, int] = {}
 
@@ -56,6 +65,8 @@ class BlockRenderer:
             if time.monotonic() - began > RENDER_SECONDS:
                 await asyncio.sleep(0)
                 began = time.monotonic()
+            # More is not rendered, but shown as it is.
+            await self._pace(min(len(source), MAX_CODE_BLOCK_CHARACTERS))
             index = self._counts.get(message_id, 0)
             self._counts[message_id] = index + 1
             html = (

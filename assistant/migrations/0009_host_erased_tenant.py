@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assistant', '0002_untrusted_sources'),
+        ('assistant', '0003_runs_at_once'),
     ]
 
     operations = [

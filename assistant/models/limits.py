@@ -32,7 +32,10 @@ def _money(name: str) -> models.DecimalField[Any, Any]:
 
 
 class TenantLimits(models.Model):
-    """A tenant's limits: for all of its members together, and for each member."""
+    """A tenant's limits: for all of its members together, for each member, and for each end user.
+
+    An end user has the limits of members, except for those that end users have of their own.
+    """
 
     tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, related_name="limits")
     tenant_messages_per_minute = _number("messages a minute")
@@ -43,6 +46,7 @@ class TenantLimits(models.Model):
     tenant_cost_per_month = _money("cost a month")
     tenant_tool_calls_per_day = _number("tool calls a day")
     tenant_connections = _number("open connections")
+    tenant_runs = _number("runs at once")
     member_messages_per_minute = _number("messages a minute")
     member_messages_per_day = _number("messages a day")
     member_tokens_per_day = _number("tokens a day")
@@ -51,6 +55,9 @@ class TenantLimits(models.Model):
     member_cost_per_month = _money("cost a month")
     member_tool_calls_per_day = _number("tool calls a day")
     member_connections = _number("open connections")
+    member_runs = _number("runs at once")
+    end_user_messages_per_minute = _number("messages a minute")
+    end_user_runs = _number("runs at once")
 
     class Meta:
         verbose_name = verbose_name_plural = "limits"
@@ -64,7 +71,7 @@ def _of(scope: str) -> tuple[str, ...]:
     return tuple(name for name in names if name.startswith(f"{scope}_"))
 
 
-OF_TENANT, OF_MEMBER = _of("tenant"), _of("member")
+OF_TENANT, OF_MEMBER, OF_END_USER = _of("tenant"), _of("member"), _of("end_user")
 
 
 class QuotaUse(models.Model):

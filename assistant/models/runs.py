@@ -8,16 +8,18 @@ from django.db.models import Q
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
-from assistant.models.tenants import Tenant
+from assistant.models.tenants import ApiKey, Tenant
 
 
 class Run(models.Model):
     """One user turn, from the user's message to the end of the answer.
 
-    A `running` run with an expired lease belongs to a process that died.
+    A `queued` run waits because a limit of runs at once is reached; those of a tenant in the order of their primary
+    keys. A `queued` or `running` run with an expired lease belongs to a process that died.
     """
 
     class Status(models.TextChoices):
+        QUEUED = "queued", "Queued"
         RUNNING = "running", "Running"
         FINISHED = "finished", "Finished"
         WAITING = "waiting", "Waiting for an approval"
@@ -29,6 +31,14 @@ class Run(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="runs")
+    api_key = models.ForeignKey(
+        ApiKey,
+        null=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name="+",
+        help_text="The member's API key that it was started with. Empty: none, or an end user's token.",
+    )
     run_id = models.CharField(max_length=128, help_text="The client's id of it; unique within its conversation.")
     number = models.PositiveIntegerField(help_text="Counts the runs of a conversation from 1.")
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
@@ -65,15 +75,29 @@ class Run(models.Model):
         ]
         indexes = [
             models.Index(fields=["tenant", "-started_at"], name="runs_of_a_tenant"),
+            # Runs at once are counted whenever one is opened. Not by `status`: SQLite uses a partial index only where a
+            # query's condition is the same, and not for lists of parameters.
+            models.Index(fields=["tenant", "user"], condition=Q(ended_at=None), name="active_runs_of_a_tenant"),
         ]
 
     def __str__(self) -> str:
         return f"{self.run_id} ({self.get_status_display()})"
 
     @property
+    def is_active(self) -> bool:
+        """Whether the run has not ended: a process works on it, or it waits for its turn."""
+        return self.status in ACTIVE
+
+    @property
     def is_fresh(self) -> bool:
-        """Whether the run is running and has not stored anything yet."""
-        return self.status == self.Status.RUNNING and self.checkpoint_seq == 0
+        """Whether the run has not ended and has not stored anything yet."""
+        return self.is_active and self.checkpoint_seq == 0
+
+
+# The statuses of runs that have not ended, and the condition of queries for them. With `ended_at`, because SQLite uses
+# the index of active runs only for that, and would read all runs of a tenant for the statuses alone.
+ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
+IS_ACTIVE = Q(status__in=ACTIVE, ended_at=None)
 
 
 class ToolCall(models.Model):

@@ -128,6 +128,9 @@ class ApiKey(models.Model):
     requests_per_day = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text="From midnight UTC. Empty: no limit."
     )
+    runs_at_once = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty: as many as its member may have."
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
+import sqlite3
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 import redis
 from django.db import InterfaceError, OperationalError
@@ -74,6 +77,37 @@ class Failure:
         return {"Retry-After": str(RETRY_AFTER_SECONDS)} if self.is_outage else {}
 
 
+StorageProblem = Literal["disk full", "read-only"]
+_BY_SQLSTATE: dict[str, StorageProblem] = {"53100": "disk full", "25006": "read-only"}
+_BY_SQLITE_CODE: dict[int, StorageProblem] = {sqlite3.SQLITE_FULL: "disk full", sqlite3.SQLITE_READONLY: "read-only"}
+_BY_ERRNO: dict[int, StorageProblem] = {
+    errno.ENOSPC: "disk full",
+    errno.EDQUOT: "disk full",
+    errno.EROFS: "read-only",
+}
+_SENTENCES: dict[StorageProblem | None, str] = {
+    "disk full": "The server's disk is full, so that nothing can be stored. Try again later",
+    "read-only": "The server's storage is read-only at the moment, so that nothing can be stored. Try again later",
+    None: "The service is temporarily unavailable. Try again in a moment",
+}
+
+
+def storage_problem(exc: BaseException | None) -> StorageProblem | None:
+    """Return why the database or a file could not be written; None for any other exception."""
+    if isinstance(exc, OSError):
+        return _BY_ERRNO.get(exc.errno or 0)
+    # Django's exceptions have the driver's as their cause.
+    cause = getattr(exc, "__cause__", None)
+    # The low byte, without SQLite's finer distinctions.
+    sqlite_code = (getattr(cause, "sqlite_errorcode", None) or 0) & 0xFF
+    return _BY_SQLSTATE.get(getattr(cause, "sqlstate", None) or "") or _BY_SQLITE_CODE.get(sqlite_code)
+
+
+def is_outage(exc: BaseException | None) -> bool:
+    """Whether an exception means that the database or Redis cannot be reached or written, so that a retry may help."""
+    return isinstance(exc, OUTAGE_ERRORS) or storage_problem(exc) is not None
+
+
 def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object) -> Failure:
     """Log an exception with a new error id and return the failure, whose message contains the id.
 
@@ -82,7 +116,6 @@ def log_failure(logger: logging.Logger, exc: Exception, what: str, *args: object
     """
     error_id = uuid.uuid4().hex[:12]
     logger.error("%s [%s]", what % args, error_id, exc_info=exc)
-    if isinstance(exc, OUTAGE_ERRORS):
-        sentence = "The service is temporarily unavailable. Try again in a moment"
-        return Failure("unavailable", f"{sentence} (error {error_id}).")
+    if is_outage(exc):
+        return Failure("unavailable", f"{_SENTENCES[storage_problem(exc)]} (error {error_id}).")
     return Failure("internal_error", f"Something went wrong on our side (error {error_id}).")

@@ -1,4 +1,4 @@
-"""Measures how long the event loop is held, and names the task that holds it.
+"""Measures how long the event loop is held, and names the task and tool that hold it; names tools that leave threads.
 
 A timer on the loop measures its own delay. A thread samples what runs while the loop is still held.
 """
@@ -16,6 +16,8 @@ from types import FrameType
 from django.conf import settings
 
 from assistant.services import metrics
+from assistant.toolkit.context import tool_of_task
+from assistant.toolkit.left_threads import left_threads
 
 logger = logging.getLogger("assistant.loop")
 
@@ -30,11 +32,12 @@ IDLE = "idle"
 
 @dataclass(frozen=True, slots=True)
 class LoopHolder:
-    """What ran while the loop was held: the task's name, its coroutine, and the place in the code."""
+    """What ran while the loop was held: the task's name, its coroutine, the place in the code, and the tool, if any."""
 
     task: str = UNKNOWN
     coroutine: str = UNKNOWN
     place: str = ""
+    tool: str = ""
 
 
 class LoopWatch:
@@ -75,12 +78,13 @@ class LoopWatch:
         self._timer = self._loop.call_later(INTERVAL_SECONDS, self._measure)
 
     def _report(self, seconds: float, holder: LoopHolder) -> None:
-        metrics.count_held(holder.coroutine, seconds)
+        metrics.count_held(holder.coroutine, seconds, tool=holder.tool)
         if self._measured_at - self._logged_at >= LOG_SECONDS:
             self._logged_at = self._measured_at
             logger.warning(
-                "The event loop was held for %d ms by the task %s (%s) at %s",
+                "The event loop was held for %d ms by %sthe task %s (%s) at %s",
                 seconds * 1000,
+                f"the tool {holder.tool} in " if holder.tool else "",
                 holder.task,
                 holder.coroutine,
                 holder.place or UNKNOWN,
@@ -105,7 +109,15 @@ class LoopWatch:
                 UNKNOWN, IDLE if frame is not None and "select" in frame.f_code.co_name else UNKNOWN, place
             )
         coroutine = task.get_coro()
-        return LoopHolder(task.get_name(), getattr(coroutine, "__qualname__", type(coroutine).__name__), place)
+        name = getattr(coroutine, "__qualname__", type(coroutine).__name__)
+        return LoopHolder(task.get_name(), name, place, tool_of_task(task))
+
+
+def _report_threads(tool: str, count: int) -> None:
+    logger.warning("The tool %s has left %d threads running after its calls", tool, count)
+
+
+left_threads.report = _report_threads
 
 
 def _place(frame: FrameType | None) -> str:

@@ -14,6 +14,7 @@ from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
 from assistant.core.toolcalls.protocols import ToolOutcome
 from assistant.core.values.messages import Usage
+from assistant.toolkit.left_threads import left_threads
 
 # Without the `_created` series, which no dashboard uses.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -44,6 +45,7 @@ _coroutine = BoundedLabel(100)
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 
+_tool_threads = Gauge("assistant_tool_threads", "Threads that run after the calls that started them.", ["tool"])
 _runs = Counter("assistant_runs", "Runs that have ended.", ["tenant", "outcome"])
 _run_seconds = Histogram("assistant_run_seconds", "From a run's start to its end.", ["outcome"], buckets=_SECONDS)
 _first_token = Histogram(
@@ -57,6 +59,8 @@ _tool_calls = Counter("assistant_tool_calls", "Tool calls that have ended.", ["t
 _tool_seconds = Histogram("assistant_tool_call_seconds", "Duration of tool calls.", ["tool"], buckets=_SECONDS)
 _deliveries = Counter("assistant_webhook_deliveries", "Tries to send a message to a webhook.", ["outcome"])
 _answers = Counter("assistant_http_answers", "Answered requests and websocket handshakes.", ["method", "status"])
+_unstored_runs = Counter("assistant_unstored_runs", "Runs whose end the database could not store.", ["reason"])
+_files = Counter("assistant_files_read", "Uploaded PDFs that were read or refused.", ["outcome"])
 _sweep_seconds = Gauge("assistant_presence_sweep_seconds", "How long the last look at open connections took.")
 _held_seconds = Histogram(
     "assistant_loop_held_seconds",
@@ -64,6 +68,7 @@ _held_seconds = Histogram(
     ["task"],
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
+_tool_held_seconds = Counter("assistant_tool_held_loop_seconds", "Seconds that a tool held the event loop.", ["tool"])
 _swept_at = Gauge("assistant_presence_sweep_timestamp_seconds", "When open connections were last looked at.")
 
 
@@ -123,9 +128,25 @@ def count_delivery(outcome: str) -> None:
     _deliveries.labels(outcome).inc()
 
 
-def count_held(coroutine: str, seconds: float) -> None:
-    """Count a time in which a task of this coroutine held the event loop, so that nothing else in the process ran."""
+def count_unstored_run(reason: str) -> None:
+    """Count a run whose end could not be stored: `disk full`, `read-only` or `unreachable`."""
+    _unstored_runs.labels(reason).inc()
+
+
+def count_file(outcome: str) -> None:
+    """Count a PDF: `text` if it was read, else the outcome that says why not."""
+    _files.labels(outcome).inc()
+
+
+def count_held(coroutine: str, seconds: float, *, tool: str = "") -> None:
+    """Count a time in which a task of this coroutine held the event loop, so that nothing else in the process ran.
+
+    Args:
+        tool: the name of the tool that the task ran, if any.
+    """
     _held_seconds.labels(_coroutine(coroutine)).observe(seconds)
+    if tool:
+        _tool_held_seconds.labels(_tool(tool)).inc(seconds)
 
 
 class _Longest:
@@ -166,4 +187,7 @@ watch(
 
 def exposition() -> bytes:
     """Return all metrics in Prometheus' text format."""
+    _tool_threads.clear()
+    for tool, count in left_threads.counts().items():
+        _tool_threads.labels(_tool(tool)).inc(count)
     return generate_latest()

@@ -28,10 +28,10 @@ class Bucket:
         self._tokens -= 1.0
         return True
 
-    def reserve(self) -> float:
-        """Take one token now or in advance; return the seconds until it is available."""
+    def reserve(self, count: int = 1) -> float:
+        """Take tokens now or in advance; return the seconds until all are available."""
         self._refill()
-        self._tokens -= 1.0
+        self._tokens -= count
         return max(0.0, -self._tokens / self._rate)
 
     def _refill(self) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Thread
 from types import MappingProxyType
 from typing import Any, TypeAlias
 from uuid import UUID
 
 from assistant.toolkit.errors import MissingSecret, ToolError
+from assistant.toolkit.left_threads import is_of_tool, leave_threads
 from assistant.toolkit.thread_context import propagate_to_threads
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
@@ -148,12 +150,14 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 class _Call:
-    """A running call; its context is valid until `is_over`."""
+    """A running call of a tool; its context is valid until `is_over`."""
 
-    __slots__ = ("context", "is_over")
+    __slots__ = ("context", "is_over", "threads", "tool")
 
-    def __init__(self, context: ToolContext) -> None:
+    def __init__(self, context: ToolContext, tool: str) -> None:
         self.context = context
+        self.tool = tool
+        self.threads: list[Thread] = []
         self.is_over = False
 
 
@@ -177,16 +181,31 @@ def current_context() -> ToolContext:
     return call.context
 
 
+def tool_of_task(task: asyncio.Task[Any]) -> str:
+    """Return the name of the tool that runs in a task, or that started it; an empty string outside a tool.
+
+    Before Python 3.12 a task does not show its context: tools are then known by the names of the tasks that call them,
+    but not in other tasks that they start.
+    """
+    if hasattr(task, "get_context"):
+        call = task.get_context().get(_current)
+        return "" if call is None or call.is_over else call.tool
+    prefix, _, name = task.get_name().partition("-")
+    return name if prefix in {"tool", "call"} else ""
+
+
 @contextmanager
-def use_context(context: ToolContext) -> Iterator[None]:
-    """Make `context` the current one within the block."""
-    call = _Call(context)
+def use_context(context: ToolContext, tool: str = "") -> Iterator[None]:
+    """Make `context` the current one within the block, in a call of `tool`."""
+    call = _Call(context, tool)
     token = _current.set(call)
     try:
         yield
     finally:
         call.is_over = True
         _current.reset(token)
+        if call.threads and tool:
+            leave_threads(tool, call.threads)
 
 
 @contextmanager
@@ -204,4 +223,10 @@ def _capture_context() -> AbstractContextManager[None] | None:
     return None if call is None else _enter(call)
 
 
-propagate_to_threads(_capture_context)
+def _note_thread(thread: Thread) -> None:
+    call = _current.get(None)
+    if call is not None and not call.is_over and is_of_tool(thread):
+        call.threads.append(thread)
+
+
+propagate_to_threads(_capture_context, _note_thread)

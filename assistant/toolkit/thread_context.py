@@ -34,10 +34,15 @@ def _is_pool_worker(thread: threading.Thread) -> bool:
     )
 
 
-def propagate_to_threads(capture: CaptureContext) -> None:
-    """Patch `Thread.start` and `ThreadPoolExecutor.submit` so that they propagate the context from `capture`."""
+def propagate_to_threads(capture: CaptureContext, note: Callable[[threading.Thread], None]) -> None:
+    """Patch `Thread.start` and `ThreadPoolExecutor.submit` so that they propagate the context from `capture`.
+
+    Args:
+        note: called with every thread that is about to start, in the thread that starts it.
+    """
 
     def start(self: threading.Thread) -> None:
+        note(self)
         captured = None if _is_pool_worker(self) else capture()
         if captured is not None:
             run = self.run

@@ -32,7 +32,7 @@ def credentials_of(scope: Mapping[str, Any]) -> Credentials:
     """
     headers = headers_of(scope)
     bearer = bearer_of(headers, scope.get("subprotocols") or ())
-    session = _session(scope) if bearer is None and is_allowed_origin(headers) else None
+    session = _session(scope) if bearer is None and is_allowed_origin(scope, headers) else None
     return Credentials(bearer=bearer, session=session, origin=headers.get("origin", ""))
 
 

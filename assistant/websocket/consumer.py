@@ -9,11 +9,13 @@ from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from assistant.core.values.events import Custom
+from assistant.core.values.frame_sizes import MAX_FRAME, MAX_SERVER_FRAME
 from assistant.services.callers.connections import connection_slot, while_access_lasts
 from assistant.services.callers.doors import aadmit
 from assistant.services.connections import shutdown
 from assistant.services.connections.connection_limits import TooManyConnections
 from assistant.services.connections.open_connections import is_full
+from assistant.services.connections.server_frame_bound import note_large_frame
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused, log_failure
 from assistant.services.eventlog.frames import bare_frame, refusal_frame
@@ -41,11 +43,12 @@ from assistant.websocket.followed_threads import FollowedThreads
 
 logger = logging.getLogger(__name__)
 
-MAX_FRAME = 256 * 1024  # bytes
+CLOSE_TOO_LARGE = 1009
 CLOSE_FAILED = 1011
 CLOSE_RESTART = 1012
 CLOSE_ACCESS_LOST = 4401
 CLOSE_TOO_MANY = 4429
+TOO_LARGE = f"A frame holds at most {MAX_FRAME} bytes."
 TOO_MANY_FRAMES = (
     f"Too many frames: {CONNECTION_RATE:.0f} a second may come on a connection, {MEMBER_RATE:.0f} on all of yours. "
     "Come back in a second."
@@ -145,11 +148,18 @@ class ChatConsumer(BaseConsumer):
             self._is_closing = True
             await self.close(CLOSE_TOO_MANY, TOO_MANY_FRAMES)
             return
+        size = len(bytes_data or b"") if text_data is None else len(text_data.encode("utf-8", "replace"))
+        if size > MAX_SERVER_FRAME:
+            # Servers with this bound have closed the connection before.
+            note_large_frame()
+            self._is_closing = True
+            await self.close(CLOSE_TOO_LARGE, TOO_LARGE)
+            return
         if text_data is None:
             await self._protocol_error("binary_frame", "Frames are JSON texts.")
             return
-        if len(text_data) > MAX_FRAME or len(text_data.encode("utf-8", "replace")) > MAX_FRAME:
-            await self._protocol_error("frame_too_large", f"A frame holds at most {MAX_FRAME} bytes.")
+        if size > MAX_FRAME:
+            await self._protocol_error("frame_too_large", TOO_LARGE)
             return
         try:
             frame = read_json(text_data)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS, Refused
 from assistant.services.eventlog.log import Position
-from assistant.services.limits.rate_limits import snapshot_semaphore
+from assistant.services.limits.rate_limits import render_bucket, snapshot_semaphore
 from assistant.services.run_key import key_of
 from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
@@ -42,6 +42,7 @@ class FollowedThreads:
         self._send = send
         self._on_failure = on_failure
         self._gate = snapshot_semaphore(tenant_id=member.tenant_id, user_id=member.user_id)
+        self._bucket = render_bucket(tenant_id=member.tenant_id, user_id=member.user_id)
         # Only this API has `attach`, and its clients know outcomes. A client that starts a run without a protocol
         # version may use an AG-UI version older than outcomes.
         self._knows_outcomes = True
@@ -83,6 +84,7 @@ class FollowedThreads:
             settle=lambda: self._settle(thread_id),
             summary=lambda number: in_database(thread_summary, member=self._member, thread_id=thread_id, number=number),
             gate=self._gate,
+            bucket=self._bucket,
             renders=renders,
             knows_outcomes=self._knows_outcomes,
         )
@@ -121,6 +123,8 @@ class FollowedThreads:
         return build_snapshot(state=state, log=await get_runs().log.open(str(thread_id)), stored=stored)
 
     async def _settle(self, thread_id: uuid.UUID) -> Position | None:
+        if get_runs().works_on(str(thread_id)):
+            return None  # its task ends after its last event, so that the database need not be asked
         try:
             state = await in_database(thread_state, member=self._member, thread_id=thread_id)
             if state is None:

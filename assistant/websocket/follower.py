@@ -16,6 +16,7 @@ from assistant.markdown.stream import BlockRenderer
 from assistant.services.eventlog.frames import FrameEncoder, decode_event, without_cancelled
 from assistant.services.eventlog.log import Entry, Position, ThreadLog
 from assistant.services.runs.thread_snapshot import SNAPSHOT_RETRY_SECONDS, Snapshot
+from assistant.services.token_bucket import Bucket
 from assistant.toolkit.fast_paths import is_used
 from assistant.websocket.fast_paths.eager_step import EAGER_STEP, Rest, begin
 
@@ -48,6 +49,7 @@ class Follower:
             and returns its position, or None while the run is still running.
         summary: returns a run's id and the summary of what came before it in the thread, by the run's number.
         gate: limits how many snapshots the member's connections are sent at the same time.
+        bucket: limits how many characters are rendered for the member.
         renders: the client wants rendered Markdown blocks and summaries.
         knows_outcomes: the client's protocol version has outcomes; others get events `without_cancelled`.
     """
@@ -62,6 +64,7 @@ class Follower:
         settle: Settle,
         summary: Summary,
         gate: asyncio.Semaphore,
+        bucket: Bucket,
         renders: bool,
         knows_outcomes: bool,
     ) -> None:
@@ -74,8 +77,10 @@ class Follower:
         self._summary = summary
         self._sent_summaries = -1
         self._gate = gate
+        self._bucket = bucket
+        self._snapshot_limit: asyncio.Timeout | None = None
         self._renders = renders
-        self._renderer = BlockRenderer() if renders else None
+        self._renderer = BlockRenderer(self._pace) if renders else None
         self._is_at_end = False
         self._is_overdue = False
         self._position = Position(0, 0)
@@ -89,6 +94,15 @@ class Follower:
     def render(self) -> None:
         """Send rendered blocks too, starting with the next run."""
         self._renders = True
+
+    async def _pace(self, characters: int) -> None:
+        """Wait until so many characters may be rendered."""
+        delay = self._bucket.reserve(characters)
+        if delay:
+            limit = self._snapshot_limit
+            if limit is not None and (ends_at := limit.when()) is not None:
+                limit.reschedule(ends_at + delay)  # the client is not what it waits for
+            await asyncio.sleep(delay)
 
     async def follow(self, position: Position | None, *, is_at_end: bool = False) -> None:
         """Send the events after `position`, or a snapshot and the events after it if that is None, until cancelled.
@@ -126,7 +140,7 @@ class Follower:
                 for entry in entries:
                     frame = entry.frame
                     if self._renders and self._renderer is None and entry.seq == 1:
-                        self._renderer = BlockRenderer()
+                        self._renderer = BlockRenderer(self._pace)
                     await self._send(frame if self.knows_outcomes else without_cancelled(frame))
                     if self._renderer is not None:
                         await self._send_blocks(await self._renderer.apply(decode_event(frame)), entry)
@@ -232,6 +246,7 @@ class Follower:
         async with self._gate:
             try:
                 async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS) as limit:
+                    self._snapshot_limit = limit
                     snapshot = await self._refresh()
                     is_new_end = snapshot.is_end and not self._is_at_end
                     if beyond is None or snapshot.position > beyond or is_new_end:
@@ -240,12 +255,14 @@ class Follower:
                 if snapshot is None or not limit.expired():
                     raise
                 raise SnapshotTimeout(f"the snapshot was not read in {SNAPSHOT_TIMEOUT_SECONDS:g} s") from exc
+            finally:
+                self._snapshot_limit = None
 
     async def _write_snapshot(self, snapshot: Snapshot) -> None:
         for frame in snapshot.frames[: snapshot.head]:
             await self._send(frame)
         if self._renderer is not None:
-            self._renderer = BlockRenderer()
+            self._renderer = BlockRenderer(self._pace)
             for turn, (message_id, text) in enumerate(snapshot.texts):
                 is_open = message_id in snapshot.open_texts
                 for block in await self._renderer.catch_up(message_id, text, is_open=is_open):

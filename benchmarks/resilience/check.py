@@ -76,9 +76,14 @@ class Testbed:
         planted = {"PLANTED": self.fault.name} if self.fault and self.fault.plant else {}
         return open_site(self.services, kind, provider_url, {**planted, **env})
 
-    def serve(self, site: Site, *, port: int = 0, **env: str) -> AbstractContextManager[Server]:
-        """Run a server process on a site until the end of the block, with the options of docs/production.md."""
-        return serve(site, port=port, env=env)
+    def serve(
+        self, site: Site, *, port: int = 0, options: Sequence[str] = (), **env: str
+    ) -> AbstractContextManager[Server]:
+        """Run a server process on a site until the end of the block.
+
+        `options` override those of docs/production.md.
+        """
+        return serve(site, port=port, env=env, options=options)
 
     def fork_server(self, site: Site) -> AbstractContextManager[ForkServer]:
         """Run a source of server processes that start quickly, to be killed, until the end of the block."""

@@ -14,13 +14,15 @@ import sys
 
 import uvicorn
 
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
+
 _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
     """Fork one server for each line, until the end of the input."""
     module = importlib.import_module("benchmarks.resilience.planted" if "PLANTED" in os.environ else "config.asgi")
-    importlib.import_module("assistant.services.runs.warm_up").warm_up()
+    importlib.import_module("assistant.services.warm_up").warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forked processes are not waited for
     for line in sys.stdin:
         child = os.fork()
@@ -38,6 +40,7 @@ def _serve(application: object, port: int) -> None:
         host="127.0.0.1",
         port=port,
         ws="websockets-sansio",
+        ws_max_size=MAX_SERVER_FRAME,
         ws_per_message_deflate=False,
         access_log=False,
         log_level="warning",

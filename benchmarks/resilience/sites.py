@@ -143,12 +143,14 @@ def _environment(database_url: str, redis_url: str, provider_url: str) -> dict[s
 
 
 @contextmanager
-def serve(site: Site, *, port: int = 0, env: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Run the site under uvicorn until the end of the block."""
+def serve(
+    site: Site, *, port: int = 0, env: Mapping[str, str] | None = None, options: Sequence[str] = ()
+) -> Iterator[Server]:
+    """Run the site under uvicorn until the end of the block; `options` override those of its command."""
     port = port or free_port()
     environment = {**site.env, **(env or {})}
     application = "benchmarks.resilience.planted:application" if "PLANTED" in environment else "config.asgi:application"
-    command = [sys.executable, "-m", *UVICORN, "--port", str(port), *QUIET, application]
+    command = [sys.executable, "-m", *UVICORN, "--port", str(port), *QUIET, *options, application]
     with ExitStack() as stack:
         process = stack.enter_context(started(command, environment))
         process.wait_for(f"http://127.0.0.1:{port}/healthz")

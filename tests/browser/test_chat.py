@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from assistant.models import TenantLimits
 from tests.base import Cast
 from tests.browser.acts import answered, answers, ask, last_answer, questions
 from tests.browser.conftest import Visitor, sign_in
 from tests.factories import switch_tool
+from tests.fake_answers import reply
 from tests.fake_provider import FakeProvider
 from tests.live import Server
+from tests.websocket.test_websocket import in_db
+from tests.ws import open_socket
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -83,6 +87,22 @@ async def test_a_tool_call_is_a_card_that_folds_when_it_is_done(
     await expect(card.locator(".tool-arguments")).to_contain_text("12.5% of 840")
     await expect(card.locator(".tool-result")).to_contain_text("105")
     await expect(last_answer(page)).to_have_text("It is 105.")
+
+
+async def test_an_answer_that_waits_for_its_turn_says_so(
+    page: Page, site: Server, cast: Cast, fake_provider: FakeProvider
+) -> None:
+    await in_db(TenantLimits.objects.create)(tenant=cast.acme, member_runs=1)
+    gate = fake_provider.gate()
+    fake_provider.queue(reply(chunks=["One", gate]), reply("Two"))
+    async with open_socket(site.url, user=cast.alice) as socket:
+        await socket.start("First")
+        await ask(page, "Second")
+        waiting = page.get_by_text("Waiting: too many answers at once.")
+        await expect(waiting).to_be_visible()
+        gate.release()
+        await expect(last_answer(page)).to_have_text("Two")
+        await expect(waiting).not_to_be_visible()
 
 
 async def test_the_stop_button_ends_the_answer_and_keeps_what_was_said(page: Page, fake_provider: FakeProvider) -> None:

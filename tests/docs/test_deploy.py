@@ -9,7 +9,10 @@ import sys
 
 import pytest
 import yaml
+from django.conf import settings
+from django.urls import reverse
 
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.toolkit.logs import JsonLines
 from tests.docs.snippets import ROOT
 
@@ -32,6 +35,19 @@ def test_every_file_starts_the_server_as_the_document_does() -> None:
     assert flags(told) == flags(unit) == flags(container)
 
 
+def test_every_command_bounds_the_frames_that_the_server_takes() -> None:
+    places = [ROOT / "docs/production.md", ROOT / "docs/saas.md", ROOT / "README.md", *DEPLOY.iterdir()]
+    texts = [re.sub(r'", ?"', " ", path.read_text()) for path in places]
+    commands = [line for text in texts for line in re.findall(r"uvicorn \w+\.asgi:application.*", text)]
+    assert len(commands) == 4
+    assert all(re.search(rf"--ws-max-size {MAX_SERVER_FRAME}\b", command) for command in commands)
+
+
+def test_the_development_server_has_the_same_bound() -> None:
+    sizes = {settings.DAPHNE_WEBSOCKET_MAX_MESSAGE_SIZE, settings.DAPHNE_WEBSOCKET_MAX_FRAME_SIZE}
+    assert sizes == {MAX_SERVER_FRAME}
+
+
 def test_the_container_is_given_all_that_the_site_needs() -> None:
     copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE)) | {"manage.py"}
     assert copied == {"manage.py", "config", "assistant", "tools", "templates", "docs"}
@@ -41,6 +57,21 @@ def test_the_container_is_given_all_that_the_site_needs() -> None:
 def test_proxies_do_not_expose_metrics_and_readiness(name: str) -> None:
     text = (DEPLOY / name).read_text()
     assert "/metrics" in text and "/readyz" in text
+
+
+UNITS = {"k": 1024, "KiB": 1024, "m": 1024**2, "MiB": 1024**2}
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("nginx.conf", r"client_max_body_size (\d+)(\w+);"), ("Caddyfile", r"max_size (\d+)(\w+)\n")]
+)
+def test_proxies_have_the_bounds_of_the_process(name: str, size: str) -> None:
+    text = (DEPLOY / name).read_text()
+    sizes = {int(number) * UNITS[unit] for number, unit in re.findall(size, text)}
+    assert sizes == {settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES}
+    assert reverse("admin:assistant_document_add").startswith("/admin/assistant/document/")
+    assert "/admin/assistant/document/" in text
+    assert name == "Caddyfile" or f"client_body_timeout  {settings.BODY_TIMEOUT_SECONDS}s;" in text
 
 
 @pytest.mark.parametrize(

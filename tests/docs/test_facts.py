@@ -61,6 +61,7 @@ def test_every_variable_is_documented() -> None:
         "internal_hosts",
         "file",
         "hosts",
+        "paths",
         "key",
         "fernet_keys",
         "database",

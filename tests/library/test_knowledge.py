@@ -7,7 +7,8 @@ from django.db import connection, transaction
 
 from assistant.library.knowledge import search_docs
 from assistant.models import Tenant
-from assistant.services.knowledge.documents import DocumentError, add_document, store_document
+from assistant.services.knowledge.documents import add_document, store_document
+from assistant.services.knowledge.files import DocumentError
 from assistant.services.knowledge.full_text import search
 from assistant.toolkit import ToolContext
 from tests.base import Cast

@@ -73,9 +73,11 @@ def test_a_key_ends_with_its_member_and_tenant(ending: str, uvicorn_server: Serv
         ("host", "evil.example.com", 421),
         ("origin", "http://evil.example.com", 403),
         ("origin", "null", 403),
+        ("origin", "https://{host}", 403),
     ],
 )
 def test_another_sites_page_is_refused(name: str, value: str, status: int, server: Server, cast: Cast) -> None:
+    value = value.replace("{host}", server.url.removeprefix("http://"))
     assert Client(server.url, key_of(cast)).post("tools/list", **{name: value}).status_code == status
 
 

@@ -228,6 +228,7 @@ def test_ready_checks_what_visitors_need(client: Client, db: None) -> None:
     assert json.loads(answer.content)["checks"] == {
         "database": "ok",
         "migrations": "ok",
+        "writes": "ok",
         **({"redis": "ok"} if site_settings.REDIS_URL else {}),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -12,7 +13,10 @@ import pytest
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
+from assistant.services import metrics
 from assistant.services.loop_watch import LoopWatch
+from assistant.toolkit import ToolContext, tool
+from assistant.toolkit.context import use_context
 
 
 @pytest.fixture
@@ -91,3 +95,47 @@ async def test_an_operator_can_switch_it_off(settings: Settings) -> None:
     await asyncio.sleep(0.2)
     assert counted("hold_the_loop") == before
     watch.stop()
+
+
+@pytest.mark.usefixtures("watch")
+async def test_a_tool_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    @tool
+    async def crunch() -> str:
+        """Compute without a pause."""
+        await hold_the_loop(0.6)
+        return "done"
+
+    with caplog.at_level(logging.WARNING, "assistant.loop"):
+        await asyncio.create_task(crunch.call({}, ToolContext()), name="call-crunch")
+        async with asyncio.timeout(5):
+            while not (held := REGISTRY.get_sample_value("assistant_tool_held_loop_seconds_total", {"tool": "crunch"})):
+                await asyncio.sleep(0.01)
+    assert held > 0.4
+    assert "by the tool crunch in the task call-crunch" in caplog.text
+
+
+@pytest.mark.usefixtures("watch")
+async def test_a_tool_is_named_for_a_task_that_it_started(caplog: pytest.LogCaptureFixture) -> None:
+    @tool
+    async def delegate() -> str:
+        """Compute in a task of its own."""
+        await asyncio.create_task(hold_the_loop(0.6))
+        return "done"
+
+    with caplog.at_level(logging.WARNING, "assistant.loop"):
+        await delegate.call({}, ToolContext())
+        async with asyncio.timeout(5):
+            while "The event loop was held" not in caplog.text:
+                await asyncio.sleep(0.01)
+    # Before Python 3.12 tasks do not show their context, so that only the task is named.
+    assert ("by the tool delegate in the task" in caplog.text) == (sys.version_info >= (3, 12))
+
+
+def test_a_tool_that_leaves_threads_is_logged_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    end = threading.Event()
+    with caplog.at_level(logging.WARNING, "assistant.loop"), use_context(ToolContext(), "forgetful"):
+        for _ in range(12):
+            threading.Thread(target=end.wait, daemon=True).start()
+    assert "The tool forgetful has left 12 threads running after its calls" in caplog.text
+    assert 'assistant_tool_threads{tool="forgetful"} 12.0' in metrics.exposition().decode()
+    end.set()

@@ -24,7 +24,7 @@ def children() -> set[str]:
     found = set()
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"schema_worker" in status.read_bytes():
+            if b"toolkit/schema/worker.py" in status.read_bytes():
                 found.add(status.parent.name)
         except OSError:
             continue

@@ -18,6 +18,7 @@ from assistant.models import Assistant
 from assistant.services.conversations.pagination import ClientMessage
 from assistant.services.eventlog.frames import decode_event
 from assistant.services.eventlog.log import Entry
+from assistant.services.limits.runs_at_once import RETRY_SECONDS
 
 # HTTP status and OpenAI's error type for each code of a run's error.
 STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
@@ -25,6 +26,7 @@ STATUS_OF_ERROR: Mapping[str, tuple[int, str]] = {
     "limit_reached": (400, "invalid_request_error"),
     "thread_not_found": (404, "invalid_request_error"),
     "quota_exceeded": (429, "insufficient_quota"),
+    "too_many_requests": (429, "rate_limit_error"),
     "provider_rate_limited": (429, "rate_limit_error"),
     "provider_error": (502, "api_error"),
     "provider_timeout": (504, "api_error"),
@@ -42,11 +44,15 @@ TEXT_SEPARATOR = "\n\n"
 
 
 class CompletionFailed(Exception):
-    """The run ended in an error, whose code is `code`."""
+    """The run ended in an error, whose code is `code`.
 
-    def __init__(self, code: str, message: str) -> None:
+    `retry_after`: seconds after which the request may be sent again, because nothing was done; None if it was.
+    """
+
+    def __init__(self, code: str, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.retry_after = retry_after
 
     @property
     def status(self) -> int:
@@ -59,7 +65,9 @@ class CompletionFailed(Exception):
     def response(self, *, may_retry: bool = False) -> JsonResponse:
         """Return the error response. Unless `may_retry`, it asks clients not to retry, because tools may have run."""
         answer = JsonResponse(self.body, status=self.status)
-        if not may_retry:
+        if self.retry_after is not None:
+            answer["Retry-After"] = str(self.retry_after)
+        if not may_retry and self.retry_after is None:
             answer["x-should-retry"] = "false"
         return answer
 
@@ -125,6 +133,7 @@ class Answer:
         self.finish_reason = "stop"
         self.tool_calls: list[dict[str, Any]] = []
         self.usage: dict[str, Any] = {}
+        self._is_queued = False
         self._texts: list[str] = []
         self._text_id = ""
         self._calls: dict[str, dict[str, Any]] = {}
@@ -148,6 +157,7 @@ class Answer:
         event: Event = decode_event(entry.frame)
         if getattr(event, "subagent_run_id", None) is not None:
             return
+        was_queued, self._is_queued = self._is_queued, isinstance(event, events.Custom) and event.name == "run.queued"
         match event:
             case events.TextMessageContent(message_id=message_id, delta=delta):
                 if self._texts and message_id != self._text_id:
@@ -163,6 +173,8 @@ class Answer:
                 self.finish_reason = str(value["reason"])
             case events.RunFinished():
                 self._finish(event)
+            case events.RunError(message=message, code="limit_reached") if was_queued:
+                raise CompletionFailed("too_many_requests", message, retry_after=RETRY_SECONDS)
             case events.RunError(message=message, code=code):
                 raise CompletionFailed(code or "internal_error", message)
 

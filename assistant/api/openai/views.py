@@ -32,10 +32,11 @@ from assistant.services.connections import shutdown
 from assistant.services.db.threads import in_database
 from assistant.services.errors import Refused, log_failure
 from assistant.services.eventlog.log import Entry
+from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.runs.idempotency import Claim, KeyReused, fingerprint, release_claim, store_answer
 from assistant.services.runs.manager import get_runs
-from assistant.services.runs.opening import OpenedRun
 from assistant.services.runs.run_result import run_outcome
+from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.runs.stateless_input import CompletionRequest, InvalidRequest, StatelessInput, parse_completion
 from assistant.services.tenancy.authentication import AccessDenied, Caller, CredentialKind
 from assistant.services.tenancy.members import Member
@@ -90,6 +91,8 @@ def endpoint(method: str, *scopes: str) -> Callable[[View], View]:
 def _not_opened(refusal: Refused) -> JsonResponse:
     """Answer a refused run. Clients may retry by themselves only if the wait is short."""
     seconds = refusal.retry_after
+    if isinstance(refusal, TooManyRuns):
+        return CompletionFailed("too_many_requests", str(refusal), retry_after=seconds).response()
     may_retry = seconds is None or seconds <= MAX_RETRY_SECONDS
     answer = CompletionFailed(refusal.code, str(refusal)).response(may_retry=may_retry)
     if seconds is not None:
@@ -215,7 +218,7 @@ async def _texts(
             if not answer.is_complete:
                 raise CompletionFailed("interrupted", "The answer broke off.")
         except CompletionFailed as exc:
-            outcome = (exc.status, exc.body) if ended else None
+            outcome = (exc.status, exc.body) if ended and exc.retry_after is None else None
             raise
         finally:
             # At a shutdown runs get time to finish; only a disconnect cancels.

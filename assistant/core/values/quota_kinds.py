@@ -23,16 +23,17 @@ class Quota:
     cost_per_month: int = 0
     tool_calls_per_day: int = 0
     connections: int = 0
+    runs: int = 0
 
     @property
     def is_counted(self) -> bool:
-        """Whether there is a quota that is counted in the database: any except `connections`."""
+        """Whether there is a quota that is counted in the database: any except `connections` and `runs`."""
         return any(getattr(self, name) for name in COUNTED)
 
 
 WINDOWS: tuple[Window, ...] = ("minute", "day", "month")
 NAMES = tuple(field.name for field in fields(Quota) if field.name != "scope")
-COUNTED = tuple(name for name in NAMES if name != "connections")
+COUNTED = tuple(name for name in NAMES if name not in {"connections", "runs"})
 
 
 def window_of(name: str) -> tuple[str, Window]:

@@ -32,6 +32,7 @@ class Command(OperatorCommand):
             parser.add_argument(
                 f"--per-{window}", type=int, metavar="N", help=f"Requests it may send a {window}; default any number."
             )
+        parser.add_argument("--at-once", type=int, metavar="N", help="Runs it may have at once; default its member's.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         tenant, user = find_tenant(options["tenant"]), find_user(options["username"])
@@ -41,6 +42,8 @@ class Command(OperatorCommand):
         for window in ("minute", "day"):
             if options[f"per_{window}"] is not None and not 1 <= options[f"per_{window}"] <= MAX_REQUESTS:
                 raise CommandError(f"--per-{window} takes 1 to {MAX_REQUESTS} requests.")
+        if options["at_once"] is not None and not 1 <= options["at_once"] <= MAX_REQUESTS:
+            raise CommandError(f"--at-once takes 1 to {MAX_REQUESTS} runs.")
         try:
             row, key = create_api_key(
                 tenant=tenant,
@@ -50,6 +53,7 @@ class Command(OperatorCommand):
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
                 requests_per_minute=options["per_minute"],
                 requests_per_day=options["per_day"],
+                runs_at_once=options["at_once"],
             )
         except ValueError as exc:
             raise CommandError(str(exc)) from exc

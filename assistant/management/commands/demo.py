@@ -16,6 +16,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
+from assistant.core.values.frame_sizes import MAX_SERVER_FRAME
 from assistant.management.commands.local_model import ProgressBar
 from assistant.management.demo_tenants import SignIn, load_demo_tenants
 from assistant.management.operator import OperatorCommand
@@ -62,6 +63,7 @@ class Command(OperatorCommand):
                 host=HOST,
                 port=options["port"],
                 ws="websockets-sansio",
+                ws_max_size=MAX_SERVER_FRAME,
                 ws_per_message_deflate=False,
                 log_level="warning",
             )

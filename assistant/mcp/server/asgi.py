@@ -54,7 +54,7 @@ def _refuse_address(scope: Scope, headers: dict[str, str]) -> Response | None:
     """Reject unknown host names (to prevent DNS rebinding), pages of other sites, and keys sent without TLS."""
     if not is_allowed_host(headers.get("host", "")):
         return _error(421, "invalid_host", "This host name is not served here.")
-    if "origin" in headers and not is_allowed_origin(headers):
+    if "origin" in headers and not is_allowed_origin(scope, headers):
         return _error(403, "invalid_origin", "Pages of this origin may not speak to this server.")
     if getattr(settings, "SECURE_SSL_REDIRECT", False) and not is_secure(scope, headers):
         return _error(403, "insecure", "Use https: a key must not travel in the clear.")

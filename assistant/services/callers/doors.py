@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from assistant.services.db.shares import in_share
 from assistant.services.db.threads import in_database
 from assistant.services.limits.api_key_requests import TooManyRequests, count_request
 from assistant.services.limits.rate_limits import take_mcp_request
@@ -78,9 +79,11 @@ async def aadmit(
     assistant_slug: str = "",
 ) -> Caller:
     """As `admit`, from async code: the tenant is entered for the task that awaits this."""
-    caller = await in_database(
-        admit, credentials, door, scopes=scopes, tenant_slug=tenant_slug, assistant_slug=assistant_slug
-    )
+    # Callers that address another tenant do not delay this one's, although nothing is known of either yet.
+    with in_share(tenant_slug or credentials.bearer or ""):
+        caller = await in_database(
+            admit, credentials, door, scopes=scopes, tenant_slug=tenant_slug, assistant_slug=assistant_slug
+        )
     # What a thread enters is not seen by the task that waited for it.
     set_tenants(caller.member.tenant_id)
     return caller

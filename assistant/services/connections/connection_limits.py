@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Protocol
 
+from django.conf import settings
 from redis.asyncio import Redis
 
 from assistant.core.values.quota_kinds import Quota
@@ -154,6 +155,11 @@ class RedisConnectionLimiter:
 
     async def close(self) -> None:
         await self._redis.aclose()
+
+
+def configured_limiter() -> ConnectionLimiter:
+    """Return a new limiter, over all processes if Redis is configured."""
+    return RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
 
 
 def _slot(member: Member) -> Slot:

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import Assistant, Conversation, Run
+from assistant.models.runs import IS_ACTIVE
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.text import clean_text
 
@@ -108,10 +109,10 @@ def delete_conversation(*, member: Member, conversation_id: uuid.UUID) -> bool:
     """
     own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
     running = Run.objects.filter(
+        IS_ACTIVE,
         tenant_id=member.tenant_id,
         conversation_id=conversation_id,
         user_id=member.user_id,
-        status=Run.Status.RUNNING,
         lease_until__gt=timezone.now(),
     )
     if running.exists():

@@ -1,4 +1,4 @@
-"""Runs database code for async callers, in a bounded pool of threads of its own.
+"""Runs database code for async callers, in a bounded pool of threads of its own, in which tenants take turns.
 
 `database_sync_to_async` shares one thread with all other synchronous code of the process, so that one slow caller
 delays every tenant.
@@ -10,13 +10,16 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connection, connections
 
 from assistant.services import metrics
-from assistant.services.errors import DATABASE_ERRORS
+from assistant.services.db.shares import share
+from assistant.services.errors import DATABASE_ERRORS, storage_problem
+from assistant.services.round_robin import RoundRobin
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,13 +53,49 @@ def _keep_connection() -> None:
     own.settings_dict = {**own.settings_dict, **kept}
 
 
-_pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="orm", initializer=_keep_connection)
+class FairThreads:
+    """A pool of threads whose waiting calls take turns by share: many calls of one delay no other by more than one."""
 
-metrics.watch("assistant_database_backlog", "Calls that wait for a database thread.", _pool._work_queue.qsize)
+    def __init__(self, threads: int, *, name: str, initializer: Callable[[], None]) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=initializer)
+        self._waiting: RoundRobin[str, tuple[Future[Any], Callable[[], Any]]] = RoundRobin()
+        self._lock = Lock()
+
+    def backlog(self) -> int:
+        """Return how many calls wait for a thread."""
+        return len(self._waiting)
+
+    def submit(self, key: str, work: Callable[[], T]) -> Future[T]:
+        """Run `work` in one of the threads when it is the turn of `key`."""
+        future: Future[T] = Future()
+        with self._lock:
+            self._waiting.add(key, (future, work))
+        # As many as there are calls; which call each runs is decided when a thread is free.
+        self._pool.submit(self._run_next)
+        return future
+
+    def _run_next(self) -> None:
+        with self._lock:
+            future, work = self._waiting.pop()
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = work()
+        except BaseException as exc:
+            future.set_exception(exc)
+        else:
+            future.set_result(result)
+        finally:
+            del future  # an exception's traceback leads here: they would keep each other
+
+
+_threads = FairThreads(_THREADS, name="orm", initializer=_keep_connection)
+
+metrics.watch("assistant_database_backlog", "Calls that wait for a database thread.", _threads.backlog)
 
 
 async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `function` in a database thread and return its value.
+    """Run `function` in a database thread and return its value. Callers' tenants take turns (`shares.share`).
 
     If the caller is cancelled, a call that has started is completed in its thread.
     """
@@ -67,7 +106,7 @@ async def in_database(function: Callable[P, T], /, *args: P.args, **kwargs: P.kw
         close_old_connections()
         return function(*args, **kwargs)
 
-    return await asyncio.get_running_loop().run_in_executor(_pool, context.run, work)
+    return await asyncio.wrap_future(_threads.submit(share(), lambda: context.run(work)))
 
 
 async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -76,7 +115,7 @@ async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **k
     A call whose connection broke may have been committed, so `function` must allow for being called twice.
 
     Raises:
-        OperationalError, InterfaceError: the database could not be reached for `MAX_RETRY_SECONDS`.
+        OperationalError, InterfaceError: the database was away for `MAX_RETRY_SECONDS`, or its disk is full.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + MAX_RETRY_SECONDS
@@ -84,7 +123,7 @@ async def in_database_with_retry(function: Callable[P, T], /, *args: P.args, **k
         try:
             return await in_database(function, *args, **kwargs)
         except DATABASE_ERRORS as exc:
-            if loop.time() > deadline:
+            if loop.time() > deadline or storage_problem(exc):
                 raise
             logger.warning("The database cannot be reached; trying again: %s", exc)
             await asyncio.sleep(RETRY_INTERVAL_SECONDS)

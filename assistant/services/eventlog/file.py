@@ -43,6 +43,7 @@ class FileWriter:
         self._window: mmap | None = None
         self._start = self._end = 0
         self._is_broken = False
+        self._outlives_run = False
         log.writers.add(self)
 
     def write(self, entry: Entry) -> None:
@@ -56,11 +57,14 @@ class FileWriter:
                 logger.exception("The events of a run cannot be kept in %s", self._path)
         self._log.append((entry,))
 
+    def keep_events(self) -> None:
+        self._outlives_run = True
+
     async def flush(self) -> None:
         return
 
     def _keep(self, entry: Entry) -> None:
-        if entry.is_end:  # the run is stored in the database
+        if entry.is_end and not self._outlives_run:  # the run is stored in the database
             self._close()
             self._path.unlink(missing_ok=True)
             return

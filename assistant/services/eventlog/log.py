@@ -197,6 +197,9 @@ class Writer(Protocol):
     def write(self, entry: Entry) -> None:
         """Add an event, without waiting until it is stored."""
 
+    def keep_events(self) -> None:
+        """Keep the events after the run's last one, because the database could not store the run."""
+
     async def flush(self) -> None:
         """Wait until all processes can read the events written so far.
 

@@ -26,6 +26,9 @@ class MemoryWriter:
     def write(self, entry: Entry) -> None:
         self._log.append((entry,))
 
+    def keep_events(self) -> None:
+        return
+
     async def flush(self) -> None:
         return
 

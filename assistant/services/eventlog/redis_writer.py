@@ -79,6 +79,9 @@ class RedisWriter:
             self._is_due = True
             self._rounds.join(self)
 
+    def keep_events(self) -> None:
+        return
+
     async def flush(self) -> None:
         # Only for what is written already: while a run streams text, there is always more.
         written = self._written

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 # Three passages fit into a small model's prompt.
 MAX_PASSAGE_CHARACTERS = 700
 MAX_HEADING_CHARACTERS = 300
+# A longer paragraph is cut before patterns are matched: a match holds the interpreter's lock, and so the event loop.
+_MAX_MATCHED_CHARACTERS = 30 * MAX_PASSAGE_CHARACTERS
 
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*")
+# What closes a heading is taken off the name: a pattern for it would take the square of a long line's time.
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _BLANK = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n")
@@ -30,13 +33,13 @@ def split(text: str, *, kind: str, title: str = "") -> list[Piece]:
     """Split a document of a kind ("text", "markdown" or "pdf"); an outermost heading equal to `title` is left out."""
     if kind == "pdf":
         pages = enumerate(text.split("\f"), start=1)
-        return [Piece(passage, page=number) for number, page in pages for passage in _packed(_BLANK.split(page))]
+        return [Piece(passage, page=number) for number, page in pages for passage in _packed(_paragraphs(page))]
     if kind == "text":
-        return [Piece(passage) for passage in _packed(_BLANK.split(text))]
+        return [Piece(passage) for passage in _packed(_paragraphs(text))]
     return [
         Piece(passage, heading[:MAX_HEADING_CHARACTERS])
         for heading, section in _sections(text, title)
-        for passage in _packed(_BLANK.split(section))
+        for passage in _packed(_paragraphs(section))
     ]
 
 
@@ -57,7 +60,8 @@ def _sections(text: str, title: str) -> Iterator[tuple[str, str]]:
             continue
         yield _path(path, title), "\n".join(lines)
         lines = []
-        path = [*((level, name) for level, name in path if level < len(heading[1])), (len(heading[1]), heading[2])]
+        name = heading[2].rstrip("#").rstrip()[:MAX_HEADING_CHARACTERS]
+        path = [*((level, outer) for level, outer in path if level < len(heading[1])), (len(heading[1]), name)]
     yield _path(path, title), "\n".join(lines)
 
 
@@ -66,6 +70,14 @@ def _path(path: list[tuple[int, str]], title: str) -> str:
     if names and names[0].casefold() == title.casefold():
         names = names[1:]
     return " › ".join(names)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    start = 0
+    for blank in _BLANK.finditer(text):
+        yield text[start : blank.start()]
+        start = blank.end()
+    yield text[start:]
 
 
 def _packed(blocks: Iterable[str]) -> Iterator[str]:
@@ -87,7 +99,7 @@ def _fitting(block: str) -> Iterator[str]:
             yield block
         return
     piece = ""
-    for sentence in _SENTENCE.split(block):
+    for sentence in (sentence for part in _cut(block) for sentence in _SENTENCE.split(part)):
         for part in textwrap.wrap(sentence, MAX_PASSAGE_CHARACTERS):
             if piece and len(piece) + len(part) + 1 > MAX_PASSAGE_CHARACTERS:
                 yield piece
@@ -95,3 +107,15 @@ def _fitting(block: str) -> Iterator[str]:
             piece = f"{piece} {part}" if piece else part
     if piece:
         yield piece
+
+
+def _cut(block: str) -> Iterator[str]:
+    """Cut a block at blanks or line ends, or anywhere where there are none, into parts of bounded length."""
+    start = 0
+    while len(block) - start > _MAX_MATCHED_CHARACTERS:
+        most = start + _MAX_MATCHED_CHARACTERS
+        end = max(block.rfind(" ", start + 1, most), block.rfind("\n", start + 1, most))
+        end = most if end < 0 else end
+        yield block[start:end]
+        start = end
+    yield block[start:]

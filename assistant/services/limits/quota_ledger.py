@@ -18,6 +18,7 @@ from django.utils import timezone
 from assistant.core.values.limits import Allowance
 from assistant.core.values.quota_kinds import COUNTED, WINDOWS, Quota, Window, Windows, window_of
 from assistant.models import QuotaUse, Run, ToolCall, UsageEntry, Webhook
+from assistant.models.runs import IS_ACTIVE
 from assistant.services.tenancy.quotas import QuotaReached, Quotas
 from assistant.services.text import format_timestamp
 from assistant.services.webhooks.events import record_event
@@ -188,7 +189,7 @@ def _recounted(tenant_id: int, user_id: UserId | None, now: datetime) -> QuotaUs
     if user_id is not None:
         runs, usage = runs.filter(user_id=user_id), usage.filter(user_id=user_id)
         calls = calls.filter(Q(run__user_id=user_id) | Q(run=None, user_id=user_id))
-    running = _sums(runs.filter(status=Run.Status.RUNNING), "reserved_tokens", "reserved_cost")
+    running = _sums(runs.filter(IS_ACTIVE), "reserved_tokens", "reserved_cost")
     today, month = (_spent(usage, since) for since in (windows.day, windows.month))
     return QuotaUse(
         tenant_id=tenant_id,

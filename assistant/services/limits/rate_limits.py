@@ -1,4 +1,4 @@
-"""Token buckets of this process: frames of a connection and of a member, handshakes of a credential, MCP requests.
+"""Token buckets of this process: frames, handshakes, MCP requests, and what is rendered.
 
 Limits by client address, and limits for all processes together, belong into the proxy (docs/deploy/nginx.conf).
 """
@@ -21,10 +21,13 @@ MCP_BURST, MCP_RATE = 300, 30.0
 HANDSHAKE_BURST, HANDSHAKE_RATE = 2_000, 50.0
 # A client that stops reading keeps the snapshot it is sent in memory.
 MAX_SNAPSHOTS_PER_MEMBER = 1
+# Characters rendered for all connections of a member: 2 MB at once, then a fifth of a core. Above that blocks are late.
+RENDER_BURST, RENDER_RATE = 2_000_000, 100_000.0
 
 _frames = Buckets(MEMBER_BURST, MEMBER_RATE)
 _handshakes = Buckets(HANDSHAKE_BURST, HANDSHAKE_RATE)
 _mcp_requests = Buckets(MCP_BURST, MCP_RATE)
+_renders = Buckets(RENDER_BURST, RENDER_RATE)
 _snapshots: PerLoop[WeakValueDictionary[tuple[int, UserId], asyncio.Semaphore]] = PerLoop(WeakValueDictionary)
 
 
@@ -42,6 +45,11 @@ def take_handshake(credential: str) -> bool:
 def take_mcp_request(*, tenant_id: int, user_id: UserId) -> bool:
     """Count an MCP request of a member; return False if there were too many."""
     return _mcp_requests.get((tenant_id, user_id)).take()
+
+
+def render_bucket(*, tenant_id: int, user_id: UserId) -> Bucket:
+    """Return the bucket for the characters that are rendered for all connections of a member."""
+    return _renders.get((tenant_id, user_id))
 
 
 def snapshot_semaphore(*, tenant_id: int, user_id: UserId) -> asyncio.Semaphore:

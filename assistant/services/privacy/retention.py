@@ -24,6 +24,7 @@ from assistant.models import (
     WebhookDelivery,
 )
 from assistant.models.retention import KINDS, effective
+from assistant.models.runs import IS_ACTIVE
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.runs.idempotency import LIFETIME
 from assistant.services.tenancy import audit_trail
@@ -69,7 +70,7 @@ def _due(tenant: Tenant) -> list[tuple[str, QuerySet[Any], Callable[[QuerySet[An
     ]
     calls, files = ToolCall.objects.filter(tenant=tenant), ToolFile.objects.filter(tenant=tenant)
     if (until := before("conversations")) is not None:
-        running = Run.objects.filter(tenant=tenant, conversation=OuterRef("pk"), status=Run.Status.RUNNING)
+        running = Run.objects.filter(IS_ACTIVE, tenant=tenant, conversation=OuterRef("pk"))
         old = Conversation.objects.filter(tenant=tenant, updated_at__lt=until).exclude(Exists(running))
         due.append(("conversations", old, _delete_conversations))
         # These are deleted with their conversation and not counted again.

@@ -1,4 +1,4 @@
-"""Cancels running runs, in whichever process they run, whose tenant, user or assistant has lost access."""
+"""Cancels running and queued runs, in whichever process they run, whose tenant, user or assistant has lost access."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from assistant.models import Membership, Run
+from assistant.models.runs import IS_ACTIVE
 from assistant.services.runs.leases import mark_for_cancel
 
 # A process notices a cancellation within five seconds, with a checkpoint or its housekeeping. Then tools have to end.
@@ -28,10 +29,10 @@ def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
     """
     memberships = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), user_id=OuterRef("user_id"))
     ended = Run.objects.filter(
+        IS_ACTIVE,
         Q(tenant__is_active=False) | Q(user__is_active=False) | Q(assistant__is_active=False) | ~Exists(memberships),
         pk__in=runs,
         lease_owner=owner,
-        status=Run.Status.RUNNING,
     )
     pks = list(ended.values_list("pk", flat=True))
     if pks:
@@ -40,11 +41,11 @@ def cancel_runs_without_access(*, owner: str, runs: Sequence[int]) -> list[int]:
 
 
 def cancel_runs_and_wait(**whose: Any) -> None:
-    """Cancel the running runs of this filter, and wait for up to `CANCEL_WAIT_SECONDS` until they have ended.
+    """Cancel the active runs of this filter, and wait for up to `CANCEL_WAIT_SECONDS` until they have ended.
 
     It does not wait for runs of dead processes, whose lease has expired.
     """
-    running = Run.objects.filter(**whose, status=Run.Status.RUNNING)
+    running = Run.objects.filter(IS_ACTIVE, **whose)
     mark_for_cancel(running)
     until = time.monotonic() + CANCEL_WAIT_SECONDS
     while running.filter(lease_until__gt=timezone.now()).exists() and time.monotonic() < until:

@@ -20,12 +20,23 @@ from assistant.services.tenancy.row_scope import tenant_scope
 
 logger = logging.getLogger(__name__)
 
+# How often a growing answer is stored. A process that is killed loses at most the text of this time and of
+# `GATHER_SECONDS`.
+CHECKPOINT_SECONDS = 0.8
+# Each checkpoint writes the whole answer. Where the log survives the end of a process, the interval grows by a second
+# for each 3,000 characters, up to the maximum: text is lost only if the log is lost at the same time.
+CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS = 3_000, 4.0
 # Checkpoints that are due within this time are stored together. It is longer on PostgreSQL, where one statement stores
 # all of a tenant's: the more there are, the less each costs.
 GATHER_SECONDS = 0.2 if connection.vendor == "postgresql" else 0.05
 
 # Fewer checkpoints of a tenant are stored one by one, which costs less than one statement with its transaction.
 _MIN_BATCH = 4
+
+
+def checkpoint_pause(characters: int) -> float:
+    """Return the seconds until the next checkpoint of an answer, where the log survives the end of a process."""
+    return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS)
 
 
 class CheckpointWriter:

@@ -1,7 +1,8 @@
-"""Closes a run: stores its messages, usage, ending and webhook events in one transaction."""
+"""Closes a run: stores its messages, usage, ending and webhook events in one transaction, and reports the end."""
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,15 +12,21 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from assistant.core.turn.plan import Plan
+from assistant.core.values.events import RunError, RunFinished
 from assistant.core.values.messages import Message, Usage
-from assistant.models import Conversation
+from assistant.models import Conversation, Run
 from assistant.models import Message as MessageRow
+from assistant.services import metrics
 from assistant.services.conversations.stored_messages import store_messages
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
+from assistant.services.eventlog.frames import as_mapping
 from assistant.services.limits.usage import settle_usage, write_usage
 from assistant.services.run_key import RunKey
 from assistant.services.runs.leases import LostRun, held_by
 from assistant.services.webhooks.events import record_run_event
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,17 @@ class Ending:
     event: Mapping[str, Any]
     error_code: str = ""
     error_message: str = ""
+
+
+def ending_of(event: RunFinished | RunError) -> Ending:
+    """Return the ending to store for a run's last event."""
+    stored: dict[str, Any] = as_mapping(event)
+    if isinstance(event, RunError):
+        status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED
+        return Ending(status, stored, event.code or "", event.message)
+    outcome = stored.get("outcome", {}).get("type", "success")
+    status = {"cancelled": Run.Status.CANCELLED, "interrupt": Run.Status.WAITING}.get(outcome, Run.Status.FINISHED)
+    return Ending(status, stored)
 
 
 def _conversation(*, pk: uuid.UUID, tenant_id: int) -> QuerySet[Conversation]:
@@ -124,3 +142,37 @@ def _count_input_messages(key: RunKey) -> int:
     return MessageRow.objects.filter(
         conversation=key.conversation_id, conversation__tenant_id=key.tenant_id, run_id=key.pk
     ).count()
+
+
+def report_end(
+    *,
+    plan: Plan,
+    ending: Ending,
+    events: int,
+    seconds: float,
+    first_token: float | None,
+    usage: Mapping[tuple[str, str], Usage],
+) -> None:
+    """Record the end of a run in metrics and log.
+
+    Args:
+        events: how many events the run wrote.
+        seconds: how long it took. first_token: until the first one, None if there was none.
+    """
+    metrics.count_run(
+        tenant=plan.context.tenant.slug,
+        outcome=ending.status,
+        code=ending.error_code,
+        provider=plan.model.provider,
+        seconds=seconds,
+        first_token=first_token,
+        usage=usage,
+    )
+    fields = {
+        "outcome": ending.error_code or ending.status,
+        "duration_ms": round(seconds * 1000),
+        "events": events,
+        "input_tokens": sum(spent.input_tokens for spent in usage.values()),
+        "output_tokens": sum(spent.output_tokens for spent in usage.values()),
+    }
+    logger.info("Run ended: %s", fields["outcome"], extra=fields)

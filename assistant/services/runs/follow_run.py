@@ -65,7 +65,9 @@ async def run_entries(
                 async with asyncio.timeout(idle_seconds):
                     await changed.wait()
             except TimeoutError:
-                end = await append_missing_end(key=key, log=get_runs().log)
+                # A run's task ends after its last event, so that the database need not be asked about own runs.
+                is_own = get_runs().works_on(key.thread, key.run_id)
+                end = None if is_own else await append_missing_end(key=key, log=get_runs().log)
                 if end is not None and not log.read(position):
                     # The reader has seen the end, or at least as much of the run as was stored.
                     is_seen = end.position == position and may_have_seen_end

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.models import IdempotentAnswer, Run, Tenant
+from assistant.models.runs import ACTIVE
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.context import UserId
 
@@ -103,7 +104,7 @@ def _is_abandoned(member: Member, row: IdempotentAnswer, run_id: str) -> bool:
     status = own.values_list("status", flat=True).first() if run_id else None
     if status is None:
         return row.created_at < timezone.now() - ABANDONED_AFTER
-    return status != Run.Status.RUNNING
+    return status not in ACTIVE
 
 
 def store_answer(*, member: Member, claim: Claim, status: int, body: Mapping[str, Any] | None) -> None:

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from assistant.models import Run, ToolCall
+from assistant.models.runs import ACTIVE, IS_ACTIVE
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery
 from assistant.services.db.fast_paths.prepared_writes import PreparedUpdate
 from assistant.services.run_key import RunKey, key_of
@@ -48,7 +49,7 @@ _CHECKPOINT = PreparedUpdate(_uncancelled, "partial", "checkpoint_seq", "lease_u
 _CHECKPOINTS = """
 UPDATE assistant_run run SET partial = new.partial, checkpoint_seq = new.seq, lease_until = %s
 FROM (VALUES {rows}) new (pk, owner, partial, seq)
-WHERE run.tenant_id = %s AND run.id = new.pk AND run.lease_owner = new.owner AND run.status = %s
+WHERE run.tenant_id = %s AND run.id = new.pk AND run.lease_owner = new.owner AND run.status = ANY(%s)
     AND run.cancel_requested_at IS NULL
 RETURNING run.id
 """
@@ -85,7 +86,7 @@ def checkpoint_runs(*, tenant_id: int, checkpoints: Sequence[Checkpoint]) -> set
     values: list[Any] = [timezone.now() + LEASE]
     for one in checkpoints:
         values += (one.key.pk, one.key.owner, partial.get_db_prep_save(dict(one.partial), connection), one.seq)
-    values += (tenant_id, Run.Status.RUNNING)
+    values += (tenant_id, list(ACTIVE))
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_TIMEOUT)
         cursor.execute(_CHECKPOINTS.format(rows=", ".join([_ROW] * len(checkpoints))), values)
@@ -100,7 +101,7 @@ def release_run(*, key: RunKey) -> None:
 
 def renew_leases(*, owner: str, runs: Sequence[int]) -> list[int]:
     """Renew the leases of a process's runs. Return the primary keys of those that are to be cancelled."""
-    mine = Run.objects.filter(pk__in=runs, lease_owner=owner, status=Run.Status.RUNNING)
+    mine = Run.objects.filter(IS_ACTIVE, pk__in=runs, lease_owner=owner)
     mine.update(lease_until=timezone.now() + LEASE)
     return list(mine.exclude(cancel_requested_at=None).values_list("pk", flat=True))
 
@@ -115,7 +116,7 @@ class DeadRun:
 
 
 def _leases() -> QuerySet[Run, datetime | None]:
-    running = Run.objects.filter(status=Run.Status.RUNNING, lease_until__isnull=False)
+    running = Run.objects.filter(IS_ACTIVE, lease_until__isnull=False)
     return running.order_by("lease_until").values_list("lease_until", flat=True)[:1]
 
 
@@ -141,7 +142,7 @@ def take_over_dead_runs(
 @transaction.atomic
 def _take_over(owner: str, alive: Collection[int], by: datetime, limit: int) -> list[DeadRun]:
     now = timezone.now()
-    expired = Run.objects.filter(status=Run.Status.RUNNING, lease_until__lt=by).select_for_update(skip_locked=True)
+    expired = Run.objects.filter(IS_ACTIVE, lease_until__lt=by).select_for_update(skip_locked=True)
     if alive:
         expired = expired.exclude(pk__in=alive)
     runs = list(expired.order_by("lease_until")[:limit])
@@ -158,12 +159,12 @@ def _take_over(owner: str, alive: Collection[int], by: datetime, limit: int) -> 
 
 
 def request_cancel(*, tenant_id: int, user_id: UserId, run_id: str, assistant_id: int | None = None) -> list[int]:
-    """Mark a member's running runs with an id as to be cancelled. Return their primary keys.
+    """Mark a member's running or queued runs with an id as to be cancelled. Return their primary keys.
 
     Args:
         assistant_id: only runs with this assistant; None for any.
     """
-    running = Run.objects.filter(tenant_id=tenant_id, user_id=user_id, run_id=run_id, status=Run.Status.RUNNING)
+    running = Run.objects.filter(IS_ACTIVE, tenant_id=tenant_id, user_id=user_id, run_id=run_id)
     if assistant_id is not None:
         running = running.filter(assistant_id=assistant_id)
     pks = list(running.values_list("pk", flat=True))
@@ -178,10 +179,10 @@ def mark_for_cancel(runs: QuerySet[Run]) -> None:
 
 
 def held_run(key: RunKey) -> QuerySet[Run]:
-    """Return the queryset of a run, empty unless `key.owner` holds it. All writes to a running run use it."""
+    """Return the queryset of a run, empty unless `key.owner` holds it. All writes to an active run use it."""
     return held_by(pk=key.pk, tenant_id=key.tenant_id, owner=key.owner)
 
 
 def held_by(*, pk: int, tenant_id: int, owner: str) -> QuerySet[Run]:
-    """Return the queryset of a run, empty unless it is running and `owner` holds it."""
-    return Run.objects.filter(pk=pk, tenant_id=tenant_id, status=Run.Status.RUNNING, lease_owner=owner)
+    """Return the queryset of a run, empty unless it has not ended and `owner` holds it."""
+    return Run.objects.filter(IS_ACTIVE, pk=pk, tenant_id=tenant_id, lease_owner=owner)

@@ -8,25 +8,24 @@ import itertools
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
 from assistant.services import metrics
-from assistant.services.connections.connection_limits import (
-    ConnectionLimiter,
-    LocalConnectionLimiter,
-    RedisConnectionLimiter,
-)
+from assistant.services.connections.connection_limits import configured_limiter
 from assistant.services.connections.shutdown import stop_with_daphne
 from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.configured import configured_log
 from assistant.services.limits.quota_ledger import record_quota_reached
+from assistant.services.limits.run_queue import Place, RunQueue
 from assistant.services.loop_watch import LoopWatch
 from assistant.services.mcp_servers.calls import session_pool
 from assistant.services.run_key import RunKey
@@ -34,32 +33,32 @@ from assistant.services.runs.approval_expiry import expire_approvals
 from assistant.services.runs.cancelling import cancel_runs_without_access
 from assistant.services.runs.checkpoints import CheckpointWriter
 from assistant.services.runs.leases import release_run, renew_leases, request_cancel
-from assistant.services.runs.log_end_repair import append_missing_end_before_run
-from assistant.services.runs.opening import OpenedRun, RunSetup, open_run
+from assistant.services.runs.log_end_repair import prepare_log
+from assistant.services.runs.opening import open_run
 from assistant.services.runs.plan_builder import plan_of
 from assistant.services.runs.recovery import recover_dead_runs
 from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_setup import OpenedRun, RunSetup
 from assistant.services.runs.run_task import RunTask
 from assistant.services.runs.stateless import open_stateless_run
 from assistant.services.runs.stateless_input import StatelessInput
-from assistant.services.runs.warm_up import warm_up
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.quotas import QuotaReached
 from assistant.services.tenancy.row_scope import set_all_tenants, set_tenants
+from assistant.services.warm_up import warm_up
 from assistant.services.webhooks.sender import WebhookSender
 from assistant.toolkit.context import UserId
 from assistant.toolkit.per_loop import PerLoop
 
 logger = logging.getLogger(__name__)
 
+Opener = Callable[..., OpenedRun]
 # How often leases are renewed. They last three times as long, so a run survives two missed renewals.
 HOUSEKEEPING_SECONDS = 5.0
 # Dead runs are looked for more often than that: the process that recovers one may die too.
 RECOVERIES_PER_RENEWAL = 2
 # How often expired approvals are marked. Answering one checks its age anyway.
 APPROVAL_EXPIRY_SECONDS = 60.0
-# The time to prepare the event log for a run, including its retries.
-START_TIMEOUT_SECONDS = 60.0
 # How long a process that is shutting down waits for its runs.
 DRAIN_SECONDS = 10.0
 
@@ -79,9 +78,8 @@ class Runs:
         self._checkpoints = CheckpointWriter()
         self._webhook_sender = WebhookSender()
         self._loop_watch = LoopWatch()
-        self.connection_limiter: ConnectionLimiter = (
-            RedisConnectionLimiter(settings.REDIS_URL) if settings.REDIS_URL else LocalConnectionLimiter()
-        )
+        self.connection_limiter = configured_limiter()
+        self._queue = RunQueue(self.owner, self.log.publish_control)
 
     async def start(self) -> None:
         """Start the background tasks; later calls do nothing."""
@@ -91,6 +89,7 @@ class Runs:
                 self._run_housekeeping(), name="runs-housekeeping", context=contextvars.Context()
             )
             self._loop_watch.start()
+            self._queue.start()
             self._warm_up = asyncio.create_task(asyncio.to_thread(warm_up), name="warm-up")
             stop_with_daphne(self.stop)
             if settings.WEBHOOKS_FROM_SERVER:
@@ -110,70 +109,70 @@ class Runs:
 
         If the caller is cancelled meanwhile, the run is still started, because it may be stored already.
         """
-        return await self._start(
-            member,
-            partial(
-                open_run,
-                member=member,
-                assistant_slug=assistant_slug,
-                given=given,
-                owner=self.owner,
-                decided_by=decided_by,
-                is_counted=is_counted,
-            ),
-        )
+        opener = partial(open_run, given=given, decided_by=decided_by, is_counted=is_counted)
+        return await self._start(member, assistant_slug, opener, given)
 
     async def open_stateless(self, *, member: Member, assistant_slug: str, given: StatelessInput) -> OpenedRun:
         """Open and start a run as `open_stateless_run` does. Raises `Refused`."""
-        return await self._start(
-            member,
-            partial(open_stateless_run, member=member, assistant_slug=assistant_slug, given=given, owner=self.owner),
-        )
+        return await self._start(member, assistant_slug, partial(open_stateless_run, given=given), given)
 
-    async def _start(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
-        return await asyncio.shield(asyncio.create_task(self._open(member, opener), name="open-run"))
+    async def _start(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
+        return await asyncio.shield(asyncio.create_task(self._open(member, slug, opener, given), name="open-run"))
 
-    async def _open(self, member: Member, opener: Callable[[], OpenedRun]) -> OpenedRun:
+    async def _open(self, member: Member, slug: str, opener: Opener, given: RunInput | StatelessInput) -> OpenedRun:
         await self.start()
         set_tenants(member.tenant_id)
-        try:
-            opened = await in_database(opener)
-        except QuotaReached as reached:
-            await in_database(record_quota_reached, tenant_id=member.tenant_id, user_id=member.user_id, reached=reached)
-            raise
-        if opened.setup is not None:
+        with ExitStack() as held:
+            place = self._queue.enter(member, is_known=self.works_on(str(given.thread_id), given.run_id))
+            held.callback(self._queue.leave, place)
             try:
-                run = await self._create_task(opened.key, opened.setup, member)
-            except Exception:
-                # The stored run would keep its thread busy until its lease expires.
-                await in_database(release_run, key=opened.key)
+                opened = await in_database(
+                    opener, member=member, assistant_slug=slug, owner=self.owner, must_wait=place.must_wait
+                )
+            except QuotaReached as reached:
+                whose = {"tenant_id": member.tenant_id, "user_id": member.user_id}
+                await in_database(record_quota_reached, **whose, reached=reached)
                 raise
-            self._tasks[opened.key.pk] = run
-            task = run.start()
-            self._work.add(task)
-            task.add_done_callback(lambda done: self._on_done(run, done))
+            if opened.setup is not None:
+                try:
+                    await self._begin(opened.key, opened.setup, place)
+                except Exception:
+                    # The stored run would keep its thread busy until its lease expires.
+                    await in_database(release_run, key=opened.key)
+                    raise
+                held.pop_all()
         return opened
 
-    async def _create_task(self, key: RunKey, setup: RunSetup, member: Member) -> RunTask:
+    async def _begin(self, key: RunKey, setup: RunSetup, place: Place) -> None:
         self._starting.add(key.pk)
+        self._queue.update_limits(place, setup.quotas)
         try:
-            async with asyncio.timeout(START_TIMEOUT_SECONDS):
-                thread_log = await self.log.start_run(key.thread, key.number)
-                await append_missing_end_before_run(key=key, log=self.log, thread_log=thread_log)
-            return RunTask(
+            await prepare_log(key=key, log=self.log)
+            if setup.queued is not None:
+                self._queue.add(place, setup.queued)
+                self._in_background(self._queue.announce_queued(key.tenant_id), f"queued-{key.pk}")
+            run = self._tasks[key.pk] = RunTask(
                 key,
-                plan_of(key=key, setup=setup, member=member),
+                partial(plan_of, key=key, setup=setup, member=place.member),
                 self.log,
                 self._checkpoints,
                 position=setup.position,
                 has_webhooks=setup.has_webhooks,
                 is_stateless=setup.is_stateless,
+                place=place if setup.queued is not None else None,
             )
         finally:
             self._starting.discard(key.pk)
+        task = run.start()
+        self._work.add(task)
+        task.add_done_callback(lambda done: self._on_done(run, place, done))
+
+    def works_on(self, thread: str, run_id: str | None = None) -> bool:
+        """Whether a run of a thread, or the one with this id, runs or is queued in this process."""
+        return any(run.key.thread == thread and run_id in (None, run.key.run_id) for run in self._tasks.values())
 
     async def cancel(self, *, member: Member, run_id: str) -> bool:
-        """Cancel a member's running run, in whichever process it runs. Return whether there is one."""
+        """Cancel a member's running or queued run, in whichever process it runs. Return whether there is one."""
         pks = await in_database(
             request_cancel,
             tenant_id=member.tenant_id,
@@ -196,21 +195,28 @@ class Runs:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        self._queue.stop()
         self._loop_watch.stop()
         await self._webhook_sender.stop()
         await session_pool().close()
         await self.connection_limiter.close()
         await self.log.close()
 
-    def _on_done(self, run: RunTask, task: asyncio.Task[None]) -> None:
+    def _on_done(self, run: RunTask, place: Place, task: asyncio.Task[None]) -> None:
         self._tasks.pop(run.key.pk, None)
         self._work.discard(task)
+        self._queue.leave(place)
+        if self._queue.is_awaited(run.key.tenant_id):
+            self._in_background(self._queue.announce_freed(run.key.tenant_id), f"freed-{run.key.pk}")
         if not task.cancelled() and task.exception() is not None:
             logger.error("The task of run %s failed", run.key.run_id, exc_info=task.exception())
         elif run.is_finished:
-            summary = asyncio.create_task(run.summarise(), name=f"summary-{run.key.pk}")
-            self._work.add(summary)
-            summary.add_done_callback(self._work.discard)
+            self._in_background(run.summarise(), f"summary-{run.key.pk}")
+
+    def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
 
     def _own_runs(self) -> list[int]:
         return [*self._tasks, *self._starting]
@@ -223,6 +229,8 @@ class Runs:
         verb, _, argument = message.partition(" ")
         if verb == "cancel" and argument.isdigit():
             self._cancel_here(int(argument))
+        else:
+            self._queue.on_message(verb, argument)
 
     async def _run_housekeeping(self) -> None:
         # For all tenants: this is the deployment's own work.
@@ -244,6 +252,8 @@ class Runs:
                 if time.monotonic() >= next_expiry_at:
                     await in_database(expire_approvals)
                     next_expiry_at = time.monotonic() + APPROVAL_EXPIRY_SECONDS
+                # A message that another process's run has ended may be lost.
+                self._queue.wake()
                 if is_due:
                     await self.connection_limiter.renew()
             except (DatabaseError, OSError):
@@ -274,7 +284,12 @@ def _log_size(index: int) -> int:
 metrics.watch(
     "assistant_running_runs",
     "Runs in progress in this process.",
-    lambda: sum(len(runs._tasks) for runs in _runs.values()),
+    lambda: sum(len(runs._tasks) - len(runs._queue) for runs in _runs.values()),
+)
+metrics.watch(
+    "assistant_queued_runs",
+    "Runs that wait for their turn in this process.",
+    lambda: sum(len(runs._queue) for runs in _runs.values()),
 )
 metrics.watch("assistant_event_log_threads", "Threads whose events are held in memory.", lambda: _log_size(0))
 metrics.watch("assistant_event_log_bytes", "Bytes of the events held in memory.", lambda: _log_size(1))

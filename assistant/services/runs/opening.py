@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.history_window import estimate, estimate_tokens
 from assistant.core.values.limits import Allowance
 from assistant.core.values.messages import Message, Usage
-from assistant.core.values.settings import AssistantSettings
 from assistant.models import Assistant, Conversation, Run
 from assistant.services.assistants.configuration import prompt_of, settings_of
 from assistant.services.assistants.provider_choice import ProviderChoice, choose_provider
@@ -22,73 +21,22 @@ from assistant.services.db.fast_paths.prepared_writes import PreparedInsert
 from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
-from assistant.services.run_key import RunKey, key_of
+from assistant.services.limits.runs_at_once import exceeds_limits, key_of_run, limits_of, queued_run
+from assistant.services.run_key import key_of
 from assistant.services.runs.leases import LEASE
 from assistant.services.runs.new_input import check_edits, extract_new_input
 from assistant.services.runs.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.run_input import RunInput
+from assistant.services.runs.run_setup import OpenedRun, RunSetup
 from assistant.services.tenancy.members import KeyLimits, Member
-from assistant.services.tenancy.quotas import Quotas, quotas_of
-from assistant.services.toolpolicy.policy import EffectiveTool, effective_tools
-from assistant.toolkit import Tool
+from assistant.services.tenancy.quotas import quotas_of
+from assistant.services.toolpolicy.policy import effective_tools
 from assistant.toolkit.context import UserId
 
 TITLE_LENGTH = 80
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
 _RUNS, _CONVERSATIONS = PreparedInsert(Run), PreparedInsert(Conversation)
-
-
-@dataclass(frozen=True, slots=True)
-class RunSetup:
-    """What a new run's plan is built from.
-
-    Attributes:
-        settings: the assistant's, as changed by the request.
-        decisions: by call id, on the calls that wait for approval.
-        has_delegates: whether the assistant may call others as tools.
-        summary: of the older part of the conversation, "" if there is none.
-        summary_sources: where untrusted text in that part came from.
-        position: the position in the conversation of the first message that the run adds.
-        has_webhooks: whether the tenant has active webhooks.
-        quotas: of the tenant and the member.
-        allowances: what the quotas leave to this run.
-        is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
-        allowed_tools: the names of the only tools that the caller wants used; None for all.
-    """
-
-    assistant_slug: str
-    system_prompt: str
-    history: tuple[Message, ...]
-    provider: ProviderChoice
-    settings: AssistantSettings
-    tools: tuple[EffectiveTool, ...]
-    client_tools: tuple[Tool, ...]
-    decisions: Mapping[str, Decision]
-    has_delegates: bool
-    summary: str
-    summary_sources: Sequence[str]
-    position: int
-    has_webhooks: bool
-    quotas: Quotas
-    allowances: tuple[Allowance, ...] = ()
-    is_stateless: bool = False
-    tool_choice: str | None = None
-    response_format: Mapping[str, Any] | None = None
-    allowed_tools: frozenset[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedRun:
-    """The result of opening a run. `setup` is None for an existing run with the same id.
-
-    Attributes:
-        is_fresh: whether the existing run has no event yet, as far as the database knows.
-    """
-
-    key: RunKey
-    setup: RunSetup | None = None
-    is_fresh: bool = False
 
 
 def open_run(
@@ -99,6 +47,7 @@ def open_run(
     owner: str,
     decided_by: UserId | None = None,
     is_counted: bool = False,
+    must_wait: bool = False,
 ) -> OpenedRun:
     """Open a run of a member, or find the existing run with the same id.
 
@@ -108,18 +57,22 @@ def open_run(
         decided_by: the operator who answers approvals on the member's behalf; None for the member.
         is_counted: whether the run counts towards the request limits of the member's API key. Requests over HTTP have
             been counted before.
+        must_wait: the process has as many runs as it may, so that the run is queued.
 
     Raises:
         Refused: `thread_not_found`, `thread_busy`, or `invalid_input` if there is nothing new to answer; or
-            `quota_exceeded`, as `QuotaReached` or `TooManyRequests`.
+            `quota_exceeded`, as `QuotaReached` or `TooManyRequests`; or `limit_reached`, as `TooManyRuns`.
     """
+    opening = partial(
+        _open, member, assistant_slug, given, owner=owner, decided_by=decided_by or member.user_id, must_wait=must_wait
+    )
     if is_counted:
         try:
-            return _open(member, assistant_slug, given, owner, decided_by, is_counted=True)
+            return opening(is_counted=True)
         except _KeyIsLimited as limited:
             # In a transaction of its own, so that it is counted even if the run is refused.
             count_run(member=member, limits=limited.limits)
-    return _open(member, assistant_slug, given, owner, decided_by)
+    return opening()
 
 
 class _KeyIsLimited(Exception):
@@ -134,14 +87,13 @@ def _open(
     member: Member,
     assistant_slug: str,
     given: RunInput,
-    owner: str,
-    decided_by: UserId | None,
     *,
     is_counted: bool = False,
+    **how: Any,
 ) -> OpenedRun:
     for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
-            return _open_once(member, assistant_slug, given, owner, decided_by or member.user_id, is_counted=is_counted)
+            return _open_once(member, assistant_slug, given, is_counted=is_counted, **how)
         except IntegrityError as exc:
             own = Conversation.objects.visible_to(tenant_id=member.tenant_id, user_id=member.user_id)
             if not own.filter(pk=given.thread_id, assistant__slug=assistant_slug).exists():
@@ -155,7 +107,14 @@ def _open(
 
 @transaction.atomic
 def _open_once(
-    member: Member, assistant_slug: str, given: RunInput, owner: str, decided_by: UserId, *, is_counted: bool
+    member: Member,
+    assistant_slug: str,
+    given: RunInput,
+    *,
+    owner: str,
+    decided_by: UserId,
+    must_wait: bool,
+    is_counted: bool,
 ) -> OpenedRun:
     message_id = given.message.id if given.message else ""
     state = read_opening_state(member, assistant_slug, given.thread_id, run_id=given.run_id, message_id=message_id)
@@ -178,6 +137,7 @@ def _open_once(
         conversation=conversation,
         run_id=given.run_id,
         owner=owner,
+        must_wait=must_wait,
         history=(*history, *new_rows),
         new=new_rows,
         # Answers to approvals and client-side calls are not messages of the user.
@@ -199,6 +159,7 @@ def begin_run(
     conversation: Conversation,
     run_id: str,
     owner: str,
+    must_wait: bool,
     history: tuple[Message, ...],
     new: Sequence[Message],
     messages: int,
@@ -208,15 +169,20 @@ def begin_run(
 
     Args:
         state: from `read_opening_state`.
+        must_wait: as for `open_run`.
         history: the messages of the conversation, the `new` ones last.
         messages: what the run counts towards quotas of messages, 1 or 0.
         allowed_tools: the names of the only tools to offer; None for all.
 
     Raises:
         QuotaReached: the tenant or the member has used up a quota.
+        TooManyRuns: they have as many runs at once as they may, and as many are queued.
     """
     assistant = state.assistant
-    choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant)
+    choice, quotas = choose_provider(assistant), quotas_of(assistant.tenant, is_end_user=member.is_end_user)
+    is_queued = (
+        exceeds_limits(member=member, limits=limits_of(quotas, state.key_runs), active=state.active) or must_wait
+    )
     expected = Estimate(messages, 0, 0)
     allowances: tuple[Allowance, ...] = ()
     if quotas.counted:
@@ -228,8 +194,10 @@ def begin_run(
             conversation=conversation,
             user_id=member.user_id,
             assistant=assistant,
+            api_key_id=key_of_run(member),
             run_id=run_id,
             number=conversation.run_count + 1,
+            status=Run.Status.QUEUED if is_queued else Run.Status.RUNNING,
             prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
             provider_name=choice.name,
             model=choice.model,
@@ -265,6 +233,7 @@ def begin_run(
         has_webhooks=state.has_webhooks,
         quotas=quotas,
         allowances=allowances,
+        queued=queued_run(member, run.pk, state.key_runs) if is_queued else None,
         allowed_tools=allowed_tools,
     )
 

@@ -6,11 +6,13 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Exists, FilteredRelation, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, FilteredRelation, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
 
 from assistant.models import ApiKey, Assistant, Conversation, Message, Run, Webhook
+from assistant.models.runs import IS_ACTIVE
 from assistant.services.assistants.configuration import with_prompt
 from assistant.services.db.fast_paths.prepared_queries import PreparedQuery, UserKey
+from assistant.services.limits.runs_at_once import RunCounts, active_runs, key_of_run
 from assistant.services.tenancy.members import KeyLimits, Member, superuser_subquery
 from assistant.services.toolpolicy.policy import MemberSwitches
 from assistant.services.toolpolicy.switch_query import COLUMNS, read_switches, switch_columns
@@ -26,16 +28,20 @@ class OpeningState:
     Attributes:
         switches: the member's rights and the switches of tools.
         has_webhooks: whether the tenant has active webhooks.
+        active: how many runs are running or queued; nothing prevents others from being opened meanwhile.
+        key_runs: how many runs the member's API key may have at once; None without a limit.
         key_limits: the current limits of the member's API key; None without limits.
         conversation: None if the member has no such conversation with this assistant.
         same_run: the primary key of the conversation's run with the new run's id.
-        is_busy: whether a run of the conversation is running.
+        is_busy: whether a run of the conversation is running or queued.
         has_message: whether the new message is stored already.
     """
 
     assistant: Assistant
     switches: MemberSwitches
     has_webhooks: bool
+    active: RunCounts
+    key_runs: int | None = None
     key_limits: KeyLimits | None = None
     conversation: Conversation | None = None
     same_run: int | None = None
@@ -58,15 +64,21 @@ def read_opening_state(
         thread_id=thread_id,
         run_id=run_id,
         message_id=message_id,
-        # End users' tokens do not count towards the limits of the key that created them.
-        key_id=0 if member.key_id is None or member.assistant_id is not None else member.key_id,
+        key_id=key_of_run(member) or 0,
     )
     if row is None or row.is_superuser is None:
         return None
     stored = read_switches(*(getattr(row, name) for name in COLUMNS))
     switches = MemberSwitches(row.is_superuser, stored, row.tenant.after_untrusted)
     limits = KeyLimits(row.key_per_minute, row.key_per_day)
-    state = OpeningState(row, switches, row.has_webhooks, None if limits == NO_LIMITS else limits)
+    state = OpeningState(
+        row,
+        switches,
+        row.has_webhooks,
+        RunCounts(row.active_of_tenant, row.active_of_member, row.active_of_key),
+        row.key_runs,
+        None if limits == NO_LIMITS else limits,
+    )
     conversation = getattr(row, "thread", None)  # not set if there is none
     if conversation is None:
         return state
@@ -89,6 +101,7 @@ def _state_query(
         conversations__is_stateless=False,
     )
     runs = Run.objects.filter(tenant_id=tenant_id, conversation=thread_id)
+    active = active_runs(tenant_id=tenant_id)
     key = ApiKey.objects.filter(pk=key_id, tenant_id=tenant_id)
     messages = Message.objects.filter(conversation=thread_id, conversation__tenant_id=tenant_id)
     assistants = Assistant.objects.filter(tenant_id=tenant_id, slug=slug, is_active=True, tenant__is_active=True)
@@ -98,17 +111,27 @@ def _state_query(
             thread=FilteredRelation("conversations", condition=own),
             is_superuser=superuser_subquery(tenant_id=tenant_id, user_id=user_id),
             same_run=Subquery(runs.filter(run_id=run_id).values("pk")[:1]),
-            is_busy=Exists(runs.filter(status=Run.Status.RUNNING)),
+            is_busy=Exists(runs.filter(IS_ACTIVE)),
             has_message=Exists(messages.filter(message_id=message_id)),
             has_webhooks=Exists(Webhook.objects.filter(tenant_id=tenant_id, is_active=True)),
             key_per_minute=Subquery(key.values("requests_per_minute")),
             key_per_day=Subquery(key.values("requests_per_day")),
+            key_runs=Subquery(key.values("runs_at_once")),
+            active_of_tenant=_count(active),
+            active_of_member=_count(active.filter(user_id=user_id)),
+            active_of_key=_count(active.filter(api_key_id=key_id)),
             **switch_columns(tenant_id=tenant_id, assistant=OuterRef("pk")),
         )
         # mypy: "thread" is an annotation, not a field of the model.
         .select_related("provider", "tenant", "tenant__limits", "tenant__default_provider", "thread")  # type: ignore[misc]
         .order_by()
     )
+
+
+def _count(runs: QuerySet[Run]) -> Subquery:
+    # Not Django's `Count`, which groups the rows, and finds no number where there is none.
+    counted = runs.order_by().annotate(count=Func(F("pk"), function="COUNT", output_field=IntegerField()))
+    return Subquery(counted.values("count"))
 
 
 _OPENING_STATE = PreparedQuery(

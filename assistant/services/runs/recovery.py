@@ -12,10 +12,10 @@ from assistant.services.db.threads import in_database
 from assistant.services.errors import OUTAGE_ERRORS
 from assistant.services.eventlog.frames import FrameEncoder, decode_event
 from assistant.services.eventlog.log import Entry, EventLog, Fenced, Position
-from assistant.services.runs.closing import close_run
+from assistant.services.runs.closing import close_run, ending_of
 from assistant.services.runs.leases import DeadRun, LostRun, take_over_dead_runs
 from assistant.services.runs.recovered_calls import audited_calls, reconcile
-from assistant.services.runs.run_task import INTERRUPTED, ending_of
+from assistant.services.runs.run_task import INTERRUPTED
 from assistant.services.toolcalls.run_journal import record_delegations
 
 logger = logging.getLogger(__name__)
@@ -52,12 +52,24 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     key = run.key
     thread_log = await log.open_for_recovery(key.thread, key.number)
     transcript = Transcript.from_state(run.partial) if run.partial else Transcript()
-    seq = run.checkpoint_seq
+    audited = await in_database(audited_calls, key=key)
+    for one in audited:
+        # The log's events do not have them.
+        transcript.mark_result(one.call.id, one.sources)
+    seq, end = run.checkpoint_seq, None
     # The log may have events after the checkpoint, which clients have seen.
     for entry in thread_log.read(Position(key.number, seq)):
         if entry.number == key.number and entry.seq == seq + 1:
-            transcript.apply(decode_event(entry.frame))
-            seq = entry.seq
+            event, seq = decode_event(entry.frame), entry.seq
+            if isinstance(event, RunError):
+                end = event
+            else:
+                transcript.apply(event)
+    if end is not None:
+        # Clients have seen its end, when the database could not be written.
+        await _store(run, transcript, end, seq)
+        logger.warning("Run %s of tenant %s is stored after its end", key.run_id, key.tenant_id)
+        return
     # A process may die between opening a run and writing its first event.
     is_started = seq > 0
     if thread_log.last != Position(key.number, seq):
@@ -67,19 +79,23 @@ async def _recover(run: DeadRun, log: EventLog) -> None:
     encoder = FrameEncoder(run_id=key.run_id, thread=key.thread)
     ending = RunError(INTERRUPTED, code="interrupted")
     opening = [] if is_started else [RunStarted(key.thread, key.run_id, PROTOCOL_VERSION)]
-    closing = [*opening, *reconcile(transcript, await in_database(audited_calls, key=key)), ending]
+    closing = [*opening, *reconcile(transcript, audited), ending]
     entries = [Entry(key.number, seq + n, encoder.frame(event, seq + n)) for n, event in enumerate(closing, start=1)]
-    await in_database(
-        close_run,
-        key=key,
-        messages=transcript.messages,
-        usage=transcript.usage,
-        ending=ending_of(ending),
-        last_seq=entries[-1].seq,
-    )
-    await in_database(record_delegations, key=key, asked=transcript.sub_agents.by_call())
+    await _store(run, transcript, ending, entries[-1].seq)
     writer = log.writer(key.thread, lambda: None)
     for entry in entries:
         writer.write(entry)
     await writer.flush()
     logger.warning("Run %s of tenant %s was interrupted by the end of its process", key.run_id, key.tenant_id)
+
+
+async def _store(run: DeadRun, transcript: Transcript, ending: RunError, last_seq: int) -> None:
+    await in_database(
+        close_run,
+        key=run.key,
+        messages=transcript.messages,
+        usage=transcript.usage,
+        ending=ending_of(ending),
+        last_seq=last_seq,
+    )
+    await in_database(record_delegations, key=run.key, asked=transcript.sub_agents.by_call())

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import Any
+from collections.abc import Callable
 
 from django.db import DatabaseError, DataError, InterfaceError
 
@@ -15,35 +15,32 @@ from assistant.core.turn.loop import run_turn
 from assistant.core.turn.plan import Plan
 from assistant.core.values.events import (
     Cancelled,
+    Custom,
     Event,
     ReasoningMessageStart,
     RunError,
     RunFinished,
+    RunStarted,
     TextMessageStart,
     ToolCallStart,
 )
-from assistant.models import Run
 from assistant.services import metrics
 from assistant.services.conversations.summaries import summarise_if_long
 from assistant.services.db.threads import in_database_with_retry
-from assistant.services.errors import log_failure
-from assistant.services.eventlog.frames import FrameEncoder, as_mapping
+from assistant.services.errors import log_failure, storage_problem
+from assistant.services.eventlog.frames import FrameEncoder
 from assistant.services.eventlog.log import Entry, EventLog, Fenced
+from assistant.services.limits.run_queue import Place
+from assistant.services.limits.runs_at_once import TooManyRuns
 from assistant.services.run_key import RunKey
-from assistant.services.runs.checkpoints import CheckpointWriter
-from assistant.services.runs.closing import Ending, close_run
+from assistant.services.runs.checkpoints import CheckpointWriter, checkpoint_pause
+from assistant.services.runs.closing import Ending, close_run, ending_of, report_end
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.toolcalls.tracing import fail, run_span
 from assistant.toolkit.logs import run_log_context
 
 logger = logging.getLogger(__name__)
 
-# How often a growing answer is stored. A process that is killed loses at most the text of this time and of
-# `checkpoints.GATHER_SECONDS`.
-CHECKPOINT_SECONDS = 0.8
-# Each checkpoint writes the whole answer. Where the log survives the end of a process, the interval grows by a second
-# for each 3,000 characters, up to the maximum: text is lost only if the log is lost at the same time.
-CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS = 3_000, 4.0
 
 # Events that begin with a model's first token.
 _FIRST_TOKEN = TextMessageStart | ReasoningMessageStart | ToolCallStart
@@ -55,26 +52,30 @@ class RunTask:
     """The task of one run, which does not depend on any connection.
 
     Args:
+        make_plan: returns the run's plan, whose deadline counts from then on.
         position: the position in the conversation of the first message that the run adds.
         has_webhooks: whether the tenant has webhooks, as for `close_run`.
         is_stateless: whether the caller keeps the history, so that the conversation is not summarised.
+        place: its place in the queue; None if it runs at once.
     """
 
     def __init__(
         self,
         key: RunKey,
-        plan: Plan,
+        make_plan: Callable[[], Plan],
         log: EventLog,
         checkpoints: CheckpointWriter,
         *,
         position: int,
         has_webhooks: bool,
         is_stateless: bool = False,
+        place: Place | None = None,
     ) -> None:
         self.key = key
         self._checkpoints = checkpoints
         self._is_stateless = is_stateless
-        self._plan = plan
+        self._make_plan, self._plan = make_plan, make_plan()
+        self._place = place
         self._position = position
         self._has_webhooks = has_webhooks
         self._transcript = Transcript()
@@ -85,16 +86,15 @@ class RunTask:
         self._log = log
         self._writer = log.writer(key.thread, self._on_log_failure)
         self._task: asyncio.Task[None] | None = None
-        self._is_cancelled = False
-        self._is_lost = False
-        self._is_ending = False
+        self._is_cancelled = self._is_lost = self._is_ending = False
         self._failure = ""
         self._is_storable = True
+        self._is_stored = False
 
     @property
     def is_finished(self) -> bool:
         """Whether the run has ended without an error or cancellation, and is stored."""
-        return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled
+        return isinstance(self._transcript.ending, RunFinished) and not self._is_cancelled and self._is_stored
 
     async def summarise(self) -> None:
         """Summarise the conversation after the run, if it has grown long."""
@@ -166,12 +166,16 @@ class RunTask:
     async def _drive(self) -> None:
         checkpoints = asyncio.create_task(self._store_checkpoints(), name=f"checkpoints-{self.key.pk}")
         try:
+            if self._place is not None:
+                await self._wait_for_turn(self._place)
             async with contextlib.aclosing(run_turn(self._plan, self._transcript, self._emit)) as turn:
                 async for event in turn:
                     if isinstance(event, RunFinished | RunError):
                         await self._end(event, checkpoints)
-                    else:
+                    elif self._place is None or not isinstance(event, RunStarted):
                         self._emit(event)
+        except TooManyRuns as refusal:
+            await self._end(RunError(str(refusal), code=refusal.code), checkpoints)
         except asyncio.CancelledError:
             await self._stop(checkpoints)
         except (LostRun, Fenced):
@@ -180,6 +184,13 @@ class RunTask:
             await self._fail(exc, checkpoints)
         finally:
             checkpoints.cancel()
+
+    async def _wait_for_turn(self, place: Place) -> None:
+        """Write the events of a queued run, and wait until it is started. Raises `TooManyRuns`."""
+        self._emit(RunStarted(self._plan.thread_id, self._plan.run_id, self._plan.protocol_version))
+        self._emit(Custom("run.queued", place.as_value()))
+        await place.wait()
+        self._plan = self._make_plan()
 
     def _emit(self, event: Event) -> None:
         self._seq += 1
@@ -195,10 +206,9 @@ class RunTask:
             self._task.uncancel()
         for event in self._transcript.close("cancelled" if self._is_cancelled else "interrupted"):
             self._emit(event)
-        thread_id, run_id = self.key.thread, self.key.run_id
         usage = self._transcript.token_usage() or None
         ending = (
-            RunFinished(thread_id, run_id, outcome=Cancelled(), usage=usage)
+            RunFinished(self.key.thread, self.key.run_id, outcome=Cancelled(), usage=usage)
             if self._is_cancelled
             else RunError(INTERRUPTED, code="interrupted", usage=usage)
         )
@@ -215,38 +225,40 @@ class RunTask:
             await self._end(RunError(failure.message, code="internal_error"), checkpoints)
 
     async def _end(self, event: RunFinished | RunError, checkpoints: asyncio.Task[None]) -> None:
-        """Store the run, and then write its last event, so that a client that sees it can start the next run."""
+        """Store the run, and then write its last event, so that a client that sees it can start the next run.
+
+        If the database cannot store it, clients get an error as its end. The recovery of runs stores it with that end
+        once its lease has expired and the database can be written again.
+        """
         self._is_ending = True
         self._failure = event.code or "" if isinstance(event, RunError) else ""
         checkpoints.cancel()
         await asyncio.gather(checkpoints, return_exceptions=True)
         await self._flush()
-        ending = ending_of(event)
-        await self._close(ending)
+        try:
+            await self._close(ending_of(event))
+            self._is_stored = True
+        except (DatabaseError, InterfaceError) as exc:
+            if isinstance(exc, DataError) and self._is_storable:
+                raise
+            event = self._unstored(exc)
         self._emit(event)
-        self._report(ending)
+        report_end(
+            plan=self._plan,
+            ending=ending_of(event),
+            events=self._seq,
+            seconds=time.perf_counter() - self._started_at,
+            first_token=self._first_token,
+            usage=self._transcript.usage,
+        )
         await self._flush()
 
-    def _report(self, ending: Ending) -> None:
-        """Record the end in metrics and log."""
-        seconds, used = time.perf_counter() - self._started_at, self._transcript.usage
-        metrics.count_run(
-            tenant=self._plan.context.tenant.slug,
-            outcome=ending.status,
-            code=ending.error_code,
-            provider=self._plan.model.provider,
-            seconds=seconds,
-            first_token=self._first_token,
-            usage=used,
-        )
-        fields = {
-            "outcome": ending.error_code or ending.status,
-            "duration_ms": round(seconds * 1000),
-            "events": self._seq,
-            "input_tokens": sum(spent.input_tokens for spent in used.values()),
-            "output_tokens": sum(spent.output_tokens for spent in used.values()),
-        }
-        logger.info("Run ended: %s", fields["outcome"], extra=fields)
+    def _unstored(self, exc: Exception) -> RunError:
+        failure = log_failure(logger, exc, "Run %s of tenant %s was not stored", self.key.run_id, self.key.tenant_id)
+        metrics.count_unstored_run(storage_problem(exc) or "unreachable")
+        self._writer.keep_events()
+        self._failure = "internal_error"
+        return RunError(failure.message, code="internal_error", usage=self._transcript.token_usage() or None)
 
     async def _close(self, ending: Ending) -> None:
         await in_database_with_retry(
@@ -261,7 +273,7 @@ class RunTask:
         )
 
     async def _store_checkpoints(self) -> None:
-        stored, pause = 0, CHECKPOINT_SECONDS
+        stored, pause = 0, checkpoint_pause(0)
         while True:
             await asyncio.sleep(pause)
             if self._seq == stored:
@@ -278,19 +290,3 @@ class RunTask:
                 return
             except (DatabaseError, InterfaceError):
                 logger.warning("A checkpoint of run %s could not be stored", self.key.run_id, exc_info=True)
-
-
-def checkpoint_pause(characters: int) -> float:
-    """Return the seconds until the next checkpoint of an answer, where the log survives the end of a process."""
-    return min(CHECKPOINT_SECONDS + characters / CHARACTERS_PER_SECOND, MAX_CHECKPOINT_SECONDS)
-
-
-def ending_of(event: RunFinished | RunError) -> Ending:
-    """Return the ending to store for a run's last event."""
-    stored: dict[str, Any] = as_mapping(event)
-    if isinstance(event, RunError):
-        status = Run.Status.INTERRUPTED if event.code == "interrupted" else Run.Status.FAILED
-        return Ending(status, stored, event.code or "", event.message)
-    outcome = stored.get("outcome", {}).get("type", "success")
-    status = {"cancelled": Run.Status.CANCELLED, "interrupt": Run.Status.WAITING}.get(outcome, Run.Status.FINISHED)
-    return Ending(status, stored)

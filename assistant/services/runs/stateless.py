@@ -10,29 +10,33 @@ from django.db import IntegrityError, transaction
 from assistant.models import Conversation, Run
 from assistant.services.errors import Refused
 from assistant.services.run_key import key_of
-from assistant.services.runs.opening import TITLE_LENGTH, OpenedRun, begin_run
+from assistant.services.runs.opening import TITLE_LENGTH, begin_run
 from assistant.services.runs.opening_query import read_opening_state
+from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.runs.stateless_input import StatelessInput
 from assistant.services.tenancy.members import Member
 
 
-def open_stateless_run(*, member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
+def open_stateless_run(
+    *, member: Member, assistant_slug: str, given: StatelessInput, owner: str, must_wait: bool = False
+) -> OpenedRun:
     """Open a run in a conversation of its own, which is in no list and cannot be continued.
 
     If the conversation `given.thread_id` has a run with this id already, that run is returned, as by `open_run`.
 
     Raises:
-        Refused: `thread_not_found` if the tenant has no such assistant; `quota_exceeded`, as `QuotaReached`.
+        Refused: `thread_not_found` if the tenant has no such assistant; `quota_exceeded`, as `QuotaReached`;
+            `limit_reached`, as `TooManyRuns`.
     """
     try:
-        return _open_run(member, assistant_slug, given, owner)
+        return _open_run(member, assistant_slug, given, owner, must_wait)
     except IntegrityError:
         # The same run was opened at the same time, by an earlier request of the caller, and can now be read.
-        return _open_run(member, assistant_slug, given, owner)
+        return _open_run(member, assistant_slug, given, owner, must_wait)
 
 
 @transaction.atomic
-def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner: str) -> OpenedRun:
+def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner: str, must_wait: bool) -> OpenedRun:
     thread_id = given.thread_id or uuid.uuid4()
     if given.thread_id is not None:
         own = Run.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id, conversation=thread_id)
@@ -57,6 +61,7 @@ def _open_run(member: Member, assistant_slug: str, given: StatelessInput, owner:
         conversation=conversation,
         run_id=given.run_id,
         owner=owner,
+        must_wait=must_wait,
         history=given.messages,
         new=new,
         messages=1 if new[-1].role == "user" else 0,

@@ -38,7 +38,7 @@ class ThreadState:
 
     @property
     def is_running(self) -> bool:
-        return self.run.status == Run.Status.RUNNING
+        return self.run.is_active
 
     @property
     def is_at_end(self) -> bool:

@@ -68,6 +68,10 @@ class Member:
         return self.user.id or 0
 
     @property
+    def is_end_user(self) -> bool:
+        return self.role == Membership.Role.END_USER
+
+    @property
     def is_admin(self) -> bool:
         return self.role in {Membership.Role.ADMIN, Membership.Role.OWNER}
 
@@ -89,7 +93,7 @@ def _member(membership: Membership, key: ApiKey | None = None) -> Member:
         key_id=key.pk if key else None,
         limits=_key_limits(key) if key else None,
         extra={"end_user": _end_user_context(membership.user.end_user)} if is_end_user else {},
-        quotas=quotas_of(membership.tenant),
+        quotas=quotas_of(membership.tenant, is_end_user=is_end_user),
     )
 
 
@@ -190,6 +194,7 @@ def create_api_key(
     expires_at: datetime | None = None,
     requests_per_minute: int | None = None,
     requests_per_day: int | None = None,
+    runs_at_once: int | None = None,
 ) -> tuple[ApiKey, str]:
     """Create an API key for a member; return the row and the key, which is not stored.
 
@@ -214,6 +219,7 @@ def create_api_key(
         expires_at=expires_at,
         requests_per_minute=requests_per_minute,
         requests_per_day=requests_per_day,
+        runs_at_once=runs_at_once,
     )
     return row, key
 

@@ -21,28 +21,32 @@ def is_allowed_host(host: str) -> bool:
     return bool(domain) and validate_host(domain, _allowed_hosts())
 
 
-def is_allowed_origin(headers: Mapping[str, str]) -> bool:
-    """Return whether the Origin header is the site itself or in CSRF_TRUSTED_ORIGINS."""
+def is_allowed_origin(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
+    """Return whether the Origin header is the site itself, its scheme included, or in CSRF_TRUSTED_ORIGINS.
+
+    A page that came by http may be anybody's who is on the way: it is not the site that answers by https.
+    """
     origin = headers.get("origin", "")
     if not origin:
         return False
     parts = urlsplit(origin)
     # Servers refuse requests without a Host header, but those made in the process, as by Channels' tests, have none.
     host = headers.get("host", parts.netloc)
-    if parts.netloc == host and is_allowed_host(host):
+    scheme = "https" if is_secure(scope, headers) else "http"
+    if (parts.scheme, parts.netloc) == (scheme, host) and is_allowed_host(host):
         return True
     return any(_matches(parts.scheme, parts.netloc, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS)
 
 
 def is_secure(scope: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-    """Return whether the request came by https, here or at the proxy named by SECURE_PROXY_SSL_HEADER."""
+    """Return whether the request came by https or wss, here or at the proxy named by SECURE_PROXY_SSL_HEADER."""
     trusted = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
     if trusted:
         name, wanted = trusted
         given = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower())
         if given is not None:
             return bool(given.split(",", 1)[0].strip() == wanted)
-    return bool(scope.get("scheme") == "https")
+    return scope.get("scheme") in {"https", "wss"}
 
 
 def _allowed_hosts() -> list[str]:

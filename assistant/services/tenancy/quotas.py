@@ -32,30 +32,47 @@ class Quotas:
 NO_QUOTAS = Quotas(Quota("tenant"), Quota("member"))
 
 
-def quotas_of(tenant: Tenant) -> Quotas:
-    """Return the limits of a tenant that was loaded with its `limits`: its own, else the deployment's."""
+def quotas_of(tenant: Tenant, *, is_end_user: bool = False) -> Quotas:
+    """Return the limits of a tenant that was loaded with its `limits`: its own, else the deployment's.
+
+    `is_end_user`: those of each member are those of an end user.
+    """
     own: TenantLimits | None = getattr(tenant, "limits", None)
-    of_tenants, of_members = settings.TENANT_LIMITS, settings.MEMBER_LIMITS
+    defaults = settings.TENANT_LIMITS, settings.MEMBER_LIMITS, settings.END_USER_LIMITS
     if own is not None:
-        return Quotas(_quota("tenant", own, of_tenants), _quota("member", own, of_members))
-    cached = _deployment_quotas.get("quotas")
+        return _quotas(own, defaults, is_end_user=is_end_user)
+    cached = _deployment_quotas.get(is_end_user)
     # Cached for the same settings, because every turn asks.
-    if cached is None or cached[0] is not of_tenants or cached[1] is not of_members:
-        cached = of_tenants, of_members, Quotas(_quota("tenant", None, of_tenants), _quota("member", None, of_members))
-        _deployment_quotas["quotas"] = cached
-    return cached[2]
+    if cached is None or any(old is not new for old, new in zip(cached[0], defaults, strict=True)):
+        cached = _deployment_quotas[is_end_user] = defaults, _quotas(None, defaults, is_end_user=is_end_user)
+    return cached[1]
 
 
-_deployment_quotas: dict[str, tuple[Mapping[str, float], Mapping[str, float], Quotas]] = {}
+_deployment_quotas: dict[bool, tuple[tuple[Mapping[str, float], ...], Quotas]] = {}
 
 
-def _quota(scope: Scope, own: TenantLimits | None, defaults: Mapping[str, float]) -> Quota:
-    limits = {}
-    for name in NAMES:
-        number = getattr(own, f"{scope}_{name}", None)
-        number = defaults.get(name, 0) if number is None else number
-        limits[name] = int(number * MILLIONTHS) if name.startswith("cost") else int(number)
-    return Quota(scope, **limits)
+def _quotas(own: TenantLimits | None, defaults: tuple[Mapping[str, float], ...], *, is_end_user: bool) -> Quotas:
+    of_tenants, of_members, of_end_users = defaults
+    member = _limits("member", own, of_members)
+    if is_end_user:
+        # Without limits of their own, end users have the deployment's or those of members, whichever are lower.
+        lower = {
+            name: min((limit for limit in (of_end_users.get(name, 0), member[name]) if limit), default=0)
+            for name in NAMES
+        }
+        member = _limits("end_user", own, lower)
+    return Quotas(_quota("tenant", _limits("tenant", own, of_tenants)), _quota("member", member))
+
+
+def _limits(prefix: str, own: TenantLimits | None, defaults: Mapping[str, float]) -> dict[str, float]:
+    """Return each limit as the tenant's columns with this prefix have it, else its default."""
+    columns = {name: getattr(own, f"{prefix}_{name}", None) for name in NAMES}
+    return {name: defaults.get(name, 0) if number is None else number for name, number in columns.items()}
+
+
+def _quota(scope: Scope, limits: Mapping[str, float]) -> Quota:
+    numbers = {name: limit * MILLIONTHS if name.startswith("cost") else limit for name, limit in limits.items()}
+    return Quota(scope, **{name: int(number) for name, number in numbers.items()})
 
 
 class QuotaReached(Refused):

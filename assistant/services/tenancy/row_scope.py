@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+
+from assistant.services.db.shares import tenants as _tenants
 
 NO_TENANTS = ""
 ALL_TENANTS = "*"
-_tenants: ContextVar[str] = ContextVar("visible_tenants", default=NO_TENANTS)
 
 
 def visible_tenants() -> str:

@@ -84,7 +84,7 @@ def _has_time_for(context: ToolContext, delay: float) -> bool:
 
 async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult:
     try:
-        with use_context(context):
+        with use_context(context, tool.name):
             if tool.is_async:
                 return await _on_loop(tool, function())
             result = await in_thread(lambda: _in_thread(tool, function, context), atomic=tool.atomic)
@@ -98,7 +98,7 @@ async def _once(tool: CallSettings, function: Callable[[], Any], context: ToolCo
 
 def _in_thread(tool: CallSettings, function: Callable[[], Any], context: ToolContext) -> ToolResult | _Pending:
     # Entered again: the thread can go on running after the caller has left its own `use_context`.
-    with use_context(context):
+    with use_context(context, tool.name):
         value = function()
         if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
             return _Pending(value)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from assistant.toolkit.per_loop import PerLoop
+from assistant.toolkit.processes.child import ChildFailed, ChildLimits, run_in_child
 from assistant.toolkit.schema.bounds import JsonSchema
 from assistant.toolkit.schema.check import TooCostly, checker_of
 from assistant.toolkit.schema.json_size import size_within
@@ -21,9 +19,10 @@ MAX_PROCESSES = 2
 # Larger values are rejected unchecked.
 MAX_VALUES = 300_000
 MAX_CHARACTERS = 4 * 1024**2
+# Of one check's process, in bytes.
+MAX_MEMORY = 1024**3
+MAX_OUTPUT = 100
 _WORKER = Path(__file__).with_name("worker.py")
-# Environment variables for the child; others can contain secrets.
-_PASSED_VARIABLES = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
 _slots = PerLoop(lambda: asyncio.Semaphore(MAX_PROCESSES))
 
@@ -44,29 +43,10 @@ async def fits(value: Any, schema: JsonSchema) -> bool:
 
 
 async def fits_in_process(value: Any, prepared: JsonSchema, seconds: float) -> bool:
-    """Check a value in a child process, which is killed after `seconds`; false if it was."""
+    """Check a value in a child process, which is killed after `seconds`; false if it was, or if it failed."""
+    task = json.dumps({"schema": prepared, "value": value}).encode()
     try:
         async with asyncio.timeout(seconds), _slots.get():
-            return await _ask(json.dumps({"schema": prepared, "value": value}).encode())
-    except TimeoutError:
+            return await run_in_child(_WORKER, task, ChildLimits(seconds, MAX_MEMORY, MAX_OUTPUT)) == b"fits"
+    except (TimeoutError, ChildFailed):
         return False
-
-
-async def _ask(task: bytes) -> bool:
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        str(_WORKER),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
-    )
-    try:
-        output, _ = await child.communicate(task)
-    finally:
-        if child.returncode is None:
-            with suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
-    return output == b"fits"

@@ -1,15 +1,19 @@
-"""Connections to the database: those of database threads last, those of requests end with them."""
+"""Database threads: tenants take turns; their connections last, and those of requests end with them."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
 import pytest
 from django.db import connection
 
-from assistant.services.db.threads import in_database
+from assistant.services.db.shares import in_share, share
+from assistant.services.db.threads import FairThreads, in_database
+from assistant.services.tenancy.row_scope import tenant_scope
 from tests.base import Cast
 from tests.live import Server
 from tests.websocket.test_websocket import in_db
@@ -52,3 +56,38 @@ async def test_database_threads_keep_their_connections() -> None:
     # SQLite has one thread, PostgreSQL four: at least one call uses a thread again.
     seen = [await in_database(raw_connection) for _ in range(9)]
     assert len({id(one) for one in seen}) <= 4
+
+
+def test_many_calls_of_one_tenant_delay_another_by_one_call() -> None:
+    threads, free, done = FairThreads(1, name="test", initializer=lambda: None), threading.Event(), list[str]()
+
+    def call(name: str) -> Callable[[], None]:
+        return lambda: done.append(name)
+
+    held = threads.submit("flood", free.wait)
+    floods = [threads.submit("flood", call("flood")) for _ in range(50)]
+    neighbours = [threads.submit("neighbour", call("neighbour")) for _ in range(2)]
+    free.set()
+    for future in (held, *floods, *neighbours):
+        future.result(timeout=20)
+    assert done[:4] == ["flood", "neighbour", "flood", "neighbour"]
+    assert threads.backlog() == 0
+
+
+def test_a_call_that_was_given_up_is_not_made_and_a_failure_is_raised() -> None:
+    threads, free, done = FairThreads(1, name="test", initializer=lambda: None), threading.Event(), list[str]()
+    held = threads.submit("a", free.wait)
+    given_up, failing = threads.submit("a", lambda: done.append("made")), threads.submit("a", lambda: 1 // 0)
+    assert given_up.cancel()
+    free.set()
+    with pytest.raises(ZeroDivisionError):
+        failing.result(timeout=20)
+    assert (held.result(), done) == (True, [])
+
+
+def test_the_share_is_the_tenants_unless_it_is_named() -> None:
+    with tenant_scope(7):
+        assert share() == "7"
+        with in_share("acme"):
+            assert share() == "acme"
+        assert share() == "7"

@@ -8,8 +8,9 @@ from django.core.files.base import ContentFile
 from assistant.library.knowledge import search_docs
 from assistant.models import Tenant
 from assistant.models.knowledge import Document, Passage
-from assistant.services.knowledge import documents
-from assistant.services.knowledge.documents import DocumentError, add_document, store_document
+from assistant.services.knowledge import files
+from assistant.services.knowledge.documents import add_document, store_document
+from assistant.services.knowledge.files import DocumentError
 from assistant.services.knowledge.passages import MAX_PASSAGE_CHARACTERS, split
 from assistant.toolkit import ToolContext
 from tests.base import Cast
@@ -45,8 +46,8 @@ def test_the_kind_of_a_text_file_follows_its_name(acme: Tenant, name: str, kind:
         ("a.docx", b"PK\x03\x04", "Only PDF"),
         ("a.txt", "Grüße".encode("latin-1"), "The file is not UTF-8 text"),
         ("a.txt", b" \n ", "The document has no text"),
-        ("a.txt", b"x" * (documents.MAX_CHARACTERS + 1), "longer than 2,000,000 characters"),
-        ("a.txt", b"x" * (documents.MAX_FILE_BYTES + 1), "larger than 20 MB"),
+        ("a.txt", b"x" * (files.MAX_CHARACTERS + 1), "longer than 2,000,000 characters"),
+        ("a.txt", b"x" * (files.MAX_FILE_BYTES + 1), "larger than 20 MB"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(
@@ -102,3 +103,25 @@ def test_a_text_without_any_break_is_split_too() -> None:
     pieces = split("x" * 5000, kind="text")
     assert "".join(piece.text for piece in pieces) == "x" * 5000
     assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a" + " " * 1_000_000 + "b\n\nText.",
+        "# " + "x" * 1_000_000 + "\n## y\n\nText.\n\n" * 100_000,
+        "x-" * 500_000,
+        ("word " * 20_000 + "\n") * 10,
+    ],
+    ids=["blanks", "headings", "hyphens", "words"],
+)
+def test_the_time_for_a_long_text_is_no_square_of_its_length(text: str) -> None:
+    pieces = split(text, kind="markdown")
+    assert max(len(piece.text) for piece in pieces) <= MAX_PASSAGE_CHARACTERS
+    told = "".join("".join(piece.text.split()) for piece in pieces)
+    assert told == "".join(line for line in "".join(text.split(" ")).split("\n") if not line.startswith("#"))
+
+
+def test_marks_that_close_a_heading_are_no_part_of_it() -> None:
+    pieces = split("# One ##\n\na\n\n# C# #\n\nb\n\n# #\n\nc", kind="markdown")
+    assert [(piece.heading, piece.text) for piece in pieces] == [("One", "a"), ("C#", "b"), ("", "c")]

@@ -11,7 +11,7 @@ import openai
 import pytest
 from django.utils import timezone
 
-from assistant.asgi.body_limits import MAX_BUFFERED_BYTES
+from assistant.asgi.body_sizes import MAX_BUFFERED_BYTES
 from assistant.core.values.quota_kinds import Windows
 from assistant.models import Assistant, Provider, QuotaUse, TenantLimits, ToolCall, UsageEntry, WebhookDelivery
 from assistant.services.limits.quota_ledger import reset_use

@@ -27,6 +27,7 @@ def test_a_token_can_be_reserved_in_advance(monkeypatch: pytest.MonkeyPatch) -> 
     assert not bucket.take()
     monkeypatch.setattr(time, "monotonic", lambda: 1_001.0)
     assert bucket.reserve() == 0.5
+    assert bucket.reserve(4) == 2.5
 
 
 def test_the_least_recently_used_bucket_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,11 +19,10 @@ from assistant.services.db.threads import in_database
 from assistant.services.eventlog.log import Position
 from assistant.services.eventlog.memory import MemoryLog
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs import checkpoints, run_task
-from assistant.services.runs.checkpoints import CheckpointWriter
+from assistant.services.runs import checkpoints
+from assistant.services.runs.checkpoints import CHECKPOINT_SECONDS, CheckpointWriter, checkpoint_pause
 from assistant.services.runs.leases import Checkpoint, LostRun
 from assistant.services.runs.manager import Runs
-from assistant.services.runs.run_task import CHECKPOINT_SECONDS, checkpoint_pause
 from assistant.services.tenancy.members import Member
 from assistant.services.tenancy.row_scope import all_tenants, visible_tenants
 from tests.base import Cast
@@ -164,9 +163,9 @@ async def test_a_long_answer_is_stored_less_often_only_where_the_log_outlives_th
     survives_process: bool,
 ) -> None:
     monkeypatch.setattr(checkpoints, "GATHER_SECONDS", 0.01)
-    monkeypatch.setattr(run_task, "CHECKPOINT_SECONDS", 0.01)
-    monkeypatch.setattr(run_task, "CHARACTERS_PER_SECOND", 0.01)
-    monkeypatch.setattr(run_task, "MAX_CHECKPOINT_SECONDS", 1000.0)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0.01)
+    monkeypatch.setattr(checkpoints, "CHARACTERS_PER_SECOND", 0.01)
+    monkeypatch.setattr(checkpoints, "MAX_CHECKPOINT_SECONDS", 1000.0)
     monkeypatch.setattr(MemoryLog, "survives_process", survives_process)
     seen = {"once": fake_provider.gate(), "twice": fake_provider.gate()}
     fake_provider.reply(chunks=["Once", seen["once"], " and twice", seen["twice"], " and more"])

@@ -32,6 +32,7 @@ from assistant.services.runs.log_end_repair import append_missing_end
 from assistant.services.runs.manager import get_runs
 from assistant.services.runs.thread_snapshot import ThreadState, build_snapshot, stored_thread
 from assistant.services.tenancy.members import Member
+from assistant.services.token_bucket import Bucket
 from assistant.websocket import follower as following
 from assistant.websocket.followed_threads import FollowedThreads
 from assistant.websocket.follower import Follower
@@ -152,6 +153,7 @@ async def test_a_follower_of_a_thread_gets_its_stored_end(key: RunKey, monkeypat
         settle=settle,
         summary=no_summary,
         gate=asyncio.Semaphore(),
+        bucket=Bucket(1, 1.0),
         renders=False,
         knows_outcomes=True,
     )
@@ -450,6 +452,7 @@ async def test_a_snapshot_that_takes_too_long_is_logged_as_an_error(
         settle=never,
         summary=never,
         gate=asyncio.Semaphore(),
+        bucket=Bucket(1, 1.0),
         renders=False,
         knows_outcomes=True,
     )

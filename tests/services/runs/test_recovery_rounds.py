@@ -20,11 +20,11 @@ from assistant.models import Message, Provider, Run, ToolCall
 from assistant.services.eventlog import memory
 from assistant.services.eventlog.log import Entry, Fenced, ThreadLog, Writer
 from assistant.services.eventlog.memory import MemoryLog, MemoryWriter
+from assistant.services.runs import log_end_repair, recovery
 from assistant.services.runs import manager as runs
-from assistant.services.runs import recovery
 from assistant.services.runs.leases import DeadRun, take_over_dead_runs
 from assistant.services.runs.manager import Runs
-from assistant.services.runs.opening import OpenedRun
+from assistant.services.runs.run_setup import OpenedRun
 from assistant.services.tenancy.members import Member
 from tests.base import Cast
 from tests.factories import make_conversation, make_run
@@ -164,7 +164,7 @@ async def test_a_run_that_cannot_be_started_is_recovered(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(here.log, "start_run", never)
-    monkeypatch.setattr(runs, "START_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(log_end_repair, "PREPARE_SECONDS", 0.2)
     with pytest.raises(TimeoutError):
         await begin(alice_member, here)
     run = await until(lambda: Run.objects.exclude(status=Run.Status.RUNNING).first())

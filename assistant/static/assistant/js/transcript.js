@@ -17,6 +17,8 @@ const RETRYABLE = new Set([
   "limit_reached", "quota_exceeded", "protocol_error",
 ]);
 const ANNOUNCED_CHARACTERS = 400;
+// The notice of a run that waits for its turn; the run's next event removes it.
+const QUEUED = "queued";
 // The answers of a turn, without those of delegates.
 const OWN_ANSWERS = ":scope > .items > .answer";
 // Turns are in groups, and the browser skips the layout of groups out of view: a long history must not slow a new answer.
@@ -144,6 +146,7 @@ export class Transcript {
   }
 
   event(event) {
+    if (this.#turn && event.type !== "CUSTOM") this.#removeNotice(this.#turn, QUEUED);
     if (event.subagentRunId) this.#subagentEvent(event);
     else (HANDLERS[event.type] ?? ignore).call(this, event);
   }
@@ -230,6 +233,8 @@ export class Transcript {
         } else if (name === "tool.finished") {
           card?.settle();
           card?.finish(value);
+        } else if (name === "run.queued") {
+          this.#addNotice(`Waiting: too many answers at once. ${value.ahead} come first.`, QUEUED);
         } else if (name === "message.cut") {
           this.#addNotice(CUT[value.reason] ?? CUT.length);
         }
@@ -251,6 +256,7 @@ export class Transcript {
 
   /** Show how the run ended. `isLive`: the end was received as it happened, not with a snapshot. */
   ended(event, isLive) {
+    this.#removeNotice(this.#openTurn(), QUEUED);
     const outcome = event.outcome?.type;
     for (const element of this.#openTurn().querySelectorAll(".answer")) this.#removeNotice(this.#turn, element.dataset.id);
     if (event.type === "RUN_ERROR") this.#fail(event.message, RETRYABLE.has(event.code) || !event.code);

@@ -1,0 +1,52 @@
+"""How large the body of a request may be, by its address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.admin import ModelAdmin
+from django.db import models
+from django.urls import Resolver404, resolve
+
+from assistant.api.parsers import MAX_BODY
+from assistant.asgi.refusals import api_of, path_of
+
+# More than MAX_BODY, so that the API's views can answer a body that is only a little too large.
+MAX_BUFFERED_BYTES = 2 * MAX_BODY
+# The admin's addresses with forms that may have files.
+_FORMS = ("_add", "_change")
+
+
+def least_bound() -> int:
+    """Return the smallest bound of all addresses: only for larger bodies the address has to be looked at."""
+    return min(MAX_BUFFERED_BYTES, settings.MAX_BODY_BYTES, settings.MAX_UPLOAD_BYTES)
+
+
+def size_bound(scope: Mapping[str, Any]) -> int:
+    """Return how many bytes are read of a body at this address."""
+    if api_of(scope):
+        return MAX_BUFFERED_BYTES
+    bound: int = settings.MAX_UPLOAD_BYTES if _takes_files(path_of(scope)) else settings.MAX_BODY_BYTES
+    return bound
+
+
+def _takes_files(path: str) -> bool:
+    """Return whether files are uploaded at an address: UPLOAD_PATHS, and forms of the admin that have a file field."""
+    if path.startswith(tuple(settings.UPLOAD_PATHS)):
+        return True
+    try:
+        match = resolve(path)
+    except Resolver404:
+        return False
+    page = getattr(match.func, "model_admin", None)
+    return page is not None and (match.url_name or "").endswith(_FORMS) and _has_file_field(page)
+
+
+def _has_file_field(page: ModelAdmin[Any]) -> bool:
+    if any(isinstance(field, forms.FileField) for field in page.form.base_fields.values()):
+        return True
+    edited = [page.model, *(inline.model for inline in page.inlines)]
+    return any(isinstance(field, models.FileField) for model in edited for field in model._meta.get_fields())

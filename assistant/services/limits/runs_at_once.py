@@ -1,0 +1,164 @@
+"""Limits of runs at once: of a tenant, a member and an API key over all processes, counted in the rows of active runs.
+
+A run above a limit is stored as `queued`. As many runs may be queued as may run; above that a run is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+
+from assistant.models import Membership, Run, Tenant
+from assistant.models.runs import IS_ACTIVE
+from assistant.services.errors import Refused
+from assistant.services.tenancy.members import Member
+from assistant.services.tenancy.quotas import Quotas, quotas_of
+from assistant.services.tenancy.row_scope import tenant_scope
+from assistant.toolkit.context import UserId
+
+# When a refused caller may try again. Nobody knows when a run ends.
+RETRY_SECONDS = 10
+# More than are opened at the same moment. This far below a limit, runs are counted without a lock.
+MARGIN = 16
+_WHOSE = ("Your organisation has", "You have", "This key has")
+
+
+class TooManyRuns(Refused):
+    """A limit of runs at once is reached, and as many runs as may wait are waiting; the message can be shown."""
+
+    def __init__(self, sentence: str) -> None:
+        soon = timezone.now() + timedelta(seconds=RETRY_SECONDS)
+        super().__init__("limit_reached", f"{sentence} Try again in {RETRY_SECONDS} seconds.", resets_at=soon)
+
+
+class RunCounts(NamedTuple):
+    """Numbers of runs of a tenant, of a member and with an API key; as limits, 0 is no limit."""
+
+    tenant: int = 0
+    member: int = 0
+    key: int = 0
+
+    def reaches(self, limits: RunCounts) -> bool:
+        """Whether any of the limits is reached."""
+        return any(limit and count >= limit for limit, count in zip(limits, self, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedRun:
+    """A queued run, and whose it is. `key_limit` is that of its API key, 0 without one."""
+
+    pk: int
+    user_id: UserId
+    key_id: int | None
+    key_limit: int
+    is_end_user: bool
+
+
+def limits_of(quotas: Quotas, key_limit: int | None = None) -> RunCounts:
+    """Return the limits of runs at once."""
+    return RunCounts(quotas.tenant.runs, quotas.member.runs, key_limit or 0)
+
+
+def key_of_run(member: Member) -> int | None:
+    """Return the primary key of the API key whose limits a member's runs count towards.
+
+    End users' tokens do not count towards the limits of the key that created them.
+    """
+    return None if member.is_end_user else member.key_id
+
+
+def exceeds_limits(*, member: Member, limits: RunCounts, active: RunCounts) -> bool:
+    """Whether a run that is about to be stored has to be queued. Call it in the transaction that stores the run.
+
+    Args:
+        active: how many runs are running or queued, as read without a lock.
+
+    Raises:
+        TooManyRuns: as many runs as may wait are waiting.
+    """
+    is_near = [bool(limit) and limit - count <= MARGIN for limit, count in zip(limits, active, strict=True)]
+    if any(is_near):
+        active = _locked_counts(member, of_tenant=is_near[0], of_member=any(is_near[1:]))
+    check_bounds(limits, active)
+    return active.reaches(limits)
+
+
+def queued_run(member: Member, pk: int, key_limit: int | None) -> QueuedRun:
+    """Return a member's run, with the limit of the API key, as the queue knows it."""
+    return QueuedRun(pk, member.user_id, key_of_run(member), key_limit or 0, member.is_end_user)
+
+
+def check_bounds(limits: RunCounts, active: RunCounts) -> None:
+    """Raise `TooManyRuns` if one more than these running and queued runs may not even wait."""
+    places = 2 if settings.RUN_QUEUE_SECONDS else 1
+    for whose, limit, count in zip(_WHOSE, limits, active, strict=True):
+        if limit and count >= places * limit:
+            more = ", and as many wait" if places > 1 else ""
+            raise TooManyRuns(f"{whose} {limit} run{'' if limit == 1 else 's'} at once, the most allowed{more}.")
+
+
+def active_runs(*, tenant_id: int) -> QuerySet[Run]:
+    """Return a tenant's running and queued runs."""
+    return Run.objects.filter(IS_ACTIVE, tenant_id=tenant_id)
+
+
+def _locked_counts(member: Member, *, of_tenant: bool, of_member: bool) -> RunCounts:
+    """Count active runs, while no other process opens one of the tenant or of the member."""
+    if of_tenant:
+        _lock(Tenant.objects.filter(pk=member.tenant_id))
+    if of_member:
+        _lock(Membership.objects.filter(tenant_id=member.tenant_id, user_id=member.user_id))
+    own, same_key = Q(user_id=member.user_id), Q(api_key_id=key_of_run(member) or 0)
+    counts = active_runs(tenant_id=member.tenant_id).aggregate(
+        of_tenant=Count("pk"), of_member=Count("pk", filter=own), of_key=Count("pk", filter=same_key)
+    )
+    return RunCounts(counts["of_tenant"], counts["of_member"], counts["of_key"])
+
+
+def _lock(rows: QuerySet[Any]) -> None:
+    """Lock a row until the transaction ends. Rows that refer to it can still be stored meanwhile."""
+    if connection.vendor == "postgresql":  # SQLite has one writer at a time anyway
+        rows.select_for_update(no_key=True).order_by().values_list("pk").first()
+
+
+def start_first(*, tenant_id: int, owner: str, queued: Sequence[QueuedRun]) -> int | None:
+    """Start the first of a tenant's queued runs of a process that its limits allow.
+
+    Args:
+        owner: the id of the process.
+        queued: its queued runs of the tenant, in their order.
+
+    Returns:
+        The primary key of the run, now `running`; None if none can start.
+    """
+    with tenant_scope(tenant_id), transaction.atomic():
+        return _start_first(tenant_id, owner, queued)
+
+
+def _start_first(tenant_id: int, owner: str, queued: Sequence[QueuedRun]) -> int | None:
+    # A run that is opened meanwhile starts only if it and all queued ones are within the limits.
+    _lock(Tenant.objects.filter(pk=tenant_id))
+    tenant = Tenant.objects.filter(is_active=True).select_related("limits").filter(pk=tenant_id).first()
+    if tenant is None:
+        return None
+    rows = active_runs(tenant_id=tenant_id).filter(status=Run.Status.RUNNING)
+    running = list(rows.values_list("user_id", "api_key_id"))
+    of_member = Counter(user for user, _ in running)
+    of_key: Counter[int | None] = Counter(key for _, key in running)
+    for one in queued:
+        limits = limits_of(quotas_of(tenant, is_end_user=one.is_end_user), one.key_limit)
+        counts = RunCounts(len(running), of_member[one.user_id], of_key[one.key_id])
+        if counts.reaches(limits):
+            continue
+        mine = Run.objects.filter(pk=one.pk, tenant_id=tenant_id, lease_owner=owner, status=Run.Status.QUEUED)
+        if mine.filter(cancel_requested_at=None).update(status=Run.Status.RUNNING):
+            return one.pk
+    return None

@@ -1,0 +1,72 @@
+"""What opening a run returns: its key, and all that its plan is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assistant.core.toolcalls.protocols import Decision
+from assistant.core.values.limits import Allowance
+from assistant.core.values.messages import Message
+from assistant.core.values.settings import AssistantSettings
+from assistant.services.assistants.provider_choice import ProviderChoice
+from assistant.services.limits.runs_at_once import QueuedRun
+from assistant.services.run_key import RunKey
+from assistant.services.tenancy.quotas import Quotas
+from assistant.services.toolpolicy.policy import EffectiveTool
+from assistant.toolkit import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """What a new run's plan is built from.
+
+    Attributes:
+        settings: the assistant's, as changed by the request.
+        decisions: by call id, on the calls that wait for approval.
+        has_delegates: whether the assistant may call others as tools.
+        queued: the run's row in the queue; None if it runs at once.
+        summary: of the older part of the conversation, "" if there is none.
+        summary_sources: where untrusted text in that part came from.
+        position: the position in the conversation of the first message that the run adds.
+        has_webhooks: whether the tenant has active webhooks.
+        quotas: of the tenant and the member.
+        allowances: what the quotas leave to this run.
+        is_stateless: whether the caller keeps the history. Then no approval can be asked for, nothing is summarised.
+        allowed_tools: the names of the only tools that the caller wants used; None for all.
+    """
+
+    assistant_slug: str
+    system_prompt: str
+    history: tuple[Message, ...]
+    provider: ProviderChoice
+    settings: AssistantSettings
+    tools: tuple[EffectiveTool, ...]
+    client_tools: tuple[Tool, ...]
+    decisions: Mapping[str, Decision]
+    has_delegates: bool
+    summary: str
+    summary_sources: Sequence[str]
+    position: int
+    has_webhooks: bool
+    quotas: Quotas
+    allowances: tuple[Allowance, ...] = ()
+    queued: QueuedRun | None = None
+    is_stateless: bool = False
+    tool_choice: str | None = None
+    response_format: Mapping[str, Any] | None = None
+    allowed_tools: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRun:
+    """The result of opening a run. `setup` is None for an existing run with the same id.
+
+    Attributes:
+        is_fresh: whether the existing run has no event yet, as far as the database knows.
+    """
+
+    key: RunKey
+    setup: RunSetup | None = None
+    is_fresh: bool = False

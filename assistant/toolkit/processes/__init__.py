@@ -1,0 +1,1 @@
+"""Work that may hang or grow without end, in child processes with limits."""

@@ -1,0 +1,103 @@
+"""PDFs that are made to occupy their reader: each ends with its text or a reason, within its limits."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from prometheus_client import REGISTRY
+from pytest_django import Settings
+
+from assistant.models import Tenant
+from assistant.models.knowledge import Document
+from assistant.services.knowledge import files
+from assistant.services.knowledge.documents import add_document
+from assistant.services.knowledge.files import DocumentError, read_file
+from tests.services.knowledge.hostile_pdf import HOSTILE
+from tests.services.knowledge.pdf import make_pdf
+
+SLOW = ("operators", "inflation", "many_inflations", "forms")
+BROKEN = ("operands", "nested_dictionaries", "page_tree_loop", "character_map")
+
+
+def upload(tenant: Tenant, content: bytes) -> Document:
+    return add_document(tenant=tenant, title="Upload", file=ContentFile(content, name="a.pdf"))
+
+
+def readers(parent: int = os.getpid()) -> int:
+    """How many readers run as children of a process, by default this one."""
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            is_child = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1]) == parent
+            found += is_child and b"pdf_worker" in (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+    return found
+
+
+def counted(outcome: str) -> float:
+    return REGISTRY.get_sample_value("assistant_files_read_total", {"outcome": outcome}) or 0.0
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_file_that_takes_too_long_is_refused(acme: Tenant, settings: Settings, name: str) -> None:
+    settings.FILE_READ_SECONDS, before = 2, counted("slow")
+    with pytest.raises(DocumentError, match="This PDF takes too long to read"):
+        upload(acme, HOSTILE[name]())
+    assert counted("slow") == before + 1
+    assert readers() == 0
+    assert not Document.objects.exists()
+
+
+def test_a_file_that_takes_too_much_memory_is_refused(acme: Tenant, settings: Settings) -> None:
+    settings.FILE_READ_MEMORY_MB = 128
+    with pytest.raises(DocumentError, match="This PDF needs too much memory"):
+        upload(acme, HOSTILE["inflation"]())
+    assert not Document.objects.exists()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_beyond_the_parsers_own_bounds_is_refused(acme: Tenant, name: str) -> None:
+    with pytest.raises(DocumentError, match="The PDF is broken"):
+        upload(acme, HOSTILE[name]())
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("reference_loop", "holds no text"), ("long_text", "longer than 2,000,000")]
+)
+def test_a_file_with_too_little_or_too_much_text_is_refused(acme: Tenant, name: str, reason: str) -> None:
+    with pytest.raises(DocumentError, match=reason):
+        upload(acme, HOSTILE[name]())
+
+
+@pytest.mark.parametrize("name", ["nested_arrays", "xref_loop", "image"])
+def test_what_is_odd_beside_the_text_does_no_harm(acme: Tenant, settings: Settings, name: str) -> None:
+    settings.FILE_READ_MEMORY_MB = 128
+    assert upload(acme, HOSTILE[name]()).text == "Hello"
+
+
+def test_readers_are_few_and_a_file_waits_for_its_turn(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.FILE_READ_SECONDS, settings.FILE_READ_PROCESSES = 3, 1
+    files._slots.cache_clear()
+    reasons: list[str] = []
+
+    def read() -> None:
+        try:
+            read_file(ContentFile(HOSTILE["forms"](), name="a.pdf"))
+        except DocumentError as exc:
+            reasons.append(str(exc).split(".")[0])
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    most = 0
+    while any(thread.is_alive() for thread in threads):
+        most = max(most, readers())
+    files._slots.cache_clear()
+    assert most == 1
+    assert "Other files are being read" in reasons
+    assert read_file(ContentFile(make_pdf("Hello"), name="a.pdf")).text == "Hello"
