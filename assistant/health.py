@@ -20,6 +20,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from assistant.services import metrics
 from assistant.services.connections import shutdown
+from assistant.services.db.clock import MAX_DIFFERENCE_SECONDS, Reading, database_time, read_clock
 from assistant.services.tenancy import row_level_security
 from assistant.services.tenancy.authentication import bearer_of
 
@@ -38,8 +39,12 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks."""
-    checks = {"database": _database(), "migrations": _migrations()}
+    """Answer 200 if the process can serve requests, otherwise 503 with the names of the failed checks.
+
+    A host whose clock differs from the database's by more than 2 s is ready, and says so.
+    """
+    reading = _clock()
+    checks = {"database": reading is not None, "migrations": _migrations()}
     if settings.REDIS_URL:
         checks["redis"] = _redis()
     if not _row_level_security():
@@ -47,10 +52,17 @@ def readyz(request: HttpRequest) -> JsonResponse:
     if shutdown.is_shutting_down():
         checks["draining"] = False
     is_ready = all(checks.values())
-    body = {
+    body: dict[str, Any] = {
         "status": "ready" if is_ready else "not ready",
         "checks": {name: "ok" if passed else "failed" for name, passed in checks.items()},
     }
+    if reading is not None:
+        # No reason to be taken out of service: leases are the database's time.
+        is_apart = abs(reading.difference) > MAX_DIFFERENCE_SECONDS
+        body["clock"] = {
+            "status": "differs" if is_apart else "ok",
+            "seconds_ahead_of_database": round(reading.difference, 1),
+        }
     return JsonResponse(body, status=200 if is_ready else 503)
 
 
@@ -64,14 +76,13 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
-def _database() -> bool:
+def _clock() -> Reading | None:
+    """Return a reading of the database's clock; None if the database does not answer."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        return read_clock(database_time)
     except DatabaseError:
         logger.exception("The database does not answer")
-        return False
-    return True
+        return None
 
 
 def _migrations() -> bool:

@@ -190,7 +190,7 @@ async def test_a_caller_whose_server_died_finds_the_run_by_its_key(
         await client.post(f"conversations/{talk.pk}/runs/", **request)
         # What a process leaves that dies before it answers: a run that goes on, or has been ended by another process.
         await in_db(IdempotentAnswer.objects.update)(status=None, body=None)
-        await in_db(Run.objects.update)(status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=5))
+        await in_db(Run.objects.update)(status=Run.Status.RUNNING, lease_until=timezone.now() + timedelta(minutes=1))
         waits = await client.post(f"conversations/{talk.pk}/runs/", **request)
         assert (waits.status_code, waits.json()["code"]) == (409, "idempotency_conflict")
         await in_db(Run.objects.update)(status=Run.Status.INTERRUPTED)

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from assistant.models import Assistant, Conversation, Run
+from assistant.services.db.clock import DatabaseTime
 from assistant.services.tenancy.members import Member
 from assistant.toolkit.text import clean_text
 
@@ -112,7 +113,7 @@ def delete_conversation(*, member: Member, conversation_id: uuid.UUID) -> bool:
         conversation_id=conversation_id,
         user_id=member.user_id,
         status=Run.Status.RUNNING,
-        lease_until__gt=timezone.now(),
+        lease_until__gt=DatabaseTime(),
     )
     if running.exists():
         raise ConversationBusy

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from assistant.core.toolcalls.protocols import Decision
 from assistant.core.values.history_window import estimate, estimate_tokens
@@ -23,7 +22,7 @@ from assistant.services.errors import Refused
 from assistant.services.limits.api_key_requests import count_run
 from assistant.services.limits.quota_ledger import EXPECTED_OUTPUT_TOKENS, Estimate, reserve_run
 from assistant.services.run_key import RunKey, key_of
-from assistant.services.runs.leases import LEASE
+from assistant.services.runs.leases import LEASE_END
 from assistant.services.runs.new_input import check_edits, extract_new_input
 from assistant.services.runs.opening_query import OpeningState, read_opening_state
 from assistant.services.runs.run_input import RunInput
@@ -36,7 +35,7 @@ from assistant.toolkit.context import UserId
 TITLE_LENGTH = 80
 # How often opening is tried if another run of the same thread is opened at the same time.
 MAX_ATTEMPTS = 3
-_RUNS, _CONVERSATIONS = PreparedInsert(Run), PreparedInsert(Conversation)
+_RUNS, _CONVERSATIONS = PreparedInsert(Run, lease_until=LEASE_END), PreparedInsert(Conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +233,6 @@ def begin_run(
             reserved_tokens=expected.tokens,
             reserved_cost=expected.cost,
             lease_owner=owner,
-            lease_until=timezone.now() + LEASE,
         )
     )
     store_messages(
