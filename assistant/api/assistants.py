@@ -53,8 +53,6 @@ class OneAssistant(TenantView):
 class EffectiveTools(TenantView):
     """Whether the assistant may use each tool of the catalogue for the caller, and by which rule."""
 
-    scope_to_read = "tools"
-
     @operation(
         "List an assistant's tools",
         of=["assistant"],

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from assistant.models.assistants import Assistant
 from assistant.models.conversations import Conversation
-from assistant.models.tenants import Tenant
+from assistant.models.tenants import ApiKey, Tenant
 
 
 class Run(models.Model):
@@ -29,6 +29,14 @@ class Run(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="runs")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
     assistant = models.ForeignKey(Assistant, on_delete=models.CASCADE, related_name="runs")
+    api_key = models.ForeignKey(
+        ApiKey,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
+        help_text="The key that it was begun with. Empty: a session, or a key that was deleted.",
+    )
     run_id = models.CharField(max_length=128, help_text="The client's id of it; unique within its conversation.")
     number = models.PositiveIntegerField(help_text="Counts the runs of a conversation from 1.")
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)

@@ -21,8 +21,6 @@ from assistant.services.tenancy.origins import headers_of, is_allowed_origin
 
 PROTOCOL = "agui.v1"
 WEBSOCKET = Door(frozenset(CredentialKind), counts_requests=False)
-# Reading alone is enough to connect and attach; what each kind of frame needs is checked when it comes.
-SCOPES = ("chat", "read")
 
 
 def credentials_of(scope: Mapping[str, Any]) -> Credentials:

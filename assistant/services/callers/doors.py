@@ -5,7 +5,6 @@ Every door of the product declares a `Door` and calls `admit` or `aadmit` once f
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from assistant.services.db.threads import in_database
@@ -21,6 +20,7 @@ from assistant.services.tenancy.authentication import (
     require_scope,
 )
 from assistant.services.tenancy.row_scope import all_tenants, set_tenants
+from assistant.services.tenancy.scopes import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def admit(
     credentials: Credentials,
     door: Door,
     *,
-    scopes: Collection[str],
+    rule: Rule,
     tenant_slug: str = "",
     assistant_slug: str = "",
 ) -> Caller:
@@ -49,7 +49,7 @@ def admit(
     Queries the database. Requests that are refused for a reason other than their address do not count.
 
     Args:
-        scopes: a key or token needs one of these.
+        rule: the scopes that a key or token needs.
         tenant_slug, assistant_slug: those in the address; empty where the key decides, and for any assistant.
 
     Raises:
@@ -57,7 +57,7 @@ def admit(
     """
     with all_tenants():
         caller = identify(credentials, accepts=door.accepts, tenant_slug=tenant_slug, assistant_slug=assistant_slug)
-        require_scope(caller, scopes)
+        require_scope(caller, rule)
         _apply_limits(caller, door)
         require_address(caller, tenant_slug=tenant_slug, assistant_slug=assistant_slug)
     set_tenants(caller.member.tenant_id)
@@ -68,13 +68,13 @@ async def aadmit(
     credentials: Credentials,
     door: Door,
     *,
-    scopes: Collection[str],
+    rule: Rule,
     tenant_slug: str = "",
     assistant_slug: str = "",
 ) -> Caller:
     """As `admit`, from async code: the tenant is entered for the task that awaits this."""
     caller = await in_database(
-        admit, credentials, door, scopes=scopes, tenant_slug=tenant_slug, assistant_slug=assistant_slug
+        admit, credentials, door, rule=rule, tenant_slug=tenant_slug, assistant_slug=assistant_slug
     )
     # What a thread enters is not seen by the task that waited for it.
     set_tenants(caller.member.tenant_id)

@@ -162,6 +162,7 @@ def _open_once(
         raise _KeyIsLimited(state.key_limits)
     if state.same_run is not None:
         run = Run.objects.filter(tenant_id=member.tenant_id, conversation=given.thread_id).get(pk=state.same_run)
+        check_readable(run, member)
         return OpenedRun(key_of(run, owner), is_fresh=run.is_fresh)
     if state.is_busy:
         raise Refused("thread_busy", "This conversation is still being answered. Wait for it, or stop it.")
@@ -187,6 +188,12 @@ def _open_once(
         setup = replace(setup, settings=replace(setup.settings, answer_schema=given.output_schema))
     setup = replace(setup, client_tools=given.client_tools, decisions=decisions)
     return OpenedRun(key_of(run, owner), setup)
+
+
+def check_readable(run: Run, member: Member) -> None:
+    """Raise `Refused` for a run that another key began, if the member's key may read its own runs alone."""
+    if member.reads_only_own_runs and run.api_key_id != member.key_id:
+        raise Refused("invalid_input", "This key may only follow the runs that it began.")
 
 
 def begin_run(
@@ -225,6 +232,7 @@ def begin_run(
             conversation=conversation,
             user_id=member.user_id,
             assistant=assistant,
+            api_key_id=member.key_id,
             run_id=run_id,
             number=conversation.run_count + 1,
             prompt_version_id=getattr(assistant, "published_id"),  # noqa: B009 - an annotation the type does not know
